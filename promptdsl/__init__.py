@@ -81,8 +81,8 @@ if TYPE_CHECKING:
     from promptdsl.components.turns import User as User
     from promptdsl.config.chat_template import ChatTemplate as ChatTemplate
     from promptdsl.config.model_facts import ModelFacts as ModelFacts
-    from promptdsl.config.model_facts import ProviderName as ProviderName
     from promptdsl.config.models import register_model as register_model
+    from promptdsl.config.servers import register_provider as register_provider
     from promptdsl.config.transformation import (
         MessageTransformationConfig as MessageTransformationConfig,
     )
@@ -138,6 +138,7 @@ if TYPE_CHECKING:
     from promptdsl.messages.prompt import RawSetting as RawSetting
     from promptdsl.messages.prompt import StoredConversation as StoredConversation
     from promptdsl.messages.prompt import ToolDefinition as ToolDefinition
+    from promptdsl.messages.provider_names import ProviderName as ProviderName
     from promptdsl.providers.read_response import read_response as read_response
     from promptdsl.providers.read_stream import aread_stream as aread_stream
     from promptdsl.providers.read_stream import read_stream as read_stream
@@ -199,8 +200,9 @@ else:
             "components.tool_definitions": "Output Tool",
             "components.turns": "Assistant Developer Event System User",
             "config.chat_template": "ChatTemplate",
-            "config.model_facts": "ModelFacts ProviderName",
+            "config.model_facts": "ModelFacts",
             "config.models": "register_model",
+            "config.servers": "register_provider",
             "config.transformation": "MessageTransformationConfig",
             "foundation.errors": (
                 "BudgetError ConfigError ConflictError ContentError DataError LibraryError "
@@ -224,6 +226,7 @@ else:
             "messages.loss": "Loss",
             "messages.media.source": "MediaSource",
             "messages.message": "Message",
+            "messages.provider_names": "ProviderName",
             "messages.prompt": "OutputSchema Prompt RawSetting StoredConversation ToolDefinition",
             "providers.read_response": "read_response",
             "providers.read_stream": "aread_stream read_stream",

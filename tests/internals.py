@@ -145,7 +145,6 @@ from promptdsl.providers.gemini.read import read_response as read_response_gemin
 from promptdsl.providers.gemini.tools import json_schema
 from promptdsl.providers.gemini.write import GeminiPayload
 from promptdsl.providers.gemini.write import write as write_gemini
-from promptdsl.providers.openai_chat import tools as chat_tools_module
 from promptdsl.providers.openai_chat.read import read as read_openai_chat
 from promptdsl.providers.openai_chat.read import read_response as read_response_openai_chat
 from promptdsl.providers.openai_chat.write import write as write_openai_chat
@@ -364,7 +363,6 @@ __all__ = [
     "cell",
     "certain",
     "changes",
-    "chat_tools_module",
     "check_delimiter",
     "check_kind",
     "check_name",

@@ -52,7 +52,7 @@ ENTRIES = {
     **{f"model {name}": entry for name, entry in TABLES["models"].items()},
 }
 PROVIDERS = tuple(TABLES["providers"])
-UNSAID = {"model", "known", "role_layers", "lasting_marks"}
+UNSAID = {"model", "known", "guesses_media", "server_wire", "role_layers"}
 FACTS = {field.name for field in attrs.fields(ModelFacts)} - UNSAID
 NAMES = [pattern for entry in TABLES["models"].values() for pattern in entry["patterns"]]
 PATTERNS = [
@@ -571,6 +571,8 @@ def test_what_open_servers_take(model: str, provider: str) -> None:
         output=here.output,
         encoding=here.encoding,
         token_factors=here.token_factors,
+        # A family has the keys that its calls need.
+        kept_keys=there.kept_keys,
     )
     assert expected == there
 
@@ -1449,8 +1451,8 @@ def test_a_registered_template() -> None:
         ({"output": True}, f"output=True\n  {TOKENS}"),
         ({"cache_minimum": 1.5}, f"cache_minimum=1.5\n  {TOKENS}"),
         ({"prefill": 1}, "prefill=1\n  write True or False"),
-        ({"encoding": ""}, "encoding=''\n  write its name, a string, or None"),
-        ({"encoding": 5}, "encoding=5\n  write its name, a string, or None"),
+        ({"encoding": ""}, "encoding=''\n  write a string, or None"),
+        ({"encoding": 5}, "encoding=5\n  write a string, or None"),
         ({"event_role": "usr"}, "event_role='usr'\n  did you mean 'user'?"),
         ({"ephemeral_role": None}, "ephemeral_role=None\n  known: developer, system, user"),
         ({"image_tokens": "tile-512"}, "image_tokens='tile-512'\n  did you mean 'tiles-512'?"),

@@ -201,7 +201,7 @@ def test_an_unknown_audience() -> None:
     assert (f"{__file__}:{this_line() - 1}",) == caught.value.at
 
 
-@pytest.mark.parametrize("provider", ["openi", "mistral"])
+@pytest.mark.parametrize("provider", ["openi", "cohere"])
 def test_an_unknown_provider(provider: str) -> None:
     """A provider without an adapter is refused."""
     with pytest.raises(TargetError, match=f"unknown provider {provider!r}"):

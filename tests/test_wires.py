@@ -22,17 +22,16 @@ from promptdsl import (
     ToolUseBlock,
     UnknownBlock,
     User,
+    read_payload,
+    register_provider,
     render,
 )
 from tests.internals import (
     CLI_PROVIDERS,
     TARGETS,
-    chat_tools_module,
     facts_for,
-    read_openai_chat,
     wire_of,
     wires,
-    write_openai_chat,
 )
 from tests.providers.every_target import FACTS, SERVICES
 from tests.providers.strategies import OWN
@@ -45,7 +44,7 @@ HOMES = (
     "components/history.py",  # History.from_x
     "rendering/result.py",  # Rendered.to_x
     "transcript/transcript.py",  # Transcript.from_x
-    "config/model_facts.py",  # ProviderName
+    "messages/provider_names.py",  # ProviderName
     "config/models.py",  # the rules of models of OpenAI, and of models of any server
 )
 """The files that may name a provider, beside its record, its folder and other libraries' names."""
@@ -136,22 +135,23 @@ def test_an_unread_key_of_every_form(provider: str) -> None:
     assert ["key 'weird'"] == [loss.what for loss in losses if loss.name == "unread_key"]
 
 
-def test_a_dialect_of_chat(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A provider near Chat has words, ids and parts of its own by its record alone, both ways."""
-    words = {"auto": "auto", "none": "none", "required": "any"}
-    wire = attrs.evolve(wire_of("openai"), form="other", choices=words, exact_id=9)
-    monkeypatch.setattr(chat_tools_module, "wire_of", lambda _: wire)
+def test_a_server_of_chat() -> None:
+    """A server has ids and parts of its own by its row alone, both ways."""
     calls = (ToolUseBlock("call_0123456789", "f", "{}"), ToolUseBlock("aB3456789", "f", "{}"))
     results = [Message("tool", (ToolResultBlock(call.id, (TextBlock("1"),)),)) for call in calls]
     own = UnknownBlock({"type": "audio_url", "audio_url": "a"}, "other")
     said = (Message("user", (own,)), Message("assistant", calls), *results)
-    prompt = Prompt(said, (ToolDefinition("f", None, {}),), tool_choice="required")
-    payload = write_openai_chat(prompt, facts_for(None, "openai"))[0]
-    user, answer, *answers = payload["messages"]
-    ids = [call["id"] for call in answer["tool_calls"]]
-    assert [ids[0], "aB3456789"] == ids == [entry["tool_call_id"] for entry in answers]
-    assert re.fullmatch("[a-zA-Z0-9]{9}", ids[0])
-    assert ([dict(own.data)], "any") == (user["content"], payload["tool_choice"])
-    again = read_openai_chat(payload, wire)
-    assert ("required", own) == (again.tool_choice, again.messages[0].content[0])
-    assert payload == write_openai_chat(again, facts_for(None, "openai"))[0]
+    prompt = Prompt(said, (ToolDefinition("f", None, {}),))
+    with register_provider("other", adapter="openai_compatible", exact_id=9):
+        rendered = render(prompt, provider="other")
+        payload = rendered.to_openai()
+        user, answer, *answers = payload["messages"]
+        ids = [call["id"] for call in answer["tool_calls"]]
+        assert [ids[0], "aB3456789"] == ids == [entry["tool_call_id"] for entry in answers]
+        assert re.fullmatch("[a-zA-Z0-9]{9}", ids[0])
+        assert [dict(own.data)] == user["content"]
+        again = read_payload(payload, "other")
+        assert own == again.messages[0].content[0]
+        assert payload == render(again, provider="other").to_openai()
+    losses = render(prompt, provider="openai").losses
+    assert ["audio_url block"] == [loss.what for loss in losses if loss.kind == "content"]

@@ -157,7 +157,7 @@ def _from_block(message: Message, wire: Wire) -> Message | None:
     blocks = message.content if message.plain is None and message.role == "assistant" else ()
     for number in range(len(blocks) - 1, -1, -1):
         block = blocks[number]
-        if not isinstance(block, UnknownBlock) or block.origin != wire.form:
+        if not isinstance(block, UnknownBlock) or block.origin not in wire.origins:
             continue
         if compacts(wire.form, block.data):
             has_calls = any(isinstance(it, ToolUseBlock) for it in blocks[:number])

@@ -36,8 +36,8 @@ def reasoning_run(node: Node, provider: str | None) -> RecordedNode | None:
     if not isinstance(run, RecordedNode) or not run.mask & CALL << SHIFT:
         return None
     blocks = (b for m in run.items if m.plain is None for b in m.content)
-    form = wire_of(provider).form
-    return run if any(b.type == "reasoning" and b.origin == form for b in blocks) else None
+    own = wire_of(provider).origins
+    return run if any(b.type == "reasoning" and b.origin in own for b in blocks) else None
 
 
 @attrs.define(eq=False)

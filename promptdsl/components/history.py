@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Mapping
 from inspect import iscoroutinefunction, isgenerator
-from typing import Never, Self, TypedDict, TypeGuard, TypeVar, Unpack
+from typing import Never, Self, TypedDict, TypeGuard, TypeVar, Unpack, cast
 
 from promptdsl.components.arguments import named_type
 from promptdsl.components.block import Container
@@ -16,7 +16,8 @@ from promptdsl.components.options import (
     unknown_option,
 )
 from promptdsl.components.scope import misplaced, place, retract, start
-from promptdsl.foundation.errors import ContentError, OptionError, PromptError
+from promptdsl.config.models import named_origin
+from promptdsl.foundation.errors import ContentError, OptionError, PromptError, TargetError
 from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.json import ABSENT, Absent
 from promptdsl.foundation.source import door
@@ -24,6 +25,7 @@ from promptdsl.messages import conversation_cache
 from promptdsl.messages.conversation_cache import recorded_before
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.message import Message
+from promptdsl.messages.provider_names import ProviderName
 from promptdsl.tree import masks
 from promptdsl.tree.group_nodes import ClearResults, ConversationNode
 from promptdsl.tree.node import Child, Node, found_in, label, make, named_label
@@ -42,6 +44,12 @@ class HistoryOptions(TypedDict, total=False):
     pin: str | Iterable[str] | Callable[[Message], bool] | None
     keep_compacted: bool
     cut_line: bool
+
+
+class RecordedOptions(HistoryOptions, total=False):
+    """The options of a conversation in the form of a provider: also the server it is of."""
+
+    origin: ProviderName | str | None
 
 
 class History(Container, ConversationNode):
@@ -71,7 +79,9 @@ class History(Container, ConversationNode):
     - ``cut_line``: with ``True``, where a budget drops something, a user's line says so:
       "Earlier messages were left out."
 
-    A conversation in the form of a provider is given to ``from_openai`` and its siblings.
+    A conversation in the form of a provider is given to ``from_openai`` and its siblings. There
+    ``origin`` names the server that it was recorded at, such as ``deepseek``: what this server
+    takes again goes back to it alone.
 
     The list is copied when the history is written, so a message appended to it later is not sent:
     write a new history for each request. The messages in it are read at each render, so an edit of
@@ -107,7 +117,7 @@ class History(Container, ConversationNode):
     ) -> None:
         if extra:
             raise too_many(self, messages, *extra)
-        _begin_history(self, messages, "messages", options)
+        _begin_history(self, messages, "messages", cast("RecordedOptions", options))
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         super().__exit__(kind, error, trace)
@@ -129,34 +139,36 @@ class History(Container, ConversationNode):
         return f"write it beside the {cls.__name__}, directly in the Timeline"
 
     @classmethod
-    def from_openai(cls, messages: object, /, **options: Unpack[HistoryOptions]) -> Self:
+    def from_openai(cls, messages: object, /, **options: Unpack[RecordedOptions]) -> Self:
         """Return a conversation in OpenAI Chat form: a list of messages, or a request's payload."""
         return _begin_history(object.__new__(cls), messages, "openai", options)
 
     @classmethod
-    def from_openai_responses(cls, messages: object, /, **options: Unpack[HistoryOptions]) -> Self:
+    def from_openai_responses(cls, messages: object, /, **options: Unpack[RecordedOptions]) -> Self:
         """Return a conversation in OpenAI Responses form: a list of items, or a payload."""
         return _begin_history(object.__new__(cls), messages, "openai_responses", options)
 
     @classmethod
-    def from_anthropic(cls, messages: object, /, **options: Unpack[HistoryOptions]) -> Self:
+    def from_anthropic(cls, messages: object, /, **options: Unpack[RecordedOptions]) -> Self:
         """Return a conversation in Anthropic form: a list of messages, or a request's payload."""
         return _begin_history(object.__new__(cls), messages, "anthropic", options)
 
     @classmethod
-    def from_gemini(cls, messages: object, /, **options: Unpack[HistoryOptions]) -> Self:
+    def from_gemini(cls, messages: object, /, **options: Unpack[RecordedOptions]) -> Self:
         """Return a conversation in Gemini form: a list of contents, or a request's payload."""
         return _begin_history(object.__new__(cls), messages, "gemini", options)
 
     @classmethod
-    def from_bedrock(cls, messages: object, /, **options: Unpack[HistoryOptions]) -> Self:
+    def from_bedrock(cls, messages: object, /, **options: Unpack[RecordedOptions]) -> Self:
         """Return a conversation in Bedrock Converse form: a list of messages, or a payload."""
         return _begin_history(object.__new__(cls), messages, "bedrock", options)
 
     @classmethod
     def from_chat_template(cls, messages: object, /, **options: Unpack[HistoryOptions]) -> Self:
         """Return a conversation as a chat template takes it: a list of messages, or a payload."""
-        return _begin_history(object.__new__(cls), messages, "chat_template", options)
+        return _begin_history(
+            object.__new__(cls), messages, "chat_template", cast("RecordedOptions", options)
+        )
 
 
 for _form in ("mistral", "groq", "ollama", "deepseek", "azure", "chat_completions"):
@@ -173,11 +185,13 @@ H = TypeVar("H", bound=History)
 
 
 @door
-def _begin_history(component: H, messages: object, form: str, options: HistoryOptions) -> H:
+def _begin_history(component: H, messages: object, form: str, options: RecordedOptions) -> H:
     """Fill a new history with its messages, put it into the open block, and return it."""
     start(component, 4)
     try:
         for name in options:
+            if name == "origin" and form != "messages":
+                continue
             if name in ("system", "system_instruction", "instructions"):
                 problem = f"{label(component)}() takes no {name!r}"
                 fix = "write System(...) before the History"
@@ -202,6 +216,7 @@ def _begin_history(component: H, messages: object, form: str, options: HistoryOp
         check_flag(component, "keep_compacted", component.keep_compacted)
         component.cut_line = options.get("cut_line", False)
         check_flag(component, "cut_line", component.cut_line)
+        origin = _checked_origin(component, options.get("origin"), form)
     except PromptError:
         retract(found_in(messages, *options.values()))
         raise
@@ -229,11 +244,22 @@ def _begin_history(component: H, messages: object, form: str, options: HistoryOp
             fix=_list_of(messages).replace("History(", f"History{way}("),
             at=(component.source,),
         )
-    run = make(RecordedNode, mask=masks.RECORDED, at=component, items=items, form=form, start=0)
+    run = make(RecordedNode, mask=masks.RECORDED, at=component, items=items, form=origin, start=0)
     object.__setattr__(run, "known", known)
     component.content = (run,)
     place(component)
     return component
+
+
+def _checked_origin(component: History, origin: object, form: str) -> str:
+    """Return the provider or server of a conversation; :class:`TargetError` for a wrong one."""
+    if origin is not None and not isinstance(origin, str):
+        fix = "write the name of a server, such as 'deepseek'"
+        raise bad_option(component, "origin", origin, fix)
+    try:
+        return named_origin(origin, form)
+    except TargetError as error:
+        raise error.located(component.source) from None
 
 
 def _checked_clearing(component: History, value: object) -> ClearResults | None:

@@ -32,44 +32,52 @@ class TokenFactors(NamedTuple):
     other_must_fit: float
 
 
-ProviderName: TypeAlias = Literal[
-    "openai",
-    "openai_responses",
-    "openai_compatible",
-    "anthropic",
-    "gemini",
-    "bedrock",
-    "chat_template",
-]
-"""The providers. A name in a variable is a ``str``, which is checked at run time."""
+ReasoningBack: TypeAlias = Literal["never", "turn", "always"]
+"""When reasoning goes back: never, since the last turn of the user alone, or always."""
+ListRole: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
 
 class Facts(TypedDict, total=False):
-    """The facts about a model that can be registered; :class:`ModelFacts` explains each."""
+    """The facts about a model or a server that can be registered; :class:`ModelFacts` has each."""
 
     event_role: MappedRole
     ephemeral_role: MappedRole
     system: bool
     developer: bool
     instructions: bool
+    later_system: bool | None
     result_instructions: bool
     names: bool
+    user_after_results: bool
+    result_names: bool
+    list_roles: Sequence[ListRole]
     prefill: bool
     cache_marks: bool
     answer_marks: bool
     tool_marks: bool
+    lasting_marks: bool
+    message_marks: bool
     cache_minimum: int | None
     binds_reasoning: bool
+    reasoning_key: str | None
+    reasoning_back: ReasoningBack
+    missing_reasoning: str | None
+    thinking_tags: Sequence[str] | None
+    kept_keys: Sequence[str]
     signatures: bool
     chat: bool
     chat_tools: bool
+    typed_tools: bool
+    strict_tools: bool
     forced_tools: bool
     schema_output: bool
     media: Sequence[MediaKind]
     document_types: Sequence[str] | None
+    file_addresses: bool
     result_media: Sequence[str]
     beside_results: Sequence[str] | None
     s3_media: bool
+    exact_id: int | None
     longest_id: int | None
     signed_reasoning: bool
     schema_refs: bool
@@ -106,10 +114,20 @@ class ModelFacts:
     """Whether the wire has a developer role."""
     instructions: bool = False
     """Whether an instruction in mid-conversation has a native form."""
+    later_system: bool | None = None
+    """Whether Chat takes a system message after the first; ``None``: not known, so it is sent.
+
+    Where it takes none, it is sent as fenced text of a user, in its place."""
     result_instructions: bool = True
     """Whether it may follow the result of a tool directly."""
     names: bool = False
     """Whether a message may carry a speaker's name."""
+    user_after_results: bool = True
+    """Whether a user's message may follow the result of a tool in Chat."""
+    result_names: bool = False
+    """Whether the result of a tool has to carry the name of the tool."""
+    list_roles: tuple[ListRole, ...] = ("system", "user", "assistant", "tool")
+    """The roles whose content may be a list of parts in Chat; that of others is one text."""
     prefill: bool = False
     """Whether the last message may be an assistant turn that the model continues."""
     cache_marks: bool = False
@@ -119,17 +137,35 @@ class ModelFacts:
     tool_marks: bool = False
     """Whether tools may carry one."""
     lasting_marks: bool = False
-    """Whether Chat takes marks with a time to live, as :func:`to_litellm` writes them."""
+    """Whether the marks of Chat are ``cache_control``, with a time to live, as at OpenRouter."""
+    message_marks: bool = False
+    """Whether such a mark is on the whole result of a tool, as at LiteLLM, not on its last part."""
     cache_minimum: int | None = None
     """The tokens a prompt needs to be cached; ``None`` where it is not known."""
     binds_reasoning: bool = False
     """Whether reasoning is bound to the exact bytes before it."""
+    reasoning_key: str | None = None
+    """The key of an answer of Chat in which its reasoning goes back, or ``content``.
+
+    ``content`` is for a server that takes it in the text, between ``thinking_tags``."""
+    reasoning_back: ReasoningBack = "never"
+    """When a server's own reasoning goes back without a signature of the provider's form."""
+    missing_reasoning: str | None = None
+    """The text in place of reasoning that an answer with calls does not have, where it must."""
+    thinking_tags: tuple[str, str] | None = None
+    """The tags around reasoning at the beginning of a text of Chat, where a server writes these."""
+    kept_keys: tuple[str, ...] = ()
+    """The further keys of an answer, or of a call, that go back to the server as they came."""
     signatures: bool = False
     """Whether the first call of each step of the current turn needs a thought signature."""
     chat: bool = True
     """Whether OpenAI serves the model in Chat Completions; where not, only in Responses."""
     chat_tools: bool = True
     """Whether the model takes tools in Chat Completions; where not, only in Responses."""
+    typed_tools: bool = True
+    """Whether every tool of Chat has to say its type, ``function``."""
+    strict_tools: bool = True
+    """Whether a tool may be ``strict``, where the provider has that."""
     forced_tools: bool = True
     """Whether the model can be made to call a tool (``required``, or a tool's name)."""
     schema_output: bool = False
@@ -138,12 +174,16 @@ class ModelFacts:
     """The types of attachments that a request can carry and the model is not known to refuse."""
     document_types: tuple[str, ...] | None = None
     """The media types of documents that are sent as files; ``None`` for all that the target has."""
+    file_addresses: bool = False
+    """Whether Chat takes the address of a document in place of its bytes."""
     result_media: tuple[str, ...] = ()
     """The attachments that the result of a tool may contain: types of blocks, or media types."""
     beside_results: tuple[str, ...] | None = None
     """The types of blocks that may be in one turn with results; ``None`` for all."""
     s3_media: bool = True
     """Whether the address of an attachment may be in S3, where the request has such addresses."""
+    exact_id: int | None = None
+    """The letters and digits of the id of a call in Chat, where it has just so many."""
     longest_id: int | None = 40
     """The characters that the id of a call may have in Chat; ``None`` for no limit."""
     signed_reasoning: bool = True
@@ -169,6 +209,10 @@ class ModelFacts:
     # Any: a configuration, of a module above
     transformation: tuple[str, Any] | None = attrs.field(default=None, hash=False)
     """The layer of the settings that were registered for the model, with its name."""
+    guesses_media: bool = attrs.field(default=False, eq=False)
+    """Whether ``media`` is a guess: neither the model nor its family is known to take them."""
+    server_wire: "Wire | None" = attrs.field(default=None, eq=False, repr=False)
+    """The record of a server, which stays when the server is registered no more."""
     role_layers: tuple[tuple[str, Roles], ...] = ()
     """The roles that each layer sets: the provider's defaults, then the model's own."""
 
@@ -188,7 +232,12 @@ class ModelFacts:
         """What requests and replies of the provider look like."""
         from promptdsl.config.wires import wire_of
 
-        return wire_of(self.provider)
+        return self.server_wire or wire_of(self.provider)
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """The origins of what the target takes as its own; see :attr:`Wire.origins`."""
+        return self.wire.origins
 
     @property
     def cache_rule(self) -> "CacheRule":
@@ -212,23 +261,28 @@ class ModelFacts:
 
 FACT_NAMES = tuple(Facts.__annotations__)
 _FLAGS = frozenset(name for name, kind in Facts.__annotations__.items() if kind is bool)
-_COUNTS = ("cache_minimum", "longest_id", "window", "output")
+_COUNTS = ("cache_minimum", "exact_id", "longest_id", "window", "output")
+_TEXTS = ("encoding", "reasoning_key", "missing_reasoning")
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "event_role": get_args(MappedRole),
     "ephemeral_role": get_args(MappedRole),
+    "reasoning_back": get_args(ReasoningBack),
     "image_tokens": get_args(ImageFormula),
 }
 _MEDIA_TYPES = "media types such as text/csv"
+_KEYS = "keys such as reasoning_details"
 _LISTS: Mapping[str, tuple[str, ...]] = {
     "media": get_args(MediaKind),
     "document_types": (_MEDIA_TYPES,),
     "result_media": (*get_args(MediaKind), _MEDIA_TYPES),
     "beside_results": ("text", *get_args(MediaKind)),
+    "list_roles": get_args(ListRole),
+    "kept_keys": (_KEYS,),
 }
 """By fact that is a list of types, the types it may name."""
 _OPTIONAL = frozenset(
-    {*_COUNTS, "image_tokens", "encoding", "token_factors", "template"}
-    | {"document_types", "beside_results"}
+    {*_COUNTS, *_TEXTS, "image_tokens", "token_factors", "template", "later_system"}
+    | {"document_types", "beside_results", "thinking_tags"}
 )
 
 
@@ -250,6 +304,8 @@ def checked_facts(facts: Facts) -> Facts:
         kept["media"] = tuple(kind for kind in get_args(MediaKind) if kind in facts["media"])
     if (factors := facts.get("token_factors")) is not None:
         kept["token_factors"] = TokenFactors(*factors)
+    if (tags := facts.get("thinking_tags")) is not None:
+        kept["thinking_tags"] = tuple(tags)
     if (template := facts.get("template")) is not None:
         from promptdsl.config.chat_template import ChatTemplate
 
@@ -261,14 +317,17 @@ def _fix(name: str, value: object) -> str | None:
     """Return the advice for a wrong value, ``None`` for a right one."""
     if name in ("template", "transformation") or (value is None and name in _OPTIONAL):
         return None  # these are checked when they are read
-    if name in _FLAGS:
+    if name in _FLAGS or name == "later_system":
         is_right, fix = isinstance(value, bool), "write True or False"
     elif name in _COUNTS:
         is_right = type(value) is int and 0 < value <= maxsize
         fix = "write how many, a whole number above 0, or None"
-    elif name == "encoding":
-        is_right = isinstance(value, str) and value != ""
-        fix = "write its name, a string, or None"
+    elif name in _TEXTS:
+        is_right = isinstance(value, str) and (value != "" or name == "missing_reasoning")
+        fix = "write a string, or None"
+    elif name == "thinking_tags":
+        is_right = _are_tags(value)
+        fix = "write two texts, such as ('<think>', '</think>'), or None"
     elif name == "token_factors":
         is_right = _are_factors(value)
         fix = "write four numbers, as (typical, must fit, other scripts typical, other must fit)"
@@ -280,10 +339,24 @@ def _fix(name: str, value: object) -> str | None:
         wrong = [kind for kind in kinds if not is_one_of(kind, choices)]
         if choices[-1] == _MEDIA_TYPES:
             wrong = [kind for kind in wrong if not (isinstance(kind, str) and "/" in kind)]
+        if choices[-1] == _KEYS:
+            wrong = [kind for kind in wrong if not isinstance(kind, str) or kind in _TAKEN]
         is_right, fix = not wrong, nearest(next(iter(wrong), ""), choices)
     else:
         is_right, fix = False, f"write a tuple of these: {', '.join(_LISTS[name])}"
     return None if is_right else fix
+
+
+_TAKEN = ("role", "content", "name", "tool_calls", "tool_call_id", "id", "type", "function", "")
+"""The keys of messages and calls that every server has: none of them is a further one."""
+
+
+def _are_tags(value: object) -> bool:
+    match value:
+        case [str() as opening, str() as closing]:
+            return "" not in (opening, closing)
+        case _:
+            return False
 
 
 def _are_factors(value: object) -> bool:

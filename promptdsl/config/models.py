@@ -1,7 +1,7 @@
 """The facts about a model or provider, from ``models.toml`` and users' registrations."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import cache, lru_cache
 from threading import Lock
@@ -11,14 +11,20 @@ import attrs
 
 from promptdsl.config.data_file import tables
 from promptdsl.config.model_facts import (
-    FACT_NAMES,
     Facts,
     MappedRole,
     ModelFacts,
-    ProviderName,
     Roles,
     TokenFactors,
     checked_facts,
+)
+from promptdsl.config.servers import (
+    REGISTRY,
+    Added,
+    facts_in,
+    provider_names,
+    server_of,
+    servers,
 )
 from promptdsl.config.transformation import as_layer
 from promptdsl.config.wires import wire_of, wires
@@ -32,6 +38,7 @@ from promptdsl.foundation.errors import (
 )
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.source import author, door
+from promptdsl.messages.provider_names import ProviderName
 
 
 def facts_for(model: str | None, provider: str | None) -> ModelFacts:
@@ -41,8 +48,8 @@ def facts_for(model: str | None, provider: str | None) -> ModelFacts:
     Without a provider, the name of the model decides. An unknown model gets careful defaults.
     """
     if provider is not None:
-        _check_provider(provider)
-    return _look_up(model, provider, _added)
+        check_provider(provider)
+    return _look_up(model, provider, _added, REGISTRY.added)
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -56,26 +63,23 @@ class ModelEntry:
 
 
 @lru_cache(maxsize=1024)
-def _look_up(model: str | None, provider: str | None, added: "_Added") -> ModelFacts:
+def _look_up(
+    model: str | None, provider: str | None, added: "_Added", _servers: Added
+) -> ModelFacts:
     # The target: the provider given, else that of the model.
     entries = _entries(model or "", added)
     target = provider or _default_provider(model or "", entries)
     if target is None:
         counting = _counting(model, entries, OPEN) if model else Facts()
         return _facts(counting, model=model)
-    # Its layers: the facts of the provider, then of the model.
-    models: list[tuple[str, Facts]] = []
-    for table in tables()["vendors"]:
-        if target == table["provider"] and _has_word(model or "", table["words"]):
-            models.append((f"models of {table['words'][0]}", _selected(table, FACT_NAMES)))
-    vendors = len(models)
+    # Its layers: the facts of the provider, the server and their families, then of the model.
+    layers = [*_provider_layers(target, model or "")]
+    stated, role_layers = Facts(), list[tuple[str, Roles]]()
     for entry in entries:
         facts = _facts_on(entry, target)
         if facts is not None:
-            models.append((f"model {entry.name}", facts))
-    provider_facts = _selected(tables()["providers"][target], FACT_NAMES)
-    stated, role_layers = Facts(), list[tuple[str, Roles]]()
-    for layer, facts in [(f"provider {target}", provider_facts), *models]:
+            layers.append((f"model {entry.name}", facts))
+    for layer, facts in layers:
         stated.update(facts)
         if settings := facts.get("transformation"):
             stated["transformation"] = (layer, settings)
@@ -90,13 +94,36 @@ def _look_up(model: str | None, provider: str | None, added: "_Added") -> ModelF
     stated["token_factors"] = None
     if stated.get("encoding") is None:
         stated.update(_counting(model or "", entries, target))
+    known = any(layer.startswith("model ") for layer, _ in layers)
+    families = (facts for layer, facts in layers if layer.startswith("models "))
     return _facts(
         stated,
         provider=target,
         model=model,
-        known=len(models) > vendors,
+        known=known,
+        guesses_media=bool(model) and not (known or any("media" in it for it in families)),
+        server_wire=None if server_of(target) is None else wire_of(target),
         role_layers=tuple(role_layers),
     )
+
+
+def _provider_layers(target: str, model: str) -> Iterator[tuple[str, Facts]]:
+    """Yield the facts of a provider, or of a server after those of its adapter, with names.
+
+    After the facts of each come those of the families of models that this model belongs to.
+    """
+    server = server_of(target)
+    adapter = target if server is None else server.adapter
+    yield f"provider {adapter}", facts_in(tables()["providers"][adapter])
+    for table in tables()["vendors"]:
+        if table["provider"] == adapter and _has_word(model, table["words"]):
+            yield f"models of {table['words'][0]}", facts_in(table)
+    if server is None:
+        return
+    yield f"provider {server.name}", server.facts
+    for family in server.families:
+        if _has_word(model, family.words):
+            yield f"models of {family.words[0]} at {server.name}", family.facts
 
 
 def _default_provider(model: str, entries: tuple[ModelEntry, ...]) -> str | None:
@@ -115,25 +142,16 @@ def _facts(stated: Facts, **target: object) -> ModelFacts:
     return ModelFacts(**cast("dict[str, Any]", {**stated, **target}))
 
 
-def _selected(facts: Mapping[str, object], names: Collection[str]) -> Facts:
-    return cast(
-        "Facts",
-        {
-            name: tuple(cast("list[object]", value)) if isinstance(value, list) else value
-            for name, value in facts.items()
-            if name in names
-        },
-    )
-
-
 def _facts_on(entry: ModelEntry, target: str) -> Facts | None:
     """Return the facts of an entry that are true on a target, ``None`` without any."""
-    if entry.provider == target:
+    adapter = wire_of(target).adapter
+    if entry.provider in (target, adapter):
         return entry.facts
-    table = tables()["providers"][target]
+    table = tables()["providers"][adapter]
     if entry.provider not in table.get("takes_from", (entry.provider,)):
         return None
-    facts = _selected(entry.facts, table.get("takes", ()))
+    taken = {key: value for key, value in entry.facts.items() if key in table.get("takes", ())}
+    facts = cast("Facts", taken)
     if "media" in facts:
         facts["media"] = tuple(kind for kind in facts["media"] if kind in table["media"])
     facts.update(entry.on.get(target, Facts()))
@@ -154,7 +172,7 @@ def _counting(model: str, entries: tuple[ModelEntry, ...], target: str) -> Facts
     """
     vocabularies = [it for it in tables()["vocabularies"] if _has_word(model, it["words"])]
     models = [entry.facts for entry in reversed(entries)]
-    for facts in (*models, *vocabularies, tables()["providers"][target]):
+    for facts in (*models, *vocabularies, tables()["providers"][wire_of(target).adapter]):
         if "token_factors" in facts:
             factors = facts["token_factors"]
             return {"token_factors": None if factors is None else TokenFactors(*factors)}
@@ -174,8 +192,7 @@ def _has_word(model: str, words: Iterable[str]) -> bool:
 def _built_in() -> Mapping[str, ModelEntry]:
     entries: dict[str, ModelEntry] = {}
     for name, table in tables()["models"].items():
-        facts = _selected(table, FACT_NAMES)
-        entry = ModelEntry(name, table["provider"], facts, table.get("on", EMPTY))
+        entry = ModelEntry(name, table["provider"], facts_in(table), table.get("on", EMPTY))
         entries.update(dict.fromkeys(table["patterns"], entry))
     return entries
 
@@ -246,11 +263,11 @@ def near_name(model: str, provider: str | None) -> str | None:
     another model. An unknown name of a known family gets the nearest name of all. ``provider`` is
     the provider that was given.
     """
-    return _advice(model, provider, _added)
+    return _advice(model, provider, _added, REGISTRY.added)
 
 
 @lru_cache(maxsize=256)
-def _advice(model: str, provider: str | None, added: "_Added") -> str | None:
+def _advice(model: str, provider: str | None, added: "_Added", _servers: Added) -> str | None:
     from difflib import get_close_matches
 
     wire = wire_of(provider)
@@ -259,7 +276,7 @@ def _advice(model: str, provider: str | None, added: "_Added") -> str | None:
     known, bare = _patterns(added), _bare_name(model)
     without_version = (bare[:n] for n in range(1, len(bare) + 2) if _SUFFIX.fullmatch(bare, n))
     name = next(without_version).lower()
-    if name in tables()["providers"]:
+    if name in provider_names():
         return f"it is a provider: write provider={name!r}"
     beginning = next((pattern for pattern in known if name.startswith(f"{pattern}-")), None)
     is_deployment = beginning is not None and wire.deploys
@@ -333,7 +350,7 @@ def register_model(
                 f"a pattern is the name of a model, not {shown(pattern)}",
                 fix="write it as it begins: register_model('my-model', ...)",
             )
-        _check_provider(provider)
+        check_provider(provider)
         entry = ModelEntry(pattern, provider, checked_facts(facts))
         if callable(given := facts.get("transformation")):
             problem = f"the transformation of a model is no function: {shown(given)}"
@@ -360,13 +377,33 @@ def _change_entries(
         _added = _Added({**others, pattern: entries[-1]} if entries else others)
 
 
-def _check_provider(provider: object) -> None:
-    providers = tables()["providers"]
-    if not isinstance(provider, str) or provider not in providers:
-        name = provider if isinstance(provider, str) else shown(provider)
-        called = name.lower().replace("-", "_")
-        meant = [wire.name for wire in wires() if called in (wire.name, *wire.other_names)]
-        fix = f"did you mean {meant[0]!r}?" if meant else nearest(name, providers)
-        if isinstance(provider, str) and _entries(provider, _added):
-            fix = f"it is a model: write model={provider!r}"
-        raise TargetError(f"unknown provider {shown(provider)}", fix=fix)
+def check_provider(provider: object) -> None:
+    """Raise :class:`TargetError` for anything but the name of a provider or of a server."""
+    if isinstance(provider, str) and (provider in tables()["providers"] or server_of(provider)):
+        return
+    name = provider if isinstance(provider, str) else shown(provider)
+    called = name.lower().replace("-", "_")
+    names = {entry.name: entry.other_names for entry in servers()}
+    names |= {wire.name: wire.other_names for wire in wires()}
+    meant = [known for known, others in names.items() if called in (known, *others)]
+    fix = f"did you mean {meant[0]!r}?" if meant else nearest(name, provider_names())
+    if not meant and not fix.startswith("did"):
+        fix = f"{fix}; register_provider() adds a server"
+    if isinstance(provider, str) and _entries(provider, _added):
+        fix = f"it is a model: write model={provider!r}"
+    raise TargetError(f"unknown provider {shown(provider)}", fix=fix)
+
+
+def named_origin(origin: str | None, form: str) -> str:
+    """Return the provider of a conversation in a form: the server that is named, if one is.
+
+    Raises :class:`TargetError` for an unknown server, and for one with another form.
+    """
+    if origin is None:
+        return form
+    check_provider(origin)
+    own = wire_of(origin).form
+    if own != form:
+        problem = f"the conversations of {origin} have another form: {own}"
+        raise TargetError(problem, fix=f"write from_{own}(..., origin={origin!r})")
+    return origin

@@ -111,6 +111,10 @@ class Wire:
     """The provider whose form it is: the ``x`` in ``Rendered.to_x`` and ``History.from_x``."""
     folder: str = attrs.field(default=attrs.Factory(lambda wire: wire.form, takes_self=True))
     """The folder of its adapter in ``providers/``."""
+    adapter: str = attrs.field(
+        default=attrs.Factory(lambda wire: wire.name, takes_self=True), converter=_last_name
+    )
+    """The provider that a server is like: its own name for a provider."""
 
     # Names.
     other_names: tuple[str, ...] = ()
@@ -184,8 +188,6 @@ class Wire:
     """The words for the choice of a tool, by ours; ``tool`` is that of a named tool."""
     longest_name: int = 64
     """The characters of a tool's name, at most."""
-    exact_id: int = 0
-    """The letters and digits of a call's id, where it has just so many."""
 
     # Replies.
     response: tuple[Mapping[str, object], ...] = ()
@@ -204,6 +206,14 @@ class Wire:
     Without a value of this key, compaction failed, and the block stands for nothing."""
     keeps_questions: bool = False
     """Whether it also returns a shorter conversation: questions alone, and then such a block."""
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """The origins of what is its own: its name, and that of the provider that it is like.
+
+        What is read of Chat without the name of a server is of ``openai_compatible``.
+        """
+        return (self.name, self.adapter, self.form)
 
     def __attrs_post_init__(self) -> None:
         # All prompts share a record: nobody changes its tables.

@@ -65,6 +65,9 @@ def to_litellm(
         answer_marks=model.answer_marks,
         tool_marks=model.tool_marks,
         lasting_marks=model.tool_marks,
+        message_marks=model.tool_marks,
+        # It moves a later system message itself, where a provider takes none.
+        later_system=True,
     )
     target = target.with_facts(facts)
     # The schema of the answer belongs to the call, which is a hint of its own.
@@ -175,9 +178,14 @@ def _signed_call(crossing: Crossing, block: ToolUseBlock, call: JsonObject) -> T
     signature = fields.pop(SIGNATURE, None)
     if fields:
         crossing.hint("unsent_key", "provider_specific_fields of a call")
-    extra = {**block.extra, SIGNATURE: signature} if isinstance(signature, str) else block.extra
+    extra = {key: value for key, value in block.extra.items() if key not in _OF_CHAT}
+    extra |= {SIGNATURE: signature} if isinstance(signature, str) else {}
     cache = crossing.read_cache(call.get("cache_control")) or block.cache
     return attrs.evolve(block, extra=extra, cache=cache)
+
+
+_OF_CHAT = ("provider_specific_fields", "from")
+"""The keys of a call that Chat keeps for its server."""
 
 
 def _read_thought(part: JsonValue, origin: str | None) -> Block:

@@ -19,6 +19,9 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 CONVERSATION: tuple[Kind, ...] = ("written", "recorded", "summary", "mixed", "trailed")
 """The kinds that are part of the conversation, at least partly."""
 
+SPOKEN_KINDS: frozenset[Kind] = frozenset({*CONVERSATION, "recorded_system"})
+"""The kinds of messages that are part of the conversation: neither events nor request-only."""
+
 LEADING: tuple[Kind, ...] = ("written", "recorded")
 """The kinds of system messages that belong to the first one."""
 

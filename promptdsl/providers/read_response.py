@@ -5,18 +5,22 @@ from contextlib import suppress
 from enum import Enum
 from functools import cache
 
+from promptdsl.config.models import check_provider
 from promptdsl.config.wires import forms, wire_of
-from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.errors import DataError, TargetError
 from promptdsl.foundation.frozen import is_list, is_mapping, plain
 from promptdsl.foundation.json import ABSENT, read_json
 from promptdsl.foundation.source import author, door
 from promptdsl.messages.message import Message
+from promptdsl.messages.provider_names import ProviderName
 from promptdsl.providers.registry import TARGETS
 from promptdsl.providers.shared.checks import mapping
 
 
 @door
-def read_response(reply: object, *, structured: bool = False) -> Message:
+def read_response(
+    reply: object, *, structured: bool = False, provider: ProviderName | str | None = None
+) -> Message:
     """Return the assistant message of a reply: the object an SDK returned, or its dictionary form.
 
     The message has the model's content, the reason why it stopped (``finish_reason``: ``stop``,
@@ -25,7 +29,9 @@ def read_response(reply: object, *, structured: bool = False) -> Message:
     counts (``token_usage``: ``input`` with the part from a cache, ``output``, ``cache_read``,
     ``cache_write``, ``reasoning``, ``total``), and ``structured_output`` where the SDK parsed the
     answer. With ``structured=True`` the text of the answer is read as JSON instead; it is ``None``
-    in a message that only calls tools. A stream is read with :func:`read_stream`.
+    in a message that only calls tools. ``provider`` names the server that sent the reply, such as
+    ``deepseek``: what it takes again goes back to it alone. Without it the reply itself tells its
+    provider, and Chat's is of any server. A stream is read with :func:`read_stream`.
 
     >>> from promptdsl import read_response
     >>> content = [{"type": "text", "text": "Rain."}]
@@ -34,16 +40,18 @@ def read_response(reply: object, *, structured: bool = False) -> Message:
     >>> message.text, message.finish_reason
     ('Rain.', 'stop')
 
-    Raises :class:`DataError` for a reply that no provider sends, for one that is an error without
-    an answer, and for an answer that is not JSON when ``structured`` asks for it.
+    Raises :class:`DataError` for a reply that no provider sends, or another than the one named, for
+    one that is an error without an answer, and for an answer that is not JSON when ``structured``
+    asks for it; :class:`TargetError` for an unknown provider.
     """
+    named = named_provider(provider)
     try:
         entries = mapping(reply)
-        provider = provider_of(entries)
-        if provider is None:
+        sender = provider_of(entries)
+        if sender is None:
             keys = ", ".join(entries) or "nothing"
             raise DataError(f"a response of no provider, it has {keys}")
-        message = TARGETS[provider].read_response(entries)
+        message = TARGETS[sent_by(sender, named)].read_response(entries)
         if message.role != "assistant":
             raise DataError(f"a response comes from the model, this is a {message.role} message")
         # The value that an SDK parsed the answer to, where it did.
@@ -69,6 +77,27 @@ def read_response(reply: object, *, structured: bool = False) -> Message:
             at=(author(),),
         )
     return message.replace(structured_output=answer)
+
+
+def named_provider(provider: str | None) -> str | None:
+    """Return the provider that an author named; :class:`TargetError` for an unknown name."""
+    try:
+        if provider is not None:
+            check_provider(provider)
+    except TargetError as error:
+        raise error.located(author()) from None
+    return provider
+
+
+def sent_by(sender: str, named: str | None) -> str:
+    """Return the provider of a reply: the one that is named, where it has replies of this form.
+
+    Raises :class:`DataError` where it has another form than ``sender``, whose form it is.
+    """
+    if named is None or wire_of(named).form == sender:
+        return named or sender
+    problem = f"{named} has replies of another form: this looks like {sender}"
+    raise DataError(problem, fix="name the provider or the server that sent it, or leave it out")
 
 
 def advice_about(reply: object, reader: str = "read_response") -> str:

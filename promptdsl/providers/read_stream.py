@@ -9,7 +9,13 @@ from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.source import author, door
 from promptdsl.messages import Block, ReasoningBlock, TextBlock, ToolUseBlock, UnknownBlock
 from promptdsl.messages.message import Message
-from promptdsl.providers.read_response import advice_about, event_provider
+from promptdsl.messages.provider_names import ProviderName
+from promptdsl.providers.read_response import (
+    advice_about,
+    event_provider,
+    named_provider,
+    sent_by,
+)
 from promptdsl.providers.registry import TARGETS
 from promptdsl.providers.shared.checks import items, mapping
 from promptdsl.providers.shared.request import Param
@@ -21,12 +27,13 @@ _EMPTY = Message("assistant", (), kind="recorded", finish_reason="interrupted")
 
 
 @door
-def read_stream(events: Iterable[E]) -> "Reading[E]":
+def read_stream(events: Iterable[E], *, provider: ProviderName | str | None = None) -> "Reading[E]":
     """Return the events of a stream, to be iterated, with the ``message`` that they make so far.
 
     ``events`` is what a client returned, or a list of recorded events. Of a stream that was cut off
     the message has the texts and the whole blocks: its ``finish_reason`` is ``interrupted``, and
-    ``metadata["interrupted"]`` names what is left out.
+    ``metadata["interrupted"]`` names what is left out. ``provider`` names the server that sends the
+    stream, as in :func:`read_response`.
 
     >>> from promptdsl import read_stream
     >>> chunks = [{"choices": [{"delta": {"content": text}}]} for text in ("Ra", "in.")]
@@ -37,16 +44,20 @@ def read_stream(events: Iterable[E]) -> "Reading[E]":
     ('Rain.', 'interrupted')
 
     Raises :class:`DataError` for anything but a stream and, when iterated, for an event that cannot
-    be read, is an error, or belongs to a second answer (``n=2``).
+    be read, is an error, or belongs to a second answer (``n=2``); :class:`TargetError` for an
+    unknown provider.
     """
+    named = named_provider(provider)
     stream: Any = events.get("stream") if is_mapping(events) else events  # Any: it is iterated only
     if isinstance(stream, str) or hasattr(stream, "model_dump") or not hasattr(stream, "__iter__"):
         raise _no_stream(events)
-    return Reading(iter(stream))
+    return Reading(iter(stream), named)
 
 
 @door
-def aread_stream(events: AsyncIterable[E]) -> "Reading[E]":
+def aread_stream(
+    events: AsyncIterable[E], *, provider: ProviderName | str | None = None
+) -> "Reading[E]":
     """Return what :func:`read_stream` returns, to be iterated with ``async for``.
 
     >>> import asyncio
@@ -59,9 +70,10 @@ def aread_stream(events: AsyncIterable[E]) -> "Reading[E]":
     >>> asyncio.run(text())
     ['Rain.']
     """
+    named = named_provider(provider)
     if not hasattr(events, "__aiter__"):
         raise _no_stream(events)
-    return Reading(aiter(events))
+    return Reading(aiter(events), named)
 
 
 def _no_stream(given: object) -> DataError:
@@ -73,8 +85,9 @@ def _no_stream(given: object) -> DataError:
 class Reading(Generic[E]):
     """The events of a stream, and the message that they make; see :func:`read_stream`."""
 
-    def __init__(self, events: Any) -> None:  # Any: an iterator of either kind
+    def __init__(self, events: Any, named: str | None) -> None:  # Any: an iterator of either kind
         self._events = events
+        self._named = named
         self._count = 0
         self._provider = ""
         self._reply = StreamedReply()
@@ -143,7 +156,8 @@ class Reading(Generic[E]):
             event = mapping(getattr(given, "chunk", given))
             event = mapping(event.get("chunk", event))
             _refuse(event)
-            self._provider = self._provider or event_provider(event)
+            if not self._provider and (sender := event_provider(event)):
+                self._provider = sent_by(sender, self._named)
             if self._provider:
                 TARGETS[self._provider].add_event(self._reply, event)
             else:

@@ -1,28 +1,32 @@
-"""The table of targets: the adapter of each provider.
+"""The adapter of each provider and server.
 
 ``docs/design.md`` explains the parts of an adapter, ``config/wire.py`` the record of a provider.
 """
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable
+from functools import lru_cache, partial
 from importlib import import_module
 from typing import Any, get_args
 
-from promptdsl.config.model_facts import ModelFacts, ProviderName
+from promptdsl.config.model_facts import ModelFacts
+from promptdsl.config.models import check_provider, facts_for
+from promptdsl.config.wire import Wire
 from promptdsl.config.wires import wire_of
-from promptdsl.foundation.errors import DataError, TargetError, is_one_of, nearest, shown
+from promptdsl.foundation.errors import DataError, TargetError
 from promptdsl.foundation.source import author, door
 from promptdsl.messages import MediaBlock
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
+from promptdsl.messages.provider_names import ProviderName
 from promptdsl.providers.shared.memory import Recall
+from promptdsl.providers.shared.origins import message_of_server, prompt_of_server
 from promptdsl.providers.shared.read_keys import ReadKeys
 from promptdsl.providers.shared.request import Param
 
 
 class Adapter:
-    """The functions of a provider; each is loaded when it is used."""
+    """The functions of a provider, or of a server; each is loaded when it is used."""
 
     write: Callable[[Prompt, ModelFacts, Recall | None], tuple[Param, tuple[Loss, ...]]]
     """Returns the payload of a prompt and its losses.
@@ -47,19 +51,22 @@ class Adapter:
     The other argument is the role of its message; the target takes attachments of this kind there.
     """
 
-    def __init__(self, provider: str) -> None:
+    def __init__(self, provider: str, wire: Wire | None = None) -> None:
         self._provider = provider
+        self._server = wire
 
     def __getattr__(self, name: str) -> Any:  # Any: each has its type above
         """Load a function, one that reads in the dialect of this provider where others share it."""
         if name not in Adapter.__annotations__:
             raise AttributeError(f"an Adapter has no {name!r}")
-        wire = wire_of(self._provider)
+        wire = self._server or wire_of(self._provider)
         module = {"write": "write", "needs_bytes": "media"}.get(name, "read")
         folder = import_module(f"{__package__}.{wire.folder}.{module}")
         loaded = getattr(folder, "KEYS" if name == "read_keys" else name)
-        if name in ("read", "read_response") and wire.folder != wire.name:
+        if name in ("read", "read_response") and wire.folder == "openai_chat":
             loaded = partial(loaded, dialect=wire)
+        if wire.name != wire.adapter:
+            loaded = _of_server(loaded, name, wire)
         setattr(self, name, loaded)
         return loaded
 
@@ -68,13 +75,37 @@ class Adapter:
         return self.read(data).messages
 
 
-TARGETS: Mapping[str, Adapter] = {name: Adapter(name) for name in get_args(ProviderName)}
-"""The adapters, by provider."""
+def _of_server(loaded: Any, name: str, wire: Wire) -> Any:  # Any: as above
+    """Return a function that reads what a server wrote: its name is the origin."""
+    if name == "read":
+        return lambda data: prompt_of_server(loaded(data), wire)
+    if name == "read_response":
+        return lambda data: message_of_server(loaded(data), wire)
+    if name == "read_keys":
+        return loaded.keeping(facts_for(None, wire.name).kept_keys)
+    return loaded
 
-READERS: Mapping[str, Callable[[object], tuple[Message, ...]]] = {
-    provider: adapter.read_messages for provider, adapter in TARGETS.items()
-}
-"""The function that reads the messages of a recorded conversation, by its provider."""
+
+class Targets(dict[str, Adapter]):
+    """The adapters by provider; that of a server is made at its first use."""
+
+    def __missing__(self, provider: str) -> Adapter:
+        """Return the adapter of a server; :class:`TargetError` for an unknown name."""
+        check_provider(provider)
+        return _adapter(wire_of(provider))
+
+
+@lru_cache(maxsize=256)
+def _adapter(wire: Wire) -> Adapter:
+    return Adapter(wire.name, wire)
+
+
+TARGETS = Targets({name: Adapter(name) for name in get_args(ProviderName)})
+
+
+def read_recording(form: str, data: object) -> tuple[Message, ...]:
+    """Return the messages of a recorded conversation in the form of a provider or server."""
+    return TARGETS[form].read_messages(data)
 
 
 @door
@@ -84,7 +115,8 @@ def read_payload(payload: object, provider: ProviderName | str) -> Prompt:
     ``render()`` takes it; what was sent apart, such as two user messages in a row, stays apart.
     The prompt has the messages, the tools, the choice of a tool and the form of the answer; other
     keys of the payload are left out. ``provider`` is one of ``openai``, ``openai_responses``,
-    ``openai_compatible``, ``anthropic``, ``gemini``, ``bedrock`` and ``chat_template``.
+    ``openai_compatible``, ``anthropic``, ``gemini``, ``bedrock`` and ``chat_template``, or a
+    server: its name is the origin of what only this server takes again.
 
     >>> from promptdsl import read_payload
     >>> prompt = read_payload({"messages": [{"role": "user", "content": "Hi."}]}, "openai")
@@ -94,10 +126,8 @@ def read_payload(payload: object, provider: ProviderName | str) -> Prompt:
     Raises :class:`TargetError` for an unknown provider, :class:`DataError` for a payload that
     cannot be read, with the index and the key that is wrong.
     """
-    if not is_one_of(provider, TARGETS):
-        problem = f"unknown provider {shown(provider)}"
-        raise TargetError(problem, fix=nearest(provider, TARGETS), at=(author(),))
     try:
+        check_provider(provider)
         return TARGETS[provider].read(payload)
-    except DataError as error:
+    except (DataError, TargetError) as error:
         raise error.located(author()) from None

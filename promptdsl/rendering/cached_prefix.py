@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 from promptdsl.config.wire import Path
-from promptdsl.config.wires import wire_of
 from promptdsl.foundation.errors import TargetError
 from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.source import author
@@ -23,7 +22,7 @@ def cached_prefix(written: WrittenPayload) -> Param:
 
     Calls that are open at the mark are kept with their results.
     """
-    payload, wire = written.payload(), wire_of(written.facts.provider)
+    payload, wire = written.payload(), written.facts.wire
     question = WrittenPayload(Prompt((spoken("user", OPENING),)), written.facts).payload()
     entries: list[Param] = payload[wire.entries]
     fields = [(n, key, value) for n, entry in enumerate(entries) for key, value in entry.items()]

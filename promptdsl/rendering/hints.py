@@ -8,6 +8,7 @@ from itertools import chain, pairwise
 from typing import Any, cast
 
 from promptdsl.components.arguments import id_for, sentences_touch
+from promptdsl.config.wires import wire_of
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message
@@ -47,7 +48,7 @@ def unread_hints(root: RootNode) -> Iterator[Loss]:
     for node, _ in walk(root) if root.mask & RECORDED else ():
         if not isinstance(node, RecordedNode):
             continue
-        why = f"History.from_{node.form} does not read it, so it is not sent"
+        why = f"History.from_{wire_of(node.form).form} does not read it, so it is not sent"
         keys = unread_keys(node.items, node.form) if node.form != "messages" else ()
         if node.form == "messages":
             why = "no reader knows it: it is kept in Message.extra, and not sent"

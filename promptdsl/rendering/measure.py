@@ -9,7 +9,6 @@ import attrs
 from promptdsl.budget.line import UNMERGED, Seam, Zone
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved
-from promptdsl.config.wires import wire_of
 from promptdsl.foundation.errors import PromptError
 from promptdsl.messages import (
     Block,
@@ -77,7 +76,7 @@ class Measuring:
         with_bytes: Callable[[MediaBlock, Role], MediaBlock] | None = None,
     ) -> None:
         self.facts = facts
-        self.wire = wire_of(facts.provider)
+        self.wire = facts.wire
         self.config = config
         self.tokens = tokens
         self.media_roots = media_roots

@@ -186,6 +186,8 @@ def _needs_bytes(block: MediaBlock, role: Role, facts: ModelFacts) -> bool:
         return False
     if block.source.kind == "s3" and not facts.s3_media:
         return True
+    if facts.file_addresses and block.is_document and block.is_url:
+        return False
     return TARGETS[str(facts.provider)].needs_bytes(block, role)
 
 

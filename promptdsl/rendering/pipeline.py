@@ -58,9 +58,9 @@ CHANGING = AUDIENCE | HOLLOW | RECORDED
 
 def reading(settle: Settle) -> Callable[[RootNode], RootNode]:
     """Return the pass ``read`` with its arguments."""
-    from promptdsl.providers.registry import READERS
+    from promptdsl.providers.registry import read_recording
 
-    return partial(read, readers=READERS, settle=settle, pieces=rendered_template)
+    return partial(read, reader=read_recording, settle=settle, pieces=rendered_template)
 
 
 def before_target(*, audience: str, ask: Ask, settle: Settle) -> tuple[Pass, ...]:

@@ -313,7 +313,7 @@ def _prepared(
 def _stored_elsewhere(stored: StoredConversation, facts: ModelFacts) -> Loss:
     """Return the loss of a conversation that is stored elsewhere, or the hint to name it there."""
     what = "the conversation before"
-    if facts.provider == stored.origin:
+    if stored.origin in facts.origins:
         why = (
             "it is stored at the server: give the request its previous_response_id or conversation"
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, cast
 import attrs
 
 from promptdsl.config.data_file import tables
-from promptdsl.config.model_facts import ModelFacts, ProviderName, Roles
+from promptdsl.config.model_facts import ModelFacts, Roles
 from promptdsl.config.models import OPEN, facts_for, near_name
 from promptdsl.config.transformation import (
     ConfigOptions,
@@ -23,6 +23,7 @@ from promptdsl.foundation.source import author
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.prompt import Prompt, ToolChoice
+from promptdsl.messages.provider_names import ProviderName
 from promptdsl.rendering.text.blocks import MediaLoader, MediaRoots
 from promptdsl.tokens.count import TokenCounter
 from promptdsl.tree.node import Node
@@ -226,7 +227,7 @@ def facts_of(request: RenderRequest) -> ModelFacts:
     template = request.template
     try:
         facts = facts_for(request.model, request.provider)
-        if not facts.chat and wire_of(facts.provider).some_models:
+        if not facts.chat and facts.wire.some_models:
             raise TargetError(
                 f"OpenAI serves {facts.model!r} in the Responses API alone, not in Chat",
                 fix="render with provider='openai_responses', or with the model alone, "
@@ -234,7 +235,7 @@ def facts_of(request: RenderRequest) -> ModelFacts:
             )
         if template is None:
             return facts
-        if facts.provider is not None and not wire_of(facts.provider).templated:
+        if facts.provider is not None and not facts.wire.templated:
             raise TargetError(
                 f"{facts.provider} takes no chat template",
                 fix="leave chat_template out, or render with provider='chat_template'",
@@ -262,9 +263,13 @@ def request_hints(request: RenderRequest, facts: ModelFacts) -> Iterator[Loss]:
     if budget is not None and budget.tokens is None and budget.reserve:
         why = "it has no effect without budget=, of which it is a part"
         yield hint("useless_reserve", f"reserve={budget.reserve}", why, source=budget.at)
-    model, wire = request.model or "/", wire_of(request.provider)
-    # Servers of any models have the other APIs, and a name with a slash is one of a gateway.
-    if not wire.own_models or "/" in model or request.again:
+    model = request.model or "/"
+    # A name with a slash is one of a gateway.
+    if request.provider is None or "/" in model or request.again:
+        return
+    wire = wire_of(request.provider)
+    # Servers of any models have the other APIs.
+    if not wire.own_models:
         return
     own = facts_for(model, None).provider
     if own not in (None, wire.name, OPEN) and own not in tables()["providers"][wire.name].get(

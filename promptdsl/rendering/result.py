@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Never, cast
 
 import attrs
 
-from promptdsl.config.model_facts import ModelFacts, ProviderName
+from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved, SettingValue
-from promptdsl.config.wires import wire_of
 from promptdsl.foundation.source import door
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message, open_calls
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
+from promptdsl.messages.provider_names import ProviderName
 from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import CACHE
 from promptdsl.tree.node import walk
@@ -408,7 +408,7 @@ class Rendered:
         provider = self.facts.provider
         if provider is None:
             return self.for_target(target).payload()
-        if wire_of(provider).form != target:
+        if self.facts.wire.form != target:
             from promptdsl.rendering.target_errors import other_target
 
             raise other_target(target, self.facts)

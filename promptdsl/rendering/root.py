@@ -9,7 +9,7 @@ from typing import cast
 from promptdsl.components.block import finish
 from promptdsl.components.scope import Component, detached, innermost
 from promptdsl.components.timeline import write_timeline
-from promptdsl.config.wires import wires
+from promptdsl.config.wires import wire_of, wires
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.source import author
 from promptdsl.messages.field_checks import kind_of
@@ -139,7 +139,7 @@ def _as_sent(prompt: Prompt, _model: str | None, provider: str | None) -> Mappin
 
     Of a stored conversation the calls are elsewhere.
     """
-    is_unpaired = provider is not None and prompt.unpaired_at == provider
+    is_unpaired = prompt.unpaired_at in wire_of(provider).origins
     if prompt.stored is not None or is_unpaired:
         return {"merge_consecutive": False, "tool_pairing": "keep"}
     return {"merge_consecutive": False}

@@ -29,7 +29,7 @@ def no_target(model: str | None) -> TargetError:
 
 def other_target(target: str, facts: ModelFacts) -> TargetError:
     """Return the error for the method of another target than that of the result."""
-    model, own_method = facts.model, f"to_{wire_of(facts.provider).form}"
+    model, own_method = facts.model, f"to_{facts.wire.form}"
     named = f"model={model!r}, " if facts_for(model, target).known else ""
     fix = (
         f"render it for that target: render(tree, {named}provider={target!r}), "

@@ -12,7 +12,7 @@ from promptdsl.transcript.values import Above, Given, Repair, join
 from promptdsl.tree.node import Node, make
 
 
-def _read(value: object) -> Given:
+def _read(value: object, named: str | None) -> Given:
     """Return the message of a reply, of a stream that was read, or of a written turn."""
     from promptdsl.providers.read_response import provider_of, read_response
     from promptdsl.providers.read_stream import Reading
@@ -23,8 +23,8 @@ def _read(value: object) -> Given:
     if isinstance(value, Reading):
         message, (entries, provider) = value.message, value.response
     else:
-        message, entries = read_response(value), mapping(value)
-        provider = provider_of(entries) or ""
+        message, entries = read_response(value, provider=named), mapping(value)
+        provider = named or provider_of(entries) or ""
     names = {
         "id": ("id", "responseId", "response_id"),
         "model": ("model", "modelVersion", "model_version"),
@@ -97,10 +97,11 @@ def _event(turn: Any) -> Message:  # Any: a TurnNode
     return Message("event", tuple(blocks), id=id, metadata=metadata, tags=tags)
 
 
-def _recording(data: object, provider: str) -> tuple[Message, ...]:
-    from promptdsl.providers.registry import TARGETS
+def _recording(data: object, form: str, origin: str | None) -> tuple[Message, ...]:
+    from promptdsl.config.models import named_origin
+    from promptdsl.providers.registry import read_recording
 
-    return TARGETS[provider].read_messages(data)
+    return read_recording(named_origin(origin, form), data)
 
 
 def _repair(messages: list[Message], mode: Repair) -> tuple[list[tuple[int, Message]], list[str]]:

@@ -14,7 +14,6 @@ import attrs
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.wire import ImageFormula
-from promptdsl.config.wires import wire_of
 from promptdsl.messages.media.image_size import Size
 
 ASSUMED: Size = (2048, 2048)
@@ -35,7 +34,7 @@ def image_tokens(size: Size | None, facts: ModelFacts, detail: str | None = None
     """
     model, formula = facts.model or "", facts.image_tokens
     if formula is None:
-        formula = wire_of(facts.provider).image_tokens
+        formula = facts.wire.image_tokens
         if _figures(_PATCHES, model) is not None:
             formula = "patches-32"
         elif _figures(_TILES, model) is not None:

@@ -6,7 +6,7 @@ import attrs
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.wire import MEDIA_KINDS, MediaKind, Wire
-from promptdsl.config.wires import wire_of, wires
+from promptdsl.config.wires import wires
 from promptdsl.tokens.attachments import AttachedMedia, attachment_tokens, media_at
 from promptdsl.tokens.count import TextTokens
 from promptdsl.tokens.wire_json import WireObject, WireValue, compact, object_at, pruned
@@ -83,7 +83,7 @@ class Parts:
     media: int = 0
     _wire: Wire = attrs.field(
         init=False,
-        default=attrs.Factory(lambda parts: wire_of(parts.facts.provider), takes_self=True),
+        default=attrs.Factory(lambda parts: parts.facts.wire, takes_self=True),
     )
     _waiting: list[WireValue] = attrs.field(init=False, factory=list[WireValue])
     """The contents of parts that are still to be counted."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.config.wires import of_all, wire_of
+from promptdsl.config.wires import of_all
 from promptdsl.tokens.count import TextTokens
 from promptdsl.tokens.frames import PER_MESSAGE, PER_NAME, REPLY
 from promptdsl.tokens.payload_parts import Parts
@@ -90,7 +90,7 @@ def entry_tokens(payload: WireObject, tokens: TextTokens, facts: ModelFacts) -> 
     tools = [tool for values in lists for tool in definitions(values)]
     estimated = tools_frame(facts) if tools else 0
     estimated += sum(definition_tokens(tool, tokens) for tool in tools)
-    own = wire_of(facts.provider)
+    own = facts.wire
     for path, key in ((own.output, own.output_schema),) if own.output else _FORM_PATHS:
         form = value_at(payload, *path)
         if isinstance(form, Mapping) and form.get(key) is not None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.config.wires import of_all, wire_of
+from promptdsl.config.wires import of_all
 from promptdsl.messages.prompt import OutputSchema, ToolDefinition
 from promptdsl.tokens.count import TextTokens
 from promptdsl.tokens.wire_json import MARKS, WireObject, WireValue, compact, pruned
@@ -56,7 +56,7 @@ def output_tokens(output: OutputSchema, tokens: TextTokens) -> int:
 def tools_frame(facts: ModelFacts) -> int:
     """Return the tokens around the tools of a request; Claude gets a system text of its own."""
     model = facts.model or ""
-    if not wire_of(facts.provider).tools_prompt and not _CLAUDE.search(model):
+    if not facts.wire.tools_prompt and not _CLAUDE.search(model):
         return TOOLS
     counts = (count for pattern, count in _CLAUDE_PROMPTS if re.search(pattern, model))
     return next(counts, CLAUDE_TOOLS)

@@ -9,6 +9,7 @@ from promptdsl.foundation.source import door
 from promptdsl.messages import Block, ToolUseBlock
 from promptdsl.messages.field_checks import ErrorType
 from promptdsl.messages.message import Message
+from promptdsl.messages.provider_names import ProviderName
 from promptdsl.transcript import pairs
 from promptdsl.transcript.base import Clock, Ids, New, Target
 from promptdsl.transcript.entries import TranscriptEntry, TranscriptTurn, utc_now
@@ -61,7 +62,12 @@ class Transcript(StoredLog):
 
     @door
     def append(
-        self, value: object, *, interrupt: bool = False, interrupted: bool = False
+        self,
+        value: object,
+        *,
+        interrupt: bool = False,
+        interrupted: bool = False,
+        provider: ProviderName | str | None = None,
     ) -> TranscriptEntry:
         """Record what was said, and return its entry.
 
@@ -69,6 +75,9 @@ class Transcript(StoredLog):
         client or a stream that was read, a turn that was written outside of a block, or an object
         of a type that :func:`entry_type` registered. A path is read now, and kept as bytes. A
         message with the id and the content of one that stands is that one.
+
+        ``provider`` names the server that sent a reply, such as ``deepseek``, as in
+        :func:`read_response`; a stream that was read knows its own.
 
         ``interrupt=True`` answers calls without a result first, as interrupted. For a reply that
         was cut, ``interrupted=True`` leaves out calls whose arguments are no JSON object, told in
@@ -81,7 +90,7 @@ class Transcript(StoredLog):
                 message, data = message_of(name, value), {"value": cast("Any", value).to_json()}
                 new = New(name, plain(data, name), message and checked(message), value)
             else:
-                found = given(value)
+                found = given(value, provider)
                 known = self._known(found.message)
                 if known is not None:
                     return known
@@ -317,11 +326,11 @@ class Transcript(StoredLog):
         return cls(client_messages(data), clock=clock, ids=ids)
 
     @classmethod
-    def _recorded(cls, data: object, provider: str, repair: Repair) -> Self:
+    def _recorded(cls, data: object, form: str, origin: str | None, repair: Repair) -> Self:
         if repair not in ("error", "fill", "prune"):
             fix = 'write "error", "fill" or "prune"'
             raise OptionError(f"unknown repair {shown(repair)}", fix=fix)
-        messages = [*above().recording(data, provider)]
+        messages = [*above().recording(data, form, origin)]
         kept, told = above().repair(messages, repair)
         self = cls(message for _, message in kept)
         self.repairs = tuple(told)
@@ -329,44 +338,77 @@ class Transcript(StoredLog):
 
     @classmethod
     @door
-    def from_openai(cls, data: object, *, repair: Repair = "error") -> Self:
+    def from_openai(
+        cls,
+        data: object,
+        *,
+        repair: Repair = "error",
+        origin: ProviderName | str | None = None,
+    ) -> Self:
         """Return a conversation in the form of OpenAI Chat.
 
         ``repair`` is for calls without a result and results without a call: ``error`` refuses
         them, ``fill`` answers the calls as interrupted, ``prune`` leaves them out; ``repairs``
-        tells what was done.
+        tells what was done. ``origin`` names the server that it was recorded at, such as
+        ``deepseek``: what this server takes again goes back to it alone.
+
+        Raises :class:`TargetError` for an ``origin`` that is unknown or has another form.
         """
-        return cls._recorded(data, "openai", repair)
+        return cls._recorded(data, "openai", origin, repair)
 
     @classmethod
     @door
-    def from_openai_responses(cls, data: object, *, repair: Repair = "error") -> Self:
+    def from_openai_responses(
+        cls,
+        data: object,
+        *,
+        repair: Repair = "error",
+        origin: ProviderName | str | None = None,
+    ) -> Self:
         """Return a conversation in the form of OpenAI Responses; see :meth:`from_openai`."""
-        return cls._recorded(data, "openai_responses", repair)
+        return cls._recorded(data, "openai_responses", origin, repair)
 
     @classmethod
     @door
-    def from_anthropic(cls, data: object, *, repair: Repair = "error") -> Self:
+    def from_anthropic(
+        cls,
+        data: object,
+        *,
+        repair: Repair = "error",
+        origin: ProviderName | str | None = None,
+    ) -> Self:
         """Return a conversation in the form of Anthropic; see :meth:`from_openai`."""
-        return cls._recorded(data, "anthropic", repair)
+        return cls._recorded(data, "anthropic", origin, repair)
 
     @classmethod
     @door
-    def from_gemini(cls, data: object, *, repair: Repair = "error") -> Self:
+    def from_gemini(
+        cls,
+        data: object,
+        *,
+        repair: Repair = "error",
+        origin: ProviderName | str | None = None,
+    ) -> Self:
         """Return a conversation in the form of Gemini; see :meth:`from_openai`."""
-        return cls._recorded(data, "gemini", repair)
+        return cls._recorded(data, "gemini", origin, repair)
 
     @classmethod
     @door
-    def from_bedrock(cls, data: object, *, repair: Repair = "error") -> Self:
+    def from_bedrock(
+        cls,
+        data: object,
+        *,
+        repair: Repair = "error",
+        origin: ProviderName | str | None = None,
+    ) -> Self:
         """Return a conversation in the form of Bedrock Converse; see :meth:`from_openai`."""
-        return cls._recorded(data, "bedrock", repair)
+        return cls._recorded(data, "bedrock", origin, repair)
 
     @classmethod
     @door
     def from_chat_template(cls, data: object, *, repair: Repair = "error") -> Self:
         """Return a conversation in the form that chat templates take; see :meth:`from_openai`."""
-        return cls._recorded(data, "chat_template", repair)
+        return cls._recorded(data, "chat_template", None, repair)
 
 
 def _message_data(found: Given) -> dict[str, Any]:  # Any: JSON

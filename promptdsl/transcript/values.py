@@ -33,10 +33,12 @@ Repairer: TypeAlias = Callable[[list[Message], Repair], tuple[list[tuple[int, Me
 class Above:
     """Functions of rooms above this one. They are set where the public names are joined."""
 
-    read: Callable[[object], Given]
-    """Returns the message of a client's reply, of a stream that was read, of a written turn."""
-    recording: Callable[[object, str], tuple[Message, ...]]
-    """Returns the messages of a conversation in the form of a provider."""
+    read: Callable[[object, str | None], Given]
+    """Returns the message of a client's reply, of a stream that was read, of a written turn.
+
+    The other argument is the provider that sent a reply, where it is named."""
+    recording: Callable[[object, str, str | None], tuple[Message, ...]]
+    """Returns the messages of a conversation in the form of a provider, of the server named."""
     repair: Repairer
     """Returns messages in pairs, each with its index (-1 for a new one), and what was done."""
 
@@ -57,8 +59,11 @@ def above() -> Above:
 _NO_MESSAGES = frozenset({type(None), bool, int, float, bytes, list, tuple, set})
 
 
-def given(value: object) -> Given:
-    """Return the message of a text, a message, its dictionary, a reply, or a written turn."""
+def given(value: object, provider: str | None = None) -> Given:
+    """Return the message of a text, a message, its dictionary, a reply, or a written turn.
+
+    ``provider`` is that of a reply, where it is named.
+    """
     if isinstance(value, str):
         if not value.strip():
             raise TranscriptError("a user's turn has no text", fix="append what the user wrote")
@@ -71,7 +76,7 @@ def given(value: object) -> Given:
     if is_mapping(value) and "role" in value and value.keys() <= KEYS:
         return Given(checked(Message.from_dict(value)), {})
     try:
-        found = above().read(value)
+        found = above().read(value, provider)
     except DataError:
         if is_mapping(value) and "role" in value:
             Message.from_dict(value)  # its error names the key that is wrong

@@ -388,16 +388,16 @@ def test_a_path_under_a_media_root_is_read(tmp_path: Path) -> None:
     ]
 
 
-def test_readers_are_handed_in() -> None:
+def test_a_reader_is_handed_in() -> None:
     """The pass reads a form with the reader it is given, and settles what it read."""
     tree = Timeline(History.from_openai(["one", "two"]))
     done = read(
         tree,
-        readers={"openai": lambda items: tuple(Message("user", [item, "?"]) for item in items)},
+        reader=lambda form, items: tuple(Message("user", [form, item, "?"]) for item in items),
         settle=lambda message, _, __: (Message("user", (*message.content, TextBlock("!"))), False),
         pieces=lambda *_: ((), None),
     )
-    assert [("user", "one", "?", "!"), ("user", "two", "?", "!")] == short_form(
+    assert [("user", "openai", "one", "?", "!"), ("user", "openai", "two", "?", "!")] == short_form(
         done.content[0].content[0].items
     )
 

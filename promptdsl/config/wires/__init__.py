@@ -5,19 +5,45 @@ from functools import cache, lru_cache
 from importlib import import_module
 from typing import TypeVar
 
+import attrs
+
 from promptdsl.config.data_file import tables
+from promptdsl.config.servers import Server, server_of
 from promptdsl.config.wire import NO_WIRE, Wire
 
 T = TypeVar("T")
 
 
-@lru_cache(maxsize=64)
 def wire_of(provider: str | None) -> Wire:
-    """Return the record of a provider; one without any traits for an unknown one, and for none."""
-    if provider not in tables()["providers"]:
+    """Return the record of a provider or a server; one without any traits for an unknown name."""
+    if provider is None:
         return NO_WIRE
+    if provider in tables()["providers"]:
+        return _loaded(provider)
+    server = server_of(provider)
+    return NO_WIRE if server is None else _of_server(server)
+
+
+@cache
+def _loaded(provider: str) -> Wire:
     wire: Wire = import_module(f"{__name__}.{provider}").WIRE
     return wire
+
+
+@lru_cache(maxsize=256)
+def _of_server(server: Server) -> Wire:
+    """Return the record of a server: that of its adapter, for models of any names."""
+    wire = _loaded(server.adapter)
+    return attrs.evolve(
+        wire,
+        name=server.name,
+        other_names=(*server.other_names,),
+        telemetry=(server.telemetry or server.name, wire.telemetry[1]),
+        any_model=True,
+        deploys=False,
+        own_models=False,
+        some_models=False,
+    )
 
 
 @cache

@@ -5,7 +5,7 @@ from promptdsl.config.wires.openai import WIRE as CHAT
 
 WIRE = Wire(
     __name__,
-    other_names=("huggingface", "hf", "transformers"),
+    other_names=("hf", "transformers"),
     any_model=True,
     templated=True,
     contents=CHAT.contents,

@@ -8,9 +8,8 @@ from promptdsl.config.wires.openai import WIRE as CHAT
 WIRE = attrs.evolve(
     CHAT,
     name=__name__,
-    other_names=(
-        *("mistral", "cohere", "litellm", "vllm", "ollama", "deepseek", "groq", "openrouter"),
-    ),
+    adapter=__name__,
+    other_names=("cohere", "llama_cpp", "lm_studio", "sambanova", "nebius"),
     telemetry=("", "chat"),  # these servers have names of their own
     any_model=True,
     deploys=False,

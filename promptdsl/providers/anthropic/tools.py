@@ -58,7 +58,7 @@ def settings_of(request: Request) -> Param:
     """Return the keys ``tool_choice`` and ``output_config``, where the prompt has these."""
     settings: Param = {}
     choice, name = chosen(request)
-    raw = recorded_choice(request, ("anthropic",), choice)
+    raw = recorded_choice(request, request.facts.origins, choice)
     if raw is not None:
         settings["tool_choice"] = raw
     elif choice:
@@ -67,7 +67,7 @@ def settings_of(request: Request) -> Param:
     known = request.facts.known
     reason = "this model takes no output schema" if known else "name a model that takes one"
     output = sendable_output(request, reason)
-    raw = recorded_output(request, ("anthropic",), output)
+    raw = recorded_output(request, request.facts.origins, output)
     if raw is not None:
         settings["output_config"] = {"format": raw}
     elif output:

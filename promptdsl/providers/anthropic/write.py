@@ -80,13 +80,18 @@ def _text_param(request: Turns, place: Place, block: TextBlock) -> Param | None:
 
 def _reasoning_param(request: Turns, place: Place, block: b.ReasoningBlock) -> Param | None:
     """Return reasoning byte for byte, ``None`` (a hint) where it would be refused."""
-    own = place.message.role == "assistant" and block.origin == "anthropic"
+    own = place.message.role == "assistant" and block.origin in request.facts.origins
     if own and not is_sendable(request, place, block.text, block.signature, block.encrypted):
         return None
     if own and place.number >= request.stale and block.encrypted:
         return {"type": "redacted_thinking", "data": block.encrypted}
-    if own and place.number >= request.stale and block.signature:
-        return {"type": "thinking", "thinking": block.text, "signature": block.signature}
+    # A server may sign nothing, and want its reasoning again.
+    if block.signature or request.facts.reasoning_back != "never":
+        signature = block.signature or ""
+    else:
+        signature = None
+    if own and place.number >= request.stale and signature is not None:
+        return {"type": "thinking", "thinking": block.text, "signature": signature}
     reason = "not signed by this provider"
     if own and (block.encrypted or block.signature):
         cause = "a budget" if request.prompt.trimmed else "request-only content"
@@ -249,7 +254,9 @@ def write(
     request = Turns(prompt, facts, dialect=_DIALECT, stale=stale)
     tools = write_tools(request, "anthropic", tool_param) if prompt.tools else []
     for tool in prompt.tools:
-        kind = str(tool.raw.get("type")) if tool.raw and tool.origin == "anthropic" else ""
+        kind = (
+            str(tool.raw.get("type")) if tool.raw and tool.origin in request.facts.origins else ""
+        )
         if kind in NEEDED:
             request.hint(tool, "needed_key", f"tool {tool.name!r}", f"it needs {NEEDED[kind]}")
     settle = _shorten if prompt.lone_text == "string" else None

@@ -46,14 +46,18 @@ _READ_CHOICES = {sent: choice for choice, sent in WIRE.choices.items()}
 def tools_of(request: Converse) -> list[Param]:
     """Return the tools of a request, without the further keys that Converse refuses."""
     params = write_tools(request, "bedrock", _tool_param, inside="toolSpec")
-    sent = (tool for tool in request.prompt.tools if tool.raw is None or tool.origin == "bedrock")
+    sent = (
+        tool
+        for tool in request.prompt.tools
+        if tool.raw is None or tool.origin in request.facts.origins
+    )
     for tool, param in zip(sent, params, strict=True):
         if tool.raw is not None:
             continue
         spec: Param = param["toolSpec"]
         lost = dict.fromkeys(sorted(spec.keys() - _KEYS), "a toolSpec has no such key")
         # A tool that was recorded here was taken once, whatever its schema.
-        strict = spec.get("strict") is True and tool.origin != "bedrock"
+        strict = spec.get("strict") is True and tool.origin not in request.facts.origins
         if strict and not request.facts.schema_refs:
             lost["strict"] = "this model is not known to take it"
         elif strict and not is_closed(spec["inputSchema"]["json"]):
@@ -91,7 +95,7 @@ def settings_of(request: Converse, tools: list[Param]) -> Param:
     settings: Param = {}
     # The choice of a tool; there is no word for none, so that the model may still call one.
     choice, name = chosen(request)
-    raw = recorded_choice(request, ("bedrock",), choice)
+    raw = recorded_choice(request, request.facts.origins, choice)
     specs = (spec for tool in tools for spec in tool.values() if is_mapping(spec))
     names = [None, *(spec.get("name") for spec in specs)]
     is_known = choice in WIRE.choices and bool(tools) and name in names
@@ -115,7 +119,7 @@ def settings_of(request: Converse, tools: list[Param]) -> Param:
         request.losses.append(hint("no_tools", "there are no tools", reason))
     # The output schema.
     output = sendable_output(request)
-    raw = recorded_output(request, ("bedrock",), output)
+    raw = recorded_output(request, request.facts.origins, output)
     if raw is not None:
         settings["outputConfig"] = raw
     elif output:

@@ -187,6 +187,8 @@ def _attachment_param(request: Converse, place: Place, block: b.MediaBlock) -> P
         loadable = block.type in request.facts.media and (in_s3 or needs_bytes(block, role))
         lose_source(request, place, block, value, loadable=loadable)
         return None
+    if request.facts.guesses_media:
+        request.hint(place, "unproven_media", f"{block.type} block", _UNPROVEN)
     if block.is_document:
         name = document_name(request, place, block.title, value["format"])
         value = {"name": name, **value}
@@ -198,10 +200,13 @@ def _attachment_param(request: Converse, place: Place, block: b.MediaBlock) -> P
     return _with_extra(request, place, {block.type: value}, block, used=used)
 
 
+_UNPROVEN = "nothing is known of this model, which may refuse it: register_model() adds its facts"
+
+
 def _reasoning_param(request: Converse, place: Place, block: b.ReasoningBlock) -> Param | None:
     """Return reasoning to the byte, ``None`` (a hint) where it cannot be replayed."""
     value: Param = {}
-    own = place.message.role == "assistant" and block.origin == "bedrock"
+    own = place.message.role == "assistant" and block.origin in request.facts.origins
     if own and request.facts.signed_reasoning and place.number >= request.stale:
         redacted = base64_bytes(block.encrypted) if block.encrypted else None
         if redacted:

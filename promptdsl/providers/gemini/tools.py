@@ -77,7 +77,7 @@ def _function_param(request: Request, tool: ToolDefinition) -> Param:
     if tool.description is not None:
         param["description"] = tool.description
     # A schema in the dialect of Gemini is a further key of its tool.
-    own = tool.origin in (None, "gemini")
+    own = tool.origin in (None, *request.facts.origins)
     if tool.input_schema and not (own and "parameters" in tool.extra):
         param["parameters_json_schema"] = dict(tool.input_schema)
     return json_copy(param)
@@ -94,7 +94,7 @@ def settings_of(request: Request, tools: list[Param]) -> Param:
     """Return the keys for the choice of a function and for the output schema of a prompt."""
     settings: Param = {}
     choice, name = chosen(request)
-    raw = recorded_choice(request, ("gemini",), choice)
+    raw = recorded_choice(request, request.facts.origins, choice)
     functions = [item["name"] for tool in tools for item in tool.get("function_declarations", ())]
     if raw is not None:
         settings["tool_config"] = raw
@@ -107,7 +107,7 @@ def settings_of(request: Request, tools: list[Param]) -> Param:
         what = f"tool_choice {request.prompt.tool_choice!r}"
         request.losses.append(hint("tool_choice", what, "there is no such function to call"))
     output = sendable_output(request)
-    raw = recorded_output(request, ("gemini",), output)
+    raw = recorded_output(request, request.facts.origins, output)
     if raw is not None:
         settings |= raw
     elif output:

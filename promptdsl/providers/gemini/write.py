@@ -176,7 +176,7 @@ def _kept_signature(value: JsonValue) -> str | None:
 def _thought_part(request: Turns, place: Place, block: b.ReasoningBlock) -> Param | None:
     """Return a thought with its signature, ``None`` (a hint) where it cannot be replayed."""
     signature = "" if block.signature in SUBSTITUTES else block.signature or ""
-    own = place.message.role == "assistant" and block.origin == "gemini"
+    own = place.message.role == "assistant" and block.origin in request.facts.origins
     if not (own and is_whole(block.text) and is_base64(signature)):
         reason = "not of this provider, or it cannot be sent as it came"
         request.hint(place, "unsent_reasoning", "reasoning", reason)

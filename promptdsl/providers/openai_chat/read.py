@@ -1,18 +1,20 @@
 """Read recorded Chat messages, a payload or a response, as messages."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import count
-from typing import cast
+from typing import Any, cast
 
 import attrs
 
 from promptdsl import messages as b
+from promptdsl.config.model_facts import ModelFacts
+from promptdsl.config.models import facts_for
 from promptdsl.config.wire import Wire
 from promptdsl.config.wires.openai import WIRE
 from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.foundation.frozen import EMPTY, is_list, is_mapping
-from promptdsl.foundation.json import write_json
+from promptdsl.foundation.json import JsonObject, write_json
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import named
 from promptdsl.messages.fast_path import text_block, tool_result_block, tool_use_block
@@ -21,6 +23,14 @@ from promptdsl.messages.message import Message, message, spoken
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import Role
 from promptdsl.providers.openai_chat.media import AUDIO, MEDIA_READERS
+from promptdsl.providers.openai_chat.thoughts import (
+    CALL_KEYS,
+    STATE_KEYS,
+    add_state,
+    read_call_keys,
+    read_tagged,
+    read_thoughts,
+)
 from promptdsl.providers.openai_chat.tools import read_settings
 from promptdsl.providers.shared.blocks import ITEM
 from promptdsl.providers.shared.checks import (
@@ -70,14 +80,11 @@ def read_content(entries: Param, origin: str) -> tuple[Block, ...]:
     return tuple(located_items("content", read_part, entry(entries, "content")))
 
 
-def read_answer(entries: Param, index: int, origin: str) -> tuple[Block, ...]:
+def read_answer(entries: Param, index: int, facts: ModelFacts) -> tuple[Block, ...]:
     """Return the blocks of an assistant's message, the ``index``-th of its conversation."""
-    # Servers of other makers add reasoning, and some write the same text under both keys.
-    # They differ in whether they take it back.
-    reasoning = [entries.get("reasoning_content"), entries.get("reasoning")]
-    texts = dict.fromkeys(text for text in reasoning if text and isinstance(text, str))
-    blocks: list[Block] = [b.ReasoningBlock(text, origin="openai_compatible") for text in texts]
-    content = [*read_content(entries, origin)]
+    origin = facts.wire.form
+    blocks = read_thoughts(entries, facts.kept_keys)
+    content = read_tagged(read_content(entries, origin), facts.thinking_tags)
     text_blocks = [block for block in content if isinstance(block, TextBlock)]
     if entries.get("annotations") and text_blocks:
         last = text_blocks[-1]
@@ -93,12 +100,13 @@ def read_answer(entries: Param, index: int, origin: str) -> tuple[Block, ...]:
     if audio and not (is_mapping(audio) and not any(audio.values())):
         blocks.append(located("audio", partial(_read_recording, origin), audio))
     if entries.get("tool_calls"):
-        calls = located_items("tool_calls", partial(_read_call, count()), entries["tool_calls"])
+        read_call = partial(_read_call, count(), facts.kept_keys)
+        calls = located_items("tool_calls", read_call, entries["tool_calls"])
         blocks += (call for call in calls if call.name)
     function = entries.get("function_call")
     if is_mapping(function) and function.get("name"):
         legacy = {"id": f"function_call_{index}", "function": function}
-        blocks.append(located("function_call", partial(_read_call, count()), legacy))
+        blocks.append(located("function_call", partial(_read_call, count(), ()), legacy))
     return tuple(blocks)
 
 
@@ -111,7 +119,7 @@ def _read_recording(origin: str, data: object) -> Block:
     return b.UnknownBlock({"type": AUDIO, "audio": audio}, origin)
 
 
-def _read_call(numbers: "count[int]", data: object) -> ToolUseBlock:
+def _read_call(numbers: "count[int]", kept_keys: Sequence[str], data: object) -> ToolUseBlock:
     call = mapping(data)
     custom = call.get("type") == "custom"
     kind, key = ("custom", "input") if custom else ("function", "arguments")
@@ -130,12 +138,17 @@ def _read_call(numbers: "count[int]", data: object) -> ToolUseBlock:
     if "name" in call and kind not in call and not custom:
         # Other libraries write calls flat; their `call_id` is the id of the call, if there is one.
         id_key = "id" if call.get("call_id") is None else "call_id"
-        extra = {ITEM: {"id": call["id"]}} if id_key == "call_id" and call.get("id") else EMPTY
+        extra: JsonObject = EMPTY
+        if id_key == "call_id" and call.get("id"):
+            extra = {ITEM: {"id": call["id"]}}
         return ToolUseBlock(entry(call, id_key, str), *read_function(call), extra=extra)
     name, arguments = located(kind, read_function, call.get(kind))
     id = optional(call.get("id"), "id") or f"call_{next(numbers)}"  # some servers send none
+    extra = read_call_keys(call, kept_keys)
     if custom:
-        return ToolUseBlock(id, name, arguments, extra={"custom": True})
+        return ToolUseBlock(id, name, arguments, extra={"custom": True, **extra})
+    if extra:
+        return ToolUseBlock(id, name, arguments, extra=extra)
     return tool_use_block(id, name, arguments)
 
 
@@ -167,9 +180,12 @@ def read(data: object, dialect: Wire = WIRE) -> Prompt:
         if payload.get(key):
             raise DataError(f"a Chat payload has no key {key!r}", fix=looks_like(owner))
     messages: list[Message] = []
-    reader = partial(_read_message, messages, dialect.form)
+    facts = facts_for(None, dialect.name)
+    reader = partial(_read_message, messages, facts)
+    is_tagged = facts.thinking_tags is not None
     for index, item in enumerate(items(payload.get("messages"), "messages")):
-        messages.append(_read_plain(item) or located(f"messages[{index}]", reader, item))
+        plain = None if is_tagged else _read_plain(item)
+        messages.append(plain or located(f"messages[{index}]", reader, item))
     turns = tuple(joined_answers(messages))
     if [*payload] == ["messages"]:
         return Prompt(turns)
@@ -183,7 +199,8 @@ def read_response(data: object, dialect: Wire = WIRE) -> Message:
     if not choices:
         raise DataError("a response without choices", fix="read its error, if it has one")
     choice = mapping(choices[0])
-    answer = located("choices[0]", partial(_read_message, [], dialect.form), choice.get("message"))
+    facts = facts_for(None, dialect.name)
+    answer = located("choices[0]", partial(_read_message, [], facts), choice.get("message"))
     reason = optional(choice.get("finish_reason"), "finish_reason")
     token_usage = openai_usage(response.get("usage"))
     extra = KEYS.unread_of_response(response, answer.extra)
@@ -200,9 +217,13 @@ def add_event(reply: StreamedReply, event: Param) -> None:
     for choice in map(mapping, items(event.get("choices") or (), "choices")):
         delta = {**mapping(choice.pop("delta", None) or {}), "role": None}
         add_parts(answer["message"], delta.pop("content", None))
+        add_state(answer["message"], delta)
         for call in map(mapping, items(delta.pop("tool_calls", None) or (), "tool_calls")):
             call["function"] = mapping(call.get("function") or {})
-            merge(_call_of(reply, call.pop("index", None), call), call)
+            state = {key: call.pop(key) for key in CALL_KEYS if key in call}
+            known = _call_of(reply, call.pop("index", None), call)
+            merge(known, call)
+            replace(known, state)
         merge(answer["message"], delta)
         replace(answer, choice)
     reply.ended = bool(answer.get("finish_reason"))
@@ -296,7 +317,7 @@ def _read_plain_calls(text: object, calls: list[Param] | None) -> Message | None
     return message("assistant", tuple(blocks), kind="recorded") if blocks else None
 
 
-def _read_message(before: list[Message], origin: str, data: object) -> Message:
+def _read_message(before: list[Message], facts: ModelFacts, data: object) -> Message:
     entries = mapping(data)
     if "parts" in entries:
         raise DataError("a Chat message has no key 'parts'", fix=looks_like("gemini"))
@@ -304,14 +325,14 @@ def _read_message(before: list[Message], origin: str, data: object) -> Message:
     if role not in _ROLES:
         raise DataError(f"unknown role {role!r}", fix=nearest(str(role), _ROLES))
     if role == "assistant":
-        content = read_answer(entries, len(before), origin)
+        content = read_answer(entries, len(before), facts)
     else:
-        content = read_content(entries, origin)
+        content = read_content(entries, facts.wire.form)
     if role in ("tool", "function"):
         # The legacy role names no call: it answers the last one.
         id = _last_call(before) if role == "function" else entry(entries, "tool_call_id", str)
         role, content = "tool", (ToolResultBlock(id, content, name),)
-    details = KEYS.details_of(entries, _message_keys, name)
+    details = KEYS.keeping(facts.kept_keys).details_of(entries, _message_keys, name)
     if role == "system" and before and before[-1].role != "system":
         return message("developer", content, kind="recorded_system", details=details)
     return message(cast("Role", role), content, kind="recorded", details=details)
@@ -337,12 +358,19 @@ def _part_keys(part: Mapping[str, object]) -> Shape | None:
     return _PARTS.get(part.get("type"))
 
 
+_CHAT_CALL_KEYS = {key: shape(rest=True) for key in CALL_KEYS}
+
+
+def _call_keys(call: Mapping[str, Any]) -> Shape:
+    return call_keys(call).also(**_CHAT_CALL_KEYS)
+
+
 _BARE_ANSWER = shape(
-    *(*SAID, *REASONED, "audio", "parsed"),
+    *(*SAID, *REASONED, *STATE_KEYS, "reasoning_text", "audio", "parsed"),
     reasoning=shape(),
     content=_part_keys,
     images=_part_keys,
-    tool_calls=call_keys,
+    tool_calls=_call_keys,
     function_call=FUNCTION,
 )
 _ANSWER = _BARE_ANSWER.also("annotations")

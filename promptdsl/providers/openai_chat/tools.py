@@ -7,15 +7,15 @@ import attrs
 
 from promptdsl.config.wire import Wire
 from promptdsl.config.wires import wire_of
-from promptdsl.foundation.frozen import is_mapping
+from promptdsl.foundation.frozen import is_mapping, new_dict
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.prompt import Prompt, RawSetting, ToolDefinition
 from promptdsl.providers.shared.blocks import ITEM
 from promptdsl.providers.shared.checks import entry, located_items, mapping, read_mark
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import tool_name
-from promptdsl.providers.shared.openai_parts import LASTING_MARK
-from promptdsl.providers.shared.request import Param, Request
+from promptdsl.providers.shared.openai_parts import LASTING_MARK, ChatLike
+from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.tools import (
     chosen,
     form_param,
@@ -36,16 +36,20 @@ ORIGIN = "openai"
 
 
 @attrs.define(eq=False)
-class ChatRequest(Request):
+class ChatRequest(ChatLike):
     """A request of Chat; ``spoken`` is the index of the last message sent as its recording."""
 
     takes_lists = True
     spoken: int = -1
+    calling: int = -1
+    """The index of the last message with a call."""
+    called: dict[str, str] = attrs.field(factory=new_dict)
+    """The name of the tool as it is sent, by the id of the call as it is sent."""
 
     @property
     def dialect(self) -> Wire:
         """The record of the provider: its words for choices, its ids, its own parts."""
-        return wire_of(self.facts.provider or ORIGIN)
+        return self.facts.wire if self.facts.provider else wire_of(ORIGIN)
 
 
 def tools_of(request: ChatRequest) -> list[Param]:
@@ -56,7 +60,7 @@ def tools_of(request: ChatRequest) -> list[Param]:
             request.lose(tool, "content", f"tool {tool.name!r}", reason)
         return []
     tools = write_tools(request, request.dialect.form, _tool_param, inside="function", closes=True)
-    if not request.facts.lasting_marks:
+    if not (request.facts.lasting_marks and request.facts.tool_marks):
         lose_tool_marks(request)
     return tools
 
@@ -69,15 +73,15 @@ def _tool_param(request: ChatRequest, tool: ToolDefinition) -> Param:
     beside = tool.extra.get(ITEM)
     if not is_mapping(beside):
         return {"type": "function", "function": function}
-    # OpenAI asks for the type, which Mistral's SDK does not send.
-    kind = {"type": "function"} if request.dialect.name == ORIGIN else {}
+    # Mistral's SDK sends no type.
+    kind = {"type": "function"} if request.facts.typed_tools else {}
     return {**kind, **dict(beside), "function": function}
 
 
 def settings_of(request: ChatRequest) -> Param:
     """Return the keys ``tool_choice`` and ``response_format``, where the prompt has these."""
     settings: Param = {}
-    origins = {request.dialect.form, request.dialect.name}
+    origins = request.facts.origins
     choice, name = chosen(request)
     raw = recorded_choice(request, origins, choice)
     if raw is not None:

@@ -10,10 +10,11 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.frozen import EMPTY, is_mapping
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
-from promptdsl.messages.loss import Loss
+from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.media.source import is_address, plain_type
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.openai_chat.media import AUDIO, is_own_part, media_part, needs_bytes
+from promptdsl.providers.openai_chat.thoughts import call_keys, send_thoughts
 from promptdsl.providers.openai_chat.tools import ORIGIN, ChatRequest, settings_of, tools_of
 from promptdsl.providers.shared.blocks import LOADER, lose_blank, lose_block, lose_keys, misplaced
 from promptdsl.providers.shared.cache_marks import longest_mark
@@ -33,6 +34,7 @@ from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.openai_parts import (
     MARK,
     begin_turn,
+    content_of,
     is_marked,
     joined,
     marked,
@@ -45,7 +47,7 @@ from promptdsl.providers.shared.openai_parts import (
     trim_answer,
 )
 from promptdsl.providers.shared.other_providers import why_unknown
-from promptdsl.providers.shared.request import Param, Place
+from promptdsl.providers.shared.request import OPENING, Param, Place
 
 if TYPE_CHECKING:
     from openai.types.chat import (
@@ -108,7 +110,7 @@ def _recording_part(request: ChatRequest, place: Place, audio: object) -> Param 
 
 
 def _unknown_part(request: ChatRequest, place: Place, block: b.UnknownBlock) -> Param | None:
-    if reason := why_unknown(block, request.dialect.form):
+    if reason := why_unknown(block, *request.facts.origins):
         lose_block(request, place, block, reason)
         return None
     if block.data.get("type") == AUDIO:
@@ -131,15 +133,25 @@ def _call_part(request: ChatRequest, place: Place, block: ToolUseBlock) -> Param
     custom = block.extra.get("custom") is True
     kind, key = ("custom", "input") if custom else ("function", "arguments")
     function = {"name": name, key: text_of_arguments(request, place, block, key)}
-    lose_keys(request, place, block, known=("custom",))
     id = _sent_id(request, block.id)
-    call = {"id": id, "type": kind, kind: function}
+    request.called[id] = name
+    keys = call_keys(request, place, block, first=request.calling != place.number)
+    request.calling = place.number
+    call = {"id": id, "type": kind, kind: function, **keys}
     return marked(request, place, block.cache, call)
+
+
+def _put_thought_aside(request: ChatRequest, place: Place, block: b.ReasoningBlock) -> None:
+    """Put the reasoning of an answer aside, until its texts and calls are written."""
+    if place.role != "assistant":
+        _lose_type(request, place, block)
+    else:
+        request.thoughts.append((block, request.block or 0))
 
 
 def _sent_id(request: ChatRequest, id: str) -> str:
     """Return the id of a call as it is sent, in the call and in its result."""
-    exact = request.dialect.exact_id
+    exact = request.facts.exact_id
     return exact_id(id, exact) if exact else fitting_id(id, request.facts.longest_id or maxsize)
 
 
@@ -157,17 +169,20 @@ def _write_result(request: ChatRequest, place: Place, block: ToolResultBlock) ->
         request.hint(place, "error_flag", "the error flag of a result", reason)
         tell_error(request, parts, block.error_type or "unknown", kind="text")
     entry: Param = {"role": "tool", "tool_call_id": id}
-    if request.facts.lasting_marks:
+    if request.facts.message_marks:
         marked(request, place, longest_mark(request, before, block.cache), entry)
         for part in parts:
             part.pop(MARK, None)
     else:
         marked(request, place, block.cache, parts[-1] if parts else None)
     lose_keys(request, place, block)
-    entry["content"] = joined(parts, request)
+    entry["content"] = content_of(request, place.inside("result"), parts)
     # The name of a tool goes back with a result that was recorded with one: no type has it.
-    if place.message.details.name and place.message.kind == "recorded":
-        entry["name"] = request.clean(place, place.message.details.name, "the name of a tool")
+    name = place.message.details.name if place.message.kind == "recorded" else None
+    if request.facts.result_names:
+        name = request.called.get(id) or name or block.name
+    if name:
+        entry["name"] = request.clean(place, name, "the name of a tool")
     request.entries.append(entry)
     request.note(place, block, entry)
 
@@ -230,6 +245,7 @@ _WRITERS: Mapping[str, Callable[[ChatRequest, Place, Any], Param | None]] = {  #
     "text": _text_part,
     "tool_use": _call_part,
     "tool_result": _write_result,
+    "reasoning": _put_thought_aside,
     "unknown": _unknown_part,
     **dict.fromkeys(("image", "audio"), _media_part),
     "document": _document_part,
@@ -264,6 +280,8 @@ def write(
         _write_messages(request, start, stop)
         open_conversation(request, before)
     entries = request.entries
+    if request.leading:
+        _send_leading(request)
     if request.moved:
         _send_moved(request)
     if request.marks:
@@ -275,6 +293,8 @@ def write(
         ]
         settle_parts(request, places, tools)
     trim_answer(request)
+    if not facts.user_after_results:
+        _answer_results(request)
     payload = {"messages": entries, **({"tools": tools} if tools else {})}
     if prompt.has_choice_or_output:
         payload |= settings_of(request)
@@ -286,12 +306,16 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
     entries, legal_names = request.entries, request.legal_names
     facts, has_notes = request.facts, request.notes is not None
     lists = request.prompt.lone_text == "list"
-    roles: Container[str] = () if lists else _ROLES if facts.system else _ROLES - {"system"}
+    is_native = facts.system and facts.later_system is True
+    roles: Container[str] = () if lists else _ROLES if is_native else _ROLES - {"system"}
     developer = "developer" if facts.system and facts.developer and not lists else None
     # Ids of an exact length are mended elsewhere.
-    longest = 0 if request.dialect.exact_id else facts.longest_id or maxsize
+    longest = 0 if facts.exact_id or facts.result_names else facts.longest_id or maxsize
+    are_calls_bare = not facts.signatures and facts.missing_reasoning is None
     for index, message in enumerate(request.messages[start:stop], start):
         role, text = message.role, message.plain
+        if request.leading and index >= request.head:
+            _send_leading(request)
         if request.moved and role != "tool":
             _send_moved(request)
         alike = role in roles or (role == developer and message.kind != "recorded_system")
@@ -319,7 +343,7 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
         elif type(block) is ToolUseBlock and role == "assistant" and block.name in legal_names:
             id, arguments = block.id, block.arguments
             short = len(id) <= longest and id.isascii() and is_whole(arguments)
-            plain = short and block.cache is None and block.extra is EMPTY
+            plain = short and block.cache is None and block.extra is EMPTY and are_calls_bare
             if plain and are_arguments(arguments):
                 function = {"name": block.name, "arguments": arguments}
                 call = {"id": id, "type": "function", "function": function}
@@ -334,17 +358,53 @@ def _send_moved(request: ChatRequest) -> None:
     request.entries.append({"role": "user", "content": joined(parts, request)})
 
 
+def _send_leading(request: ChatRequest) -> None:
+    """Send the leading instructions as one message: the server takes no other."""
+    parts, request.leading = request.leading, []
+    place = Place(0, request.messages[0], "system")
+    request.entries.append({"role": "system", "content": content_of(request, place, parts)})
+
+
+def _answer_results(request: ChatRequest) -> None:
+    """Put a text of the model between results and a user's message: the server refuses it there.
+
+    The text is that of a user where one is needed: no model would follow it.
+    """
+    entries: list[Param] = []
+    for entry in request.entries:
+        if entries and entries[-1]["role"] == "tool" and entry["role"] == "user":
+            entries.append({"role": "assistant", "content": OPENING})
+            request.losses.append(hint("inserted_text", "a user after results", _WHY_ANSWERED))
+        entries.append(entry)
+    request.entries = entries
+
+
+_WHY_ANSWERED = f"the server takes none directly after results: {OPENING!r} is sent before it"
+
+
 def _write_message(request: ChatRequest, place: Place) -> None:
     message = place.message
     parts = _parts(request, place, message.content)
     if request.moved and message.role != "tool":
         _send_moved(request)
-    if not parts:
+    if not (parts or request.thoughts):
         return
-    role = "assistant" if message.role == "assistant" else sent_role(request, place)
+    role = "assistant" if message.role == "assistant" else sent_role(request, place, parts)
     texts = [part for part in parts if part["type"] not in _BESIDE]
-    entry: Param = {"role": role, "content": joined(texts, request) if texts else None}
-    if calls := [part for part in parts if part["type"] in _CALLS]:
+    if role != "user" and place.number < request.head and request.facts.later_system is False:
+        request.leading += texts
+        return
+    calls = [part for part in parts if part["type"] in _CALLS]
+    keys: Param = {}
+    if role == "assistant":
+        send_thoughts(request, place, texts, keys, calls=bool(calls))
+    if not (texts or calls or keys or parts):
+        return
+    content = content_of(request, place, texts) if texts else None
+    if content is None and not (calls or parts):
+        content = ""
+    entry: Param = {"role": role, "content": content, **keys}
+    if calls:
         entry["tool_calls"] = calls
     for part in parts:
         if part["type"] == AUDIO:

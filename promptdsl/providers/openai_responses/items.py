@@ -11,8 +11,9 @@ from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import fitting_id
+from promptdsl.providers.shared.openai_parts import ChatLike
 from promptdsl.providers.shared.other_providers import looks_like, owner_of
-from promptdsl.providers.shared.request import Param, Place, Request
+from promptdsl.providers.shared.request import Param, Place
 
 ORIGIN = "openai_responses"
 
@@ -38,7 +39,7 @@ _PART = re.compile(r"(input|output)_.*")
 
 
 @attrs.define(eq=False)
-class Items(Request):
+class Items(ChatLike):
     """A request whose entries are items."""
 
     ids: set[str] = attrs.field(factory=new_set)
@@ -107,10 +108,13 @@ def result_id(request: Items, id: str) -> str:
 
 
 def is_new_id(request: Items, kind: str, id: object) -> bool:
-    """Return whether an item may be sent with this id: one of the service, not sent before."""
+    """Return whether an item may be sent with this id: one of the service, not sent before.
+
+    Servers that take their reasoning again have ids of any form (DeepSeek, recorded).
+    """
     if not isinstance(id, str) or id in request.ids or kind not in _ITEM_ID:
         return False
-    return _ITEM_ID[kind].fullmatch(id) is not None
+    return request.facts.reasoning_back != "never" or _ITEM_ID[kind].fullmatch(id) is not None
 
 
 def origin_of(block: TextBlock | ToolUseBlock | ToolResultBlock) -> JsonObject:

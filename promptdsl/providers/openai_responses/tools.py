@@ -57,11 +57,12 @@ def settings_of(request: Request) -> Param:
     """Return the keys ``tool_choice`` and ``text`` of a prompt that needs them."""
     settings: Param = {}
     choice, name = chosen(request)
-    raw = recorded_choice(request, (ORIGIN,), choice)
+    own_origins = request.facts.origins
+    raw = recorded_choice(request, own_origins, choice)
     if raw is not None:
         settings["tool_choice"] = raw
     elif name is not None:
-        own = [tool for tool in request.prompt.tools if tool.origin == ORIGIN]
+        own = [tool for tool in request.prompt.tools if tool.origin in own_origins]
         kinds = {tool.name: str(tool.raw.get("type")) for tool in own if tool.raw}
         kind = kinds.get(name, "function")
         named = {_NAME_KEYS[kind]: name} if kind in _NAME_KEYS else {}
@@ -69,7 +70,7 @@ def settings_of(request: Request) -> Param:
     elif choice:
         settings["tool_choice"] = choice
     output = sendable_output(request)
-    raw = recorded_output(request, (ORIGIN,), output)
+    raw = recorded_output(request, own_origins, output)
     if raw is not None:
         settings["text"] = {"format": raw}
     elif output:

@@ -12,7 +12,6 @@ from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.openai_responses.items import (
     KNOWN_ITEMS,
-    ORIGIN,
     REASONING_KEYS,
     ContentDraft,
     Items,
@@ -51,6 +50,7 @@ from promptdsl.providers.shared.openai_parts import (
     stay_apart,
     tell_error,
     trim_answer,
+    why_foreign,
 )
 from promptdsl.providers.shared.other_providers import why_unknown
 from promptdsl.providers.shared.request import Param, Place
@@ -97,7 +97,7 @@ def write(
     request = Items(prompt, facts)
     tools = tools_of(request) if prompt.tools else []
     before = len(request.losses)
-    same_roles = _ROLES if facts.system else _ROLES - {"system"}
+    same_roles = _ROLES if facts.system and facts.later_system is True else _ROLES - {"system"}
     for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
         has_notes = request.notes is not None
         for index, message in enumerate(request.messages[start:stop], start):
@@ -184,8 +184,9 @@ def _send_parts(request: Items, draft: ContentDraft) -> None:
         return
     draft.parts = []
     if place.message.role == "assistant":
-        waiting = [thought["id"] for thought, _ in draft.thoughts]
-        if not keeps_id(request, "message", draft.origin, waiting):
+        waiting = [thought.get("id") for thought, _ in draft.thoughts]
+        binds = request.facts.reasoning_back == "never"
+        if binds and not keeps_id(request, "message", draft.origin, waiting):
             _drop_reasoning(request, draft, "the text after it has no id of the service")
         _send_reasoning(request, draft)
         annotated, draft.annotated = draft.annotated, None
@@ -204,15 +205,15 @@ def _send_parts(request: Items, draft: ContentDraft) -> None:
         content = joined(parts, request)
         request.entries.append({"role": "assistant", "content": content, **own})
         return
-    content = joined(parts, request)
-    request.entries.append({"role": sent_role(request, place), "content": content})
+    role = sent_role(request, place, parts)
+    request.entries.append({"role": role, "content": joined(parts, request)})
 
 
 def _send_reasoning(request: Items, draft: ContentDraft) -> None:
     """Send the reasoning that waits: the item it produced comes next."""
     for thought, _ in draft.thoughts:
         request.entries.append(thought)
-        request.ids.add(thought["id"])
+        request.ids |= {thought["id"]} if "id" in thought else set()
     draft.thoughts = []
 
 
@@ -229,7 +230,7 @@ def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> Param 
     marked(request, place, block.cache, None)
     origin = origin_of(block)
     # A message with its id goes back as it came: its reasoning needs it.
-    thoughts = [thought["id"] for thought, _ in draft.thoughts]
+    thoughts = [thought.get("id") for thought, _ in draft.thoughts]
     is_kept = keeps_id(request, "message", origin, thoughts)
     if not is_kept and lose_blank(request, place, block):
         return None
@@ -338,17 +339,23 @@ def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlo
 
 def _add_reasoning(request: Items, draft: ContentDraft, block: b.ReasoningBlock) -> Param | None:
     """Add reasoning to the byte, to be sent before the item it produced; a hint where it cannot."""
-    place, id = draft.place, block.extra.get("id")
-    waiting = [thought["id"] for thought, _ in draft.thoughts]
-    own = place.message.role == "assistant" and block.origin == ORIGIN
-    if not own or not is_new_id(request, "reasoning", id) or id in waiting:
-        reason = "not an item of this service, or sent before"
+    place, id, facts = draft.place, block.extra.get("id"), request.facts
+    waiting = [thought.get("id") for thought, _ in draft.thoughts]
+    is_new = is_new_id(request, "reasoning", id) and id not in waiting
+    # Only OpenAI asks for an id.
+    is_new = is_new or (id is None and facts.reasoning_back != "never")
+    reason = "" if place.message.role == "assistant" and is_new else _NO_ITEM
+    reason = reason or why_foreign(request, block)
+    if facts.reasoning_back == "turn" and place.number <= request.asked:
+        reason = reason or f"{facts.provider} takes that of the current turn alone"
+    if reason:
         request.hint(place, "unsent_reasoning", "reasoning", reason)
         return None
     summary = [{"type": "summary_text", "text": block.text}] if block.text else []
     encrypted = {} if block.encrypted is None else {"encrypted_content": block.encrypted}
     kept = {key: block.extra[key] for key in REASONING_KEYS if key in block.extra}
-    item = {"type": "reasoning", "id": id, "summary": summary, **encrypted, **kept}
+    named = {} if id is None else {"id": id}
+    item = {"type": "reasoning", **named, "summary": summary, **encrypted, **kept}
     lose_keys(request, place, block, known=REASONING_KEYS)
     if not is_sendable(request, place, json.dumps(item, ensure_ascii=False)):
         return None
@@ -358,12 +365,15 @@ def _add_reasoning(request: Items, draft: ContentDraft, block: b.ReasoningBlock)
     return thought
 
 
+_NO_ITEM = "not an item of this service, or sent before"
+
+
 def _add_unknown(request: Items, draft: ContentDraft, block: b.UnknownBlock) -> Param | None:
     """Send an unknown block as it came: as a part, or as an item of its own."""
     place, data = draft.place, block.data
     is_known_item = KNOWN_ITEMS.fullmatch(str(data.get("type"))) is not None
     as_item = place.role in ("tool", "assistant") or (is_known_item and place.role != "result")
-    if reason := why_unknown(block, ORIGIN):
+    if reason := why_unknown(block, *request.facts.origins):
         lose_block(request, place, block, reason)
         return None
     if not is_own(data, as_item=as_item):

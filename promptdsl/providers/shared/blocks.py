@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.json import JsonObject
 from promptdsl.foundation.unicode import is_blank, on_one_line
 from promptdsl.messages import Block, MediaBlock, TextBlock, UnknownBlock
@@ -21,7 +22,13 @@ ITEM = "item"
 JSON = "json"
 """The key of a text's extra that says it is the JSON of a value: no loss where it stays a text."""
 
-_SILENT = (ITEM, JSON)
+FROM = "from"
+"""The key of a call's extra with the origin of its further keys, which is no loss."""
+
+SIGNATURE = "thought_signature"
+"""The key of Gemini's signature, also among the further keys of its calls at other servers."""
+
+_SILENT = (ITEM, JSON, FROM)
 
 
 class BlockRules(NamedTuple):
@@ -87,7 +94,7 @@ def _known_block(request: Request, place: Place, block: Block, rules: BlockRules
     """Return an unknown block as one of the provider, ``None`` (a loss) for any other block."""
     reason = ""
     if isinstance(block, UnknownBlock):
-        reason = why_unknown(block, rules.origin)
+        reason = why_unknown(block, *request.facts.origins)
         if not reason:
             try:
                 block = rules.read(block.data)
@@ -150,10 +157,57 @@ def lose_source(
 
 def lose_keys(request: Request, place: Place, block: Block, known: Container[str] = ()) -> None:
     """Lose the further keys of a block that are not sent; an empty value is no loss."""
-    for key, value in getattr(block, "extra", {}).items():
+    extra: JsonObject = getattr(block, "extra", {})
+    for key, value in extra.items():
         if value and key not in _SILENT and key not in known:
-            reason = f"the target takes no such key on a block of type {block.type}"
-            request.hint(place, "unsent_key", f"key {key!r}", reason)
+            why = _why_unsent(request, block.type, extra)
+            _lose_key(request, place, key, value=value, reason=why)
+
+
+def _why_unsent(request: Request, kind: str, extra: JsonObject) -> str:
+    origin, provider = extra.get(FROM), request.facts.provider
+    if origin is None:
+        return f"the target takes no such key on a block of type {kind}"
+    if origin in request.facts.origins:
+        return f"{provider} does not take it: name the server, such as provider='openrouter'"
+    return f"it is of {origin}, and {provider} does not take it"
+
+
+def _lose_key(request: Request, place: Place, key: str, *, value: object, reason: str) -> None:
+    """Record a key that is not sent: a hint, or lost content where it holds a signature."""
+    if is_signed(key, value):
+        request.lose(place, "content", f"key {key!r}", reason)
+    else:
+        request.hint(place, "unsent_key", f"key {key!r}", reason)
+
+
+def is_signed(key: str, value: object) -> bool:
+    """Return whether a key holds a signature, or encrypted reasoning, of a server."""
+    if key == "reasoning_opaque":
+        return True
+    items = [value]
+    while items:
+        item = items.pop()
+        if is_list(item):
+            items += item
+        elif is_mapping(item):
+            items += item.values()
+            if item.get("type") in _ENCRYPTED or item.get("signature") or item.get(SIGNATURE):
+                return True
+    return False
+
+
+_ENCRYPTED = ("reasoning.encrypted", "redacted_thinking")
+
+
+def signature_of(extra: JsonObject) -> Any:  # Any: JSON
+    """Return the signature of Gemini among the further keys of a call, ``None`` without one."""
+    for holder in ("extra_content", "provider_specific_fields"):
+        keys = extra.get(holder)
+        google = keys.get("google", keys) if is_mapping(keys) else None
+        if is_mapping(google) and google.get(SIGNATURE):
+            return google[SIGNATURE]
+    return extra.get(SIGNATURE)
 
 
 def further_keys(
@@ -170,6 +224,6 @@ def further_keys(
         if value is not None and key in known:
             keys[key] = json_copy(value)
         elif value is not None and key not in (*used, *_SILENT):
-            reason = f"the target takes no such key on a block of type {block.type}"
-            request.hint(place, "unsent_key", f"key {key!r}", reason)
+            why = _why_unsent(request, block.type, block.extra)
+            _lose_key(request, place, key, value=value, reason=why)
     return keys

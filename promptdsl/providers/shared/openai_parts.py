@@ -9,11 +9,16 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import attrs
+
 from promptdsl.config.wires.openai import WIRE
-from promptdsl.foundation.frozen import is_list, is_mapping
+from promptdsl.foundation.frozen import is_list, is_mapping, new_list
+from promptdsl.messages import ReasoningBlock
 from promptdsl.messages.media.source import MediaSource, data_url, plain_type
+from promptdsl.messages.message import Message
+from promptdsl.messages.roles import SPOKEN_KINDS
 from promptdsl.providers.shared.cache_marks import settle_marks
-from promptdsl.providers.shared.clean import file_name
+from promptdsl.providers.shared.clean import fenced, file_name
 from promptdsl.providers.shared.request import MODEL_FIRST, OPENING, Param, Place, Request
 from promptdsl.providers.shared.sent_places import OWN_JOINT, joined_texts
 
@@ -25,6 +30,44 @@ APART = "apart"
 JOINT = "\n\n"
 """The blank line between neighbouring texts."""
 
+
+@attrs.define(eq=False)
+class ChatLike(Request):
+    """A request whose messages have the roles of OpenAI: of Chat, or of Responses.
+
+    ``head`` is the index of the first message that no instruction is, ``asked`` that of the last
+    message of a user in the conversation; where there is none it is the number of messages, or -1.
+    """
+
+    head: int = attrs.field(init=False)
+    asked: int = attrs.field(init=False)
+    leading: list[Param] = attrs.field(factory=new_list)
+    """The parts of leading instructions that wait to be sent as one message."""
+    thoughts: list[tuple[ReasoningBlock, int]] = attrs.field(factory=new_list)
+    """The reasoning of an answer that waits for its entry, each with the index of its block."""
+
+    def __attrs_post_init__(self) -> None:
+        self.messages = messages = self.prompt.messages
+        self.head, self.asked = 0, -1
+        facts = self.facts
+        if facts.later_system is not True:
+            spoken = (n for n, it in enumerate(messages) if it.role not in ("system", "developer"))
+            self.head = next(spoken, len(messages))
+        if facts.reasoning_back == "turn":
+            asked = (n for n in range(len(messages) - 1, -1, -1) if _asks(messages[n]))
+            self.asked = next(asked, -1)
+
+    def depends(self, stop: int) -> tuple[object, ...]:
+        """Return all that the entries of the first ``stop`` messages depend on, beside these."""
+        return (*Request.depends(self, stop), min(self.head, stop), min(self.asked, stop))
+
+
+def _asks(message: Message) -> bool:
+    """Return whether a message is a question: of a user, in the conversation, and no results."""
+    is_result = message.plain is None and any(it.type == "tool_result" for it in message.content)
+    return message.role == "user" and message.kind in SPOKEN_KINDS and not is_result
+
+
 _MARKS = frozenset({MARK, LASTING_MARK})
 _TEXTS = ("text", "input_text", "output_text")
 
@@ -35,6 +78,7 @@ def marked(request: Request, place: Place, cache: str | None, part: Param | None
     if cache is None:
         return part
     is_refused = place.message.role == "assistant" and not facts.answer_marks
+    is_refused |= _LIST_ROLES.get(place.role, place.role) not in facts.list_roles
     if part is None or is_refused or not facts.cache_marks:
         why = "the target takes no cache mark at this place"
         request.hint(place, "cache_mark", "cache mark", why)
@@ -46,6 +90,20 @@ def marked(request: Request, place: Place, cache: str | None, part: Param | None
         part[MARK] = {"mode": "explicit"}
         request.mark(place, part, cache)
     return part
+
+
+def why_foreign(request: ChatLike, block: ReasoningBlock) -> str:
+    """Return why a target takes no reasoning of another origin; empty for its own."""
+    origin, provider = block.origin, request.facts.provider
+    if origin in request.facts.origins:
+        return ""
+    if origin is None:
+        return "nothing says which server it is of"
+    return f"it is of {origin}, and {provider} takes its own alone"
+
+
+_LIST_ROLES = {"developer": "system", "leading": "system", "result": "tool"}
+"""The name in ``ModelFacts.list_roles`` of the role of a place, where it is another one."""
 
 
 def stay_apart(request: Request, place: Place) -> bool:
@@ -86,12 +144,24 @@ def _without_notes(part: Param) -> Param:
     return {key: value for key, value in part.items() if key not in (APART, OWN_JOINT)}
 
 
+def content_of(request: Request, place: Place, parts: list[Param]) -> str | list[Param]:
+    """Return the parts of a message or a result as its content; a text where it takes no lists."""
+    role = _LIST_ROLES.get(place.role, place.role)
+    if role in request.facts.list_roles or not all(map(_is_text, parts)):
+        return joined(parts, request)
+    for part in parts:
+        part.pop(APART, None)
+    return finished(parts, request, takes_lists=False)
+
+
 def joined(parts: list[Param], request: Request) -> str | list[Param]:
     """Return parts as they are sent; parts with marks wait until it is known which marks stay."""
     return parts if is_marked(parts) else finished(parts, request)
 
 
-def finished(parts: list[Param], request: Request) -> str | list[Param]:
+def finished(
+    parts: list[Param], request: Request, *, takes_lists: bool = True
+) -> str | list[Param]:
     """Return parts with neighbouring texts as one; when that is all, mostly a string.
 
     The text after a marked text begins with the blank line.
@@ -106,7 +176,7 @@ def finished(parts: list[Param], request: Request) -> str | list[Param]:
             part = {**_without_notes(part)}
             part |= {"text": joined_texts(JOINT, [*opening, *run], request.notes)}
         sent.append(part)
-    lists = request.takes_lists and request.prompt.lone_text == "list"
+    lists = request.takes_lists and takes_lists and request.prompt.lone_text == "list"
     plain = len(sent) == 1 and _is_text(sent[0]) and _MARKS.isdisjoint(sent[0]) and not lists
     text: str = sent[0]["text"] if plain else ""
     return text if plain else sent or ""
@@ -218,8 +288,37 @@ def trim_answer(request: Request) -> None:
         request.lose_trailing()
 
 
-def sent_role(request: Request, place: Place) -> str:
-    """Return the role a message of a user, a system or a developer is sent in."""
+_WHY_FENCED = "takes no system message after the first, so the text is sent in a user turn"
+_MAYBE = (
+    "some servers refuse a system message after the first: name the server, such as "
+    "provider='mistral', or register later_system"
+)
+
+
+def sent_role(request: ChatLike, place: Place, parts: list[Param]) -> str:
+    """Return the role a message of a user, a system or a developer is sent in.
+
+    ``parts`` are those of its text: a later instruction is put in a fence where a server takes one
+    leading system message alone.
+    """
+    role, facts = _native_role(request, place), request.facts
+    if role == "user" or place.number < request.head or facts.later_system is True:
+        return role
+    message = place.message
+    if facts.later_system is None:
+        request.hint(place, "later_instruction", f"{message.role} message", _MAYBE)
+        return role
+    reason = f"{facts.provider} {_WHY_FENCED}"
+    request.hint(place, "fenced_turn", f"{message.role} message", reason)
+    if message.kind in SPOKEN_KINDS:
+        for part in parts:
+            if _is_text(part):
+                part["text"] = fenced("developer", part["text"])
+                request.note_change(part, part, fence="developer")
+    return "user"
+
+
+def _native_role(request: Request, place: Place) -> str:
     message, facts = place.message, request.facts
     if message.role == "user":
         return "user"

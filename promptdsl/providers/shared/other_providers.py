@@ -47,10 +47,10 @@ def _own_keys() -> Sequence[tuple[str, str]]:
     return [(key, wire.name) for wire in forms() for key in wire.own_keys]
 
 
-def why_unknown(block: UnknownBlock, origin: str) -> str:
-    """Return why a provider does not get an unknown block, empty if it was read from there."""
+def why_unknown(block: UnknownBlock, *origins: str) -> str:
+    """Return why a target does not get an unknown block, empty if it is of one of its origins."""
     if block.origin is not None:
-        return "" if block.origin == origin else f"only {block.origin} knows it"
+        return "" if block.origin in origins else f"only {block.origin} knows it"
     if owner := owner_of(block.data):
         return looks_like(owner)
     close = nearest(str(block.data.get("type"))[:60], CLASSES)

@@ -43,11 +43,11 @@ def write_tools(
     ``closes``, ``strict`` goes from tools whose schema is not closed: they would be refused.
     """
     params: list[Param] = []
-    tools = request.prompt.tools
+    tools, own = request.prompt.tools, {origin, *request.facts.origins}
     request.taken_names |= {tool.name for tool in tools}
     are_whole = is_whole(ENCODER.encode([(it.description, it.input_schema) for it in tools]))
     for tool in tools:
-        if tool.raw is not None and tool.origin != origin:
+        if tool.raw is not None and tool.origin not in own:
             reason = f"a tool of {tool.origin}, which no other provider has"
             request.lose(tool, "content", f"tool {tool.name!r}", reason)
             continue
@@ -59,7 +59,10 @@ def write_tools(
             # Further keys go out where they were read, and where the provider has them, too.
             extra = {key: value for key, value in tool.extra.items() if key != ITEM}
             _note_keys_beside(request, tool, origin)
-            for key in [*extra] if tool.origin not in (None, origin) else ():
+            if not request.facts.strict_tools and extra.pop("strict", None):
+                why = f"{request.facts.provider} has no strict tools"
+                request.hint(tool, "unsent_key", "key 'strict'", why)
+            for key in [*extra] if tool.origin not in (None, *own) else ():
                 both = wire_of(origin).strict_tools and wire_of(tool.origin).strict_tools
                 # An empty value says nothing.
                 if extra[key] in (None, {}):
@@ -85,7 +88,7 @@ def write_tools(
 def _note_keys_beside(request: Request, tool: ToolDefinition, origin: str) -> None:
     """Record a hint for each key beside a recorded function, for a provider that has none there."""
     beside = tool.extra.get(ITEM)
-    if tool.origin == origin or not is_mapping(beside):
+    if tool.origin in (origin, *request.facts.origins) or not is_mapping(beside):
         return
     for key in beside:
         if key != "type":

@@ -20,7 +20,7 @@ from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
-from promptdsl.messages.roles import CONVERSATION, FLEETING, ROLES
+from promptdsl.messages.roles import FLEETING, ROLES, SPOKEN_KINDS
 from promptdsl.providers.shared.blocks import BlockRules, block_params
 from promptdsl.providers.shared.cache_marks import settle_marks
 from promptdsl.providers.shared.clean import MISFIT, fenced
@@ -38,9 +38,6 @@ SIDES: Mapping[str, str | None] = {
     **{"user": "user", "tool": "user", "assistant": "assistant"},
 }
 """The side of a message, by its role; ``None`` for an instruction."""
-
-SPOKEN_KINDS = frozenset({*CONVERSATION, "recorded_system"})
-"""The kinds of messages that are part of the conversation: neither events nor request-only."""
 
 _kind = attrgetter("kind")
 _FLEETING = frozenset(FLEETING)

@@ -1,6 +1,6 @@
 """Read: renders templates to text, and reads recorded conversations as messages."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from promptdsl.config.wires import compacts
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 FENCED = ("event", "ephemeral")
 """The roles whose text is a value, which is encoded later."""
 
-Reader: TypeAlias = Callable[[Any], tuple[Message, ...]]  # Any: a provider's dictionaries
+Reader: TypeAlias = Callable[[str, Any], tuple[Message, ...]]  # Any: a provider's dictionaries
 Settle: TypeAlias = Callable[[Message, Node, int], tuple[Message, bool]]
 """Makes a recorded message ready to be sent, from its node and its index in the history.
 
@@ -49,18 +49,16 @@ Returns the message, and whether it contains JSON or code that must become text 
 Pieces: TypeAlias = "Callable[[TemplateNode], RenderedTemplate]"
 
 
-def read(
-    root: RootNode, *, readers: Mapping[str, Reader], settle: Settle, pieces: Pieces
-) -> RootNode:
+def read(root: RootNode, *, reader: Reader, settle: Settle, pieces: Pieces) -> RootNode:
     """Return the tree with templates rendered and recorded conversations read.
 
-    ``readers`` turn a provider's form into messages, ``settle`` makes a message ready to be sent,
-    ``pieces`` renders a template.
+    ``reader`` returns the messages of a conversation in a provider's form, ``settle`` makes a
+    message ready to be sent, ``pieces`` renders a template.
     """
 
     def change(node: Node) -> Node | None:
         if isinstance(node, ConversationNode):
-            return _conversation(node, readers, settle)
+            return _conversation(node, reader, settle)
         if not isinstance(node, TemplateNode):
             return node
         try:
@@ -90,9 +88,7 @@ def read(
     return with_content(done, numbered(done.content))
 
 
-def _conversation(
-    history: ConversationNode, readers: Mapping[str, Reader], settle: Settle
-) -> ConversationNode:
+def _conversation(history: ConversationNode, reader: Reader, settle: Settle) -> ConversationNode:
     parts: list[Node] = []
     for node in history.content:
         if not isinstance(node, RecordedNode):
@@ -106,7 +102,7 @@ def _conversation(
             elif node.form == "messages":
                 parts += _parts(node, node.items, settle, known=getattr(node, "known", None))
             else:
-                parts += _parts(node, readers[node.form](node.items), settle, fresh=True)
+                parts += _parts(node, reader(node.form, node.items), settle, fresh=True)
         except PromptError as error:
             raise error.located(node.source) from None
     return with_content(history, tuple(parts))

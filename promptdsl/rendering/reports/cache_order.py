@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias, cast
 import attrs
 
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.config.wires import of_all, wire_of
+from promptdsl.config.wires import of_all
 from promptdsl.foundation.unicode import equal_start
 from promptdsl.tokens.count import TextTokens
 from promptdsl.tokens.frames import REPLY
@@ -65,7 +65,7 @@ def cache_order(payload: Payload, facts: ModelFacts) -> CacheOrder:
     rest = {key: value for key, value in payload.items() if key not in _ELSEWHERE}
     config = _mapping(payload.get("config")) or {}
     config = {key: value for key, value in config.items() if key not in _ELSEWHERE}
-    wire = wire_of(facts.provider)
+    wire = facts.wire
     key, prompt = entries_key(payload), payload.get("prompt")
     return CacheOrder(
         [tool for path in TOOL_PATHS for tool in definitions(value_at(payload, *path))],

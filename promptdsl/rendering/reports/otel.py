@@ -5,7 +5,6 @@ from hashlib import sha256
 from itertools import takewhile
 from typing import Any
 
-from promptdsl.config.wires import wire_of
 from promptdsl.foundation.json import read_json, write_json
 from promptdsl.messages import (
     Block,
@@ -32,7 +31,7 @@ def otel_attributes(
 ) -> dict[str, str | bool]:
     """Return the attributes that hold no text of the prompt."""
     facts = outcome.facts
-    provider, operation = wire_of(facts.provider).telemetry
+    provider, operation = facts.wire.telemetry
     recorded = [_recorded(stages[name]) for name in ("read", "fit")]
     is_compacted = recorded[0] != recorded[1]
     # Before the merge: afterwards a summary and the turn after it may be one message.
@@ -51,7 +50,7 @@ def otel_attributes(
 def otel_content(outcome: Outcome, tools: Sequence[ToolDefinition]) -> dict[str, str]:
     """Return the attributes with what is sent, as JSON texts: spans take no structures."""
     messages = outcome.messages
-    is_apart = wire_of(outcome.facts.provider).system
+    is_apart = outcome.facts.wire.system
     first = takewhile(lambda message: is_apart and message.role == "system", messages)
     count = len([*first])
     content: dict[str, list[Any]] = {  # Any: JSON

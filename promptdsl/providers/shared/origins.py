@@ -1,0 +1,54 @@
+"""The origin of what was read of a server: its name, in place of that of its provider."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+
+from promptdsl.config.wire import Wire
+from promptdsl.messages import Block, ReasoningBlock, ToolResultBlock, ToolUseBlock, UnknownBlock
+from promptdsl.messages.message import Message
+from promptdsl.messages.prompt import Prompt
+from promptdsl.providers.shared.blocks import FROM
+
+
+def prompt_of_server(prompt: Prompt, wire: Wire) -> Prompt:
+    """Return a prompt that was read of a server, with its name as the origin of what is its own."""
+
+    def own(value: Any) -> Any:  # Any: a tool or a setting, or None
+        if value is None or value.origin not in wire.origins:
+            return value
+        return attrs.evolve(value, origin=wire.name)
+
+    is_unpaired = prompt.unpaired_at in wire.origins
+    return attrs.evolve(
+        prompt,
+        messages=tuple(message_of_server(message, wire) for message in prompt.messages),
+        tools=tuple(map(own, prompt.tools)),
+        raw_choice=own(prompt.raw_choice),
+        raw_output=own(prompt.raw_output),
+        stored=own(prompt.stored),
+        unpaired_at=wire.name if is_unpaired else prompt.unpaired_at,
+    )
+
+
+def message_of_server(message: Message, wire: Wire) -> Message:
+    """Return a message that was read of a server, with its name as the origin of its blocks."""
+    if message.plain is not None:
+        return message
+    blocks = _of_server(message.content, wire)
+    return message if blocks == message.content else message.replace(content=blocks)
+
+
+def _of_server(blocks: Sequence[Block], wire: Wire) -> tuple[Block, ...]:
+    named: list[Block] = []
+    for block in blocks:
+        new: Block = block
+        if isinstance(block, ToolResultBlock):
+            new = attrs.evolve(block, content=_of_server(block.content, wire))
+        elif isinstance(block, ReasoningBlock | UnknownBlock) and block.origin in wire.origins:
+            new = attrs.evolve(block, origin=wire.name)
+        if isinstance(new, ReasoningBlock | ToolUseBlock) and FROM in new.extra:
+            new = attrs.evolve(new, extra={**new.extra, FROM: wire.name})
+        named.append(new)
+    return tuple(named)
