@@ -49,6 +49,7 @@ from promptdsl.config.delimiters import (
 )
 from promptdsl.config.model_facts import Facts, TokenFactors
 from promptdsl.config.models import facts_for
+from promptdsl.config.servers import servers
 from promptdsl.config.transformation import LIBRARY, Resolved, resolve
 from promptdsl.config.wire import ImageFormula
 from promptdsl.config.wires import wire_of, wires
@@ -503,6 +504,7 @@ __all__ = [
     "rows_of",
     "schema_text",
     "serialise",
+    "servers",
     "services",
     "shared_by",
     "shown",

@@ -306,7 +306,8 @@ def _answer(result: object, service: Service, validator: Any) -> dict[str, Any]:
     if wrong := _wrong(result, service):
         return {"error": wrong}
     try:
-        message = read_response(_at(result, service.answer))
+        answer = _at(result, service.answer)
+        message = read_response(answer, provider=service.name if service.answer else None)
     except PromptError as error:
         return {"error": error.what}
     except Exception as error:  # whatever it holds, it is the problem of its row

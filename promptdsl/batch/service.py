@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import attrs
 
+from promptdsl import Prompt, provider_names, render
 from promptdsl.foundation.errors import DataError, OptionError, nearest
 from promptdsl.foundation.frozen import is_mapping
 
@@ -90,14 +91,21 @@ def services() -> Mapping[str, Service]:
 
 
 def service_of(format: str) -> Service:
-    """Return the batch service of a provider.
+    """Return the batch service of a provider; a server takes the files of the provider it is like.
 
     Raises :class:`OptionError` for a provider without one.
     """
-    if format not in services():
+    if format in services():
+        return services()[format]
+    adapter = render(Prompt(), provider=format).facts.wire.adapter if _is_server(format) else ""
+    if adapter not in services():
         problem = f"no files of requests are known for {format!r}"
         raise OptionError(problem, fix=nearest(format, services()))
-    return services()[format]
+    return attrs.evolve(services()[adapter], name=format)
+
+
+def _is_server(format: str) -> bool:
+    return format in provider_names()
 
 
 class TakenKey(OptionError):

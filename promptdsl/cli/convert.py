@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, cast
 
-from promptdsl import Transcript, read_payload
+from promptdsl import Prompt, Transcript, read_payload, render
 from promptdsl.cli.arguments import file_text, json_value
 from promptdsl.cli.errors import FileError, UsageError
 from promptdsl.cli.options import PROVIDERS
@@ -17,7 +18,7 @@ def recorded(path: str, form: str, repair: str) -> tuple[Transcript, list[str]]:
     what is not so, ``DataError`` for messages in another form.
     """
     text, told, data = file_text(path), Counter[str](), cast("Any", None)
-    read, messages_of = AGENTS.get(form) or (getattr(Transcript, f"from_{form}"), None)
+    read, messages_of = AGENTS.get(form) or (_reader_of(form), None)
     try:
         if messages_of or path.endswith(".jsonl"):
             lines = enumerate(text.split("\n"), 1)
@@ -35,6 +36,15 @@ def recorded(path: str, form: str, repair: str) -> tuple[Transcript, list[str]]:
     if isinstance(data, dict):
         told["tools"] = len(read_payload(cast("object", data), form).tools)
     return read(data, repair=repair), [f"left out: {what}: {n}" for what, n in told.items() if n]
+
+
+def _reader_of(form: str) -> Callable[..., Transcript]:
+    """Return the function that reads the conversations of a provider, or of a server."""
+    read: Callable[..., Transcript] | None = getattr(Transcript, f"from_{form}", None)
+    if read is not None:
+        return read
+    adapter = render(Prompt(), provider=form).facts.wire.form
+    return partial(getattr(Transcript, f"from_{adapter}"), origin=form)
 
 
 def _claude_code(rows: list[Any]) -> tuple[list[Any], Counter[str]]:

@@ -9,7 +9,7 @@ from contextlib import contextmanager, redirect_stdout
 from functools import partial
 from typing import Any, Literal, get_args
 
-from promptdsl import ProviderName, Rendered
+from promptdsl import Prompt, ProviderName, Rendered, TargetError, provider_names, render
 from promptdsl.batch import rendered_prompt
 from promptdsl.cli.arguments import Arguments, call_function
 from promptdsl.cli.commands import add_arguments
@@ -17,6 +17,10 @@ from promptdsl.cli.errors import UsageError
 from promptdsl.cli.target import loaded_target
 
 PROVIDERS: tuple[str, ...] = get_args(ProviderName)
+"""The providers with an adapter of their own; ``provider_names()`` are the servers, too."""
+LISTED = f"{', '.join(PROVIDERS)}, or a server such as deepseek"
+FOR_PEOPLE = ("messages", "text")
+"""The forms of ``--for`` that are no provider's."""
 
 _BRIEF_HELP = {
     "--for": "the provider, if --model does not tell it",
@@ -47,8 +51,8 @@ def add_request(
             options["help"] = _BRIEF_HELP.get(name, argparse.SUPPRESS)
         group.add_argument(name, **options)
 
-    name, choices, metavar, usage = _form_option(formats, texts=texts)
-    add(name, dest="form", choices=choices, metavar=metavar, help=usage)
+    name, metavar, usage = _form_option(formats, texts=texts)
+    add(name, dest="form", metavar=metavar, help=usage)
     add("--model", metavar="NAME", help="the model, such as claude-opus-5-5")
     add_arguments(add, of="argument of the function")
     add(
@@ -91,19 +95,32 @@ def add_request(
     add("--strict", action="store_true", help="fail if the target cannot express text or media")
 
 
-def _form_option(formats: Sequence[str], *, texts: bool) -> tuple[str, tuple[str, ...], str, str]:
-    """Return the name, the choices, the placeholder and the help of ``--for`` or ``--format``."""
-    providers = ", ".join(PROVIDERS)
+def _form_option(formats: Sequence[str], *, texts: bool) -> tuple[str, str, str]:
+    """Return the name, the placeholder and the help of ``--for`` or ``--format``."""
     if formats:
-        usage = f"the service that takes the files ({', '.join(formats)}); "
-        usage += "without it the provider of --model, or messages"
-        return "--format", tuple(formats), "FORMAT", usage
+        usage = f"the service that takes the files ({', '.join(formats)}, or a server such as "
+        usage += "groq); without it the provider of --model, or messages"
+        return "--format", "FORMAT", usage
     if texts:
-        usage = f"a provider's request arguments ({providers}), the neutral messages, or text; "
+        usage = f"a provider's request arguments ({LISTED}), the neutral messages, or text; "
         usage += "without it the provider of --model, or text"
-        return "--for", (*PROVIDERS, "messages", "text"), "FORM", usage
-    usage = f"the provider ({providers}); without it that of --model, or none"
-    return "--for", PROVIDERS, "PROVIDER", usage
+        return "--for", "FORM", usage
+    usage = f"the provider ({LISTED}); without it that of --model, or none"
+    return "--for", "PROVIDER", usage
+
+
+def checked_provider(name: str | None) -> str | None:
+    """Return the name of a provider; :class:`UsageError` for an unknown one.
+
+    A module that a command loads may register servers: names are checked after it was loaded.
+    """
+    if name in (None, *provider_names()):
+        return name
+    try:
+        render(Prompt(), provider=name)
+    except TargetError as error:
+        raise UsageError(f"{error.what}\n  {error.fix}") from None
+    return name
 
 
 def whole_number(text: str, unit: str) -> int:
@@ -131,6 +148,8 @@ def rendered_target(
             raise UsageError(f"{target} is a class: name a prompt, or a function that returns one")
         if props and not callable(loaded):
             raise UsageError(f"{target} is no function: it takes no parameters")
+        if arguments.form not in FOR_PEOPLE:
+            checked_provider(arguments.form)
         prompt = call_function(loaded, props, target) if callable(loaded) else loaded
         yield rendered_prompt(prompt, render_options(arguments))
 
@@ -151,7 +170,7 @@ def render_options(arguments: argparse.Namespace) -> dict[str, Any]:  # Any: key
             ) from None
     return {
         "model": arguments.model,
-        "provider": arguments.form if arguments.form in PROVIDERS else None,
+        "provider": None if arguments.form in FOR_PEOPLE else arguments.form,
         "budget": arguments.budget,
         "reserve": arguments.reserve,
         "strict": arguments.strict,

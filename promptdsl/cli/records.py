@@ -8,7 +8,7 @@ from itertools import groupby, zip_longest
 from promptdsl import PromptError, PromptRecord
 from promptdsl.cli.commands import COMMANDS, AddParser, add_command
 from promptdsl.cli.errors import FileError, UsageError
-from promptdsl.cli.options import PROVIDERS
+from promptdsl.cli.options import LISTED, checked_provider
 from promptdsl.cli.records_list import add_list
 from promptdsl.cli.show import as_explanation, as_json, relative
 from promptdsl.cli.sides import is_record, read_json
@@ -48,14 +48,14 @@ def add_show(add_parser: AddParser) -> None:
         failed="what the file holds is wrong",
     )
     parser.add_argument("target", metavar="FILE", help="the file of a record, or of a payload")
-    providers = ", ".join(PROVIDERS)
-    usage = f"the provider of a payload, if the payload does not tell it ({providers})"
-    parser.add_argument("--for", dest="form", choices=PROVIDERS, metavar="PROVIDER", help=usage)
+    usage = f"the provider of a payload, if the payload does not tell it ({LISTED})"
+    parser.add_argument("--for", dest="form", metavar="PROVIDER", help=usage)
     parser.add_argument("--json", action="store_true", help="print the record as JSON")
 
 
 def show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """Return the data and the notes of the command."""
+    checked_provider(arguments.form)
     try:
         with open(arguments.target, "rb") as file:
             content = file.read()

@@ -6,7 +6,7 @@ from promptdsl.cli.arguments import read_arguments
 from promptdsl.cli.commands import TARGET, AddParser, add_command
 from promptdsl.cli.messages import as_messages
 from promptdsl.cli.options import (
-    PROVIDERS,
+    FOR_PEOPLE,
     add_request,
     render_notes,
     rendered_target,
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         if arguments.explain:
             return visible(as_explanation(rendered.explain())), notes
         form = arguments.form or rendered.facts.provider or "text"
-        if form in PROVIDERS:
+        if form not in FOR_PEOPLE:
             return as_json(rendered.payload()), notes
         if form == "text":
             text = str(rendered)

@@ -10,7 +10,7 @@ from promptdsl import PromptError, PromptRecord, Rendered
 from promptdsl.cli.arguments import Arguments
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.git import Repository
-from promptdsl.cli.options import PROVIDERS, rendered_target
+from promptdsl.cli.options import FOR_PEOPLE, checked_provider, rendered_target
 from promptdsl.comparing import (
     PromptFile,
     SnapshotFormatError,
@@ -75,7 +75,7 @@ def payload_side(path: str, content: bytes, provider: str | None) -> PromptFile 
     try:
         if is_record(data):
             return record_rendered(PromptRecord.from_dict(data))
-        return payload_file(data, provider if provider in PROVIDERS else None)
+        return payload_file(data, None if provider in FOR_PEOPLE else checked_provider(provider))
     except PromptError as error:
         raise UsageError(f"{path}: {error.what}\n  {error.fix}") from None
 

@@ -11,7 +11,14 @@ from typing import Any
 
 import attrs
 
-from promptdsl import History, Timeline, Transcript, TranscriptError, render
+from promptdsl import (
+    History,
+    Timeline,
+    Transcript,
+    TranscriptError,
+    provider_names,
+    render,
+)
 from promptdsl.cli.commands import COMMANDS, AddParser, add_command
 from promptdsl.cli.convert import FORMS, recorded
 from promptdsl.cli.database import file_of, is_database, names_in
@@ -61,7 +68,9 @@ def add_transcript(add_parser: AddParser) -> None:
             add("--json", action="store_true", help="print the same as JSON")
         if run is _convert:
             for option, forms in {"--from": (OWN, *FORMS), "--to": (OWN, *PROVIDERS)}.items():
-                add(option, required=True, choices=forms, metavar="FORM", help=", ".join(forms))
+                # Servers are not listed: there are many.
+                usage, names = f"{', '.join(forms)}, or a server", (*forms, *provider_names())
+                add(option, required=True, choices=names, metavar="FORM", help=usage)
             repair = "calls without results are an error, answered as interrupted, or left out"
             add("--repair", choices=("error", "fill", "prune"), default="error", help=repair)
 

@@ -45,6 +45,7 @@ class Facts(TypedDict, total=False):
     system: bool
     developer: bool
     instructions: bool
+    several_systems: bool
     later_system: bool | None
     result_instructions: bool
     names: bool
@@ -114,6 +115,8 @@ class ModelFacts:
     """Whether the wire has a developer role."""
     instructions: bool = False
     """Whether an instruction in mid-conversation has a native form."""
+    several_systems: bool = True
+    """Whether Chat takes several leading system messages; where not, they are sent as one."""
     later_system: bool | None = None
     """Whether Chat takes a system message after the first; ``None``: not known, so it is sent.
 

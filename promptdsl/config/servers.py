@@ -99,9 +99,16 @@ def server_of(provider: str | None) -> Server | None:
     return REGISTRY.added.servers.get(provider) or _built_in().get(provider)
 
 
-def provider_names() -> list[str]:
-    """Return the names that a provider may have: of providers, then of servers."""
-    return [*tables()["providers"], *_built_in(), *REGISTRY.added.servers]
+def provider_names() -> tuple[str, ...]:
+    """Return the names of all providers: those with an adapter of their own, then the servers.
+
+    Servers that were registered come last.
+
+    >>> from promptdsl import provider_names
+    >>> [name in provider_names() for name in ("openai", "deepseek", "my-server")]
+    [True, True, False]
+    """
+    return (*tables()["providers"], *_built_in(), *REGISTRY.added.servers)
 
 
 def servers() -> Iterator[Server]:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.internals import TARGETS
 from tests.wire.normal import CONTENT_KEYS, spelled
-from tests.wire.traffic import PAGES, PROVIDERS, Row, reply_problems, request_result, rows
+from tests.wire.traffic import FORMS, PAGES, PROVIDERS, Row, reply_problems, request_result, rows
 
 SETTINGS = re.compile(r"Every other key.*?client again:(.*?)\n\n", re.DOTALL)
 
@@ -26,20 +26,22 @@ def traffic(data_folder: Path) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.sdk("anthropic", "boto3")
-@pytest.mark.parametrize("provider", PROVIDERS)
-def test_recorded_requests(traffic: Path, provider: str) -> None:
+@pytest.mark.parametrize(("provider", "named"), FORMS)
+def test_recorded_requests(traffic: Path, provider: str, named: bool) -> None:
     """Every request that was accepted is equal, or a loss names the place that differs."""
-    results = [(row.case, *request_result(row)) for row in rows(traffic, provider)]
+    found = rows(traffic, provider, named=named)
+    results = [(row.case, *request_result(row)) for row in found]
     assert [] == [result for result in results if result[1] not in ("equal", "reported")]
     assert {"equal"} <= {result[1] for result in results}
 
 
 @pytest.mark.slow
 @pytest.mark.sdk("anthropic", "boto3")
-@pytest.mark.parametrize("provider", PROVIDERS)
-def test_recorded_replies(traffic: Path, provider: str) -> None:
+@pytest.mark.parametrize(("provider", "named"), FORMS)
+def test_recorded_replies(traffic: Path, provider: str, named: bool) -> None:
     """Every reply and stream has its calls, texts and counts, and can be sent back."""
-    problems = [(row.case, reply_problems(row)) for row in rows(traffic, provider)]
+    found = rows(traffic, provider, named=named)
+    problems = [(row.case, reply_problems(row)) for row in found]
     assert problems
     assert [] == [pair for pair in problems if pair[1]]
 

@@ -11,10 +11,8 @@ from promptdsl.messages.read_blocks import contents
 from promptdsl.providers.gemini.media import read_media
 from promptdsl.providers.gemini.partial_args import joined_args
 from promptdsl.providers.gemini.spelling import base64_text, entries_of, items_or_one
-from promptdsl.providers.shared.blocks import ITEM, JSON
+from promptdsl.providers.shared.blocks import ITEM, JSON, SIGNATURE
 from promptdsl.providers.shared.checks import entry, items, located_items, mapping
-
-SIGNATURE = "thought_signature"
 
 _WORDS = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
 _ENCODED_WORDS = tuple(base64.b64encode(word.encode()).decode() for word in _WORDS)

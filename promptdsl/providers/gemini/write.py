@@ -4,6 +4,8 @@ from collections.abc import Container, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, TypedDict, cast
 
+import attrs
+
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.wires.gemini import WIRE
@@ -16,7 +18,6 @@ from promptdsl.providers.gemini.read_parts import (
     BESIDE,
     EMPTY_RESPONSE,
     OPAQUE,
-    SIGNATURE,
     SUBSTITUTES,
     UNSIGNED,
     read_part,
@@ -26,12 +27,15 @@ from promptdsl.providers.gemini.tools import NO_MARKS, sent_name, settings_of, t
 from promptdsl.providers.shared.blocks import (
     ITEM,
     JSON,
+    OF_SERVERS,
+    SIGNATURE,
     BlockRules,
     block_params,
     further_keys,
     holds_file,
     lose_blank,
     lose_source,
+    signature_of,
 )
 from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8, with_bytes
 from promptdsl.providers.shared.ids import call_id, result_id
@@ -221,6 +225,10 @@ def _tool_call_part(request: Turns, place: Place, block: b.ToolUseBlock) -> Para
         name = sent_name(request, place, name)
     id = call_id(request, block.id, name)
     call = {"id": id, "name": name, "args": arguments_of(request, place, block)}
+    if own := _kept_signature(signature_of(block.extra)):
+        # Google's servers near OpenAI write it under a key of their own.
+        others = {key: value for key, value in block.extra.items() if key not in OF_SERVERS}
+        block = attrs.evolve(block, extra={**others, SIGNATURE: own})
     param = _with_extra(request, place, {"function_call": call}, block)
     # Until the whole step is written, its loss takes the place of a missing signature.
     if request.facts.signatures and SIGNATURE not in param:

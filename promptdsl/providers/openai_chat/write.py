@@ -391,7 +391,7 @@ def _write_message(request: ChatRequest, place: Place) -> None:
         return
     role = "assistant" if message.role == "assistant" else sent_role(request, place, parts)
     texts = [part for part in parts if part["type"] not in _BESIDE]
-    if role != "user" and place.number < request.head and request.facts.later_system is False:
+    if role != "user" and place.number < request.head and not request.facts.several_systems:
         request.leading += texts
         return
     calls = [part for part in parts if part["type"] in _CALLS]

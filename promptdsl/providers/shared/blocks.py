@@ -200,9 +200,13 @@ def is_signed(key: str, value: object) -> bool:
 _ENCRYPTED = ("reasoning.encrypted", "redacted_thinking")
 
 
+OF_SERVERS = ("extra_content", "provider_specific_fields", FROM)
+"""The keys of a call's extra under which servers near OpenAI have a signature of Gemini."""
+
+
 def signature_of(extra: JsonObject) -> Any:  # Any: JSON
     """Return the signature of Gemini among the further keys of a call, ``None`` without one."""
-    for holder in ("extra_content", "provider_specific_fields"):
+    for holder in OF_SERVERS:
         keys = extra.get(holder)
         google = keys.get("google", keys) if is_mapping(keys) else None
         if is_mapping(google) and google.get(SIGNATURE):
