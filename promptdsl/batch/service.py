@@ -100,7 +100,7 @@ def service_of(format: str) -> Service:
     adapter = render(Prompt(), provider=format).facts.wire.adapter if _is_server(format) else ""
     if adapter not in services():
         problem = f"no files of requests are known for {format!r}"
-        raise OptionError(problem, fix=nearest(format, services()))
+        raise OptionError(problem, fix=nearest(format, (*services(), *provider_names())))
     return attrs.evolve(services()[adapter], name=format)
 
 

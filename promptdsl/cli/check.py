@@ -47,7 +47,7 @@ def add_check(add_parser: AddParser) -> None:
     add("--budget", type=int, metavar="TOKENS", help="the tokens for each prompt")
     add("--cache", choices=("auto",), help="place cache marks, as render does")
     parser.set_defaults(form=None, reserve=0, media_roots=[], tool_choice=None, strict=False)
-    parser.set_defaults(chat_template=None, target="check")
+    parser.set_defaults(chat_template=None, target="check", for_people=())
 
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:

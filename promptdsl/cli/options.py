@@ -45,6 +45,7 @@ def add_request(
     ``formats`` of files, ``--format`` takes the place of ``--for``.
     """
     group = parser.add_argument_group("prompt")
+    parser.set_defaults(for_people=FOR_PEOPLE if texts else ())
 
     def add(name: str, **options: Any) -> None:  # Any: keywords of add_argument()
         if brief:
@@ -148,7 +149,7 @@ def rendered_target(
             raise UsageError(f"{target} is a class: name a prompt, or a function that returns one")
         if props and not callable(loaded):
             raise UsageError(f"{target} is no function: it takes no parameters")
-        if arguments.form not in FOR_PEOPLE:
+        if arguments.form not in arguments.for_people:
             checked_provider(arguments.form)
         prompt = call_function(loaded, props, target) if callable(loaded) else loaded
         yield rendered_prompt(prompt, render_options(arguments))

@@ -75,7 +75,7 @@ CODES: Mapping[str, tuple[list[str], int]] = {
     "no target": (["render"], 2),
     "unknown option": (["render", "support.py:demo", "--frobnicate"], 2),
     "shortened option": (["render", "support.py:demo", "--mod", "gpt-6"], 2),
-    "unknown form": (["render", "support.py:demo", "--for", "mistral"], 2),
+    "unknown form": (["render", "support.py:demo", "--for", "cohere"], 2),
     "no file": (["render", "suport.py:demo"], 2),
     "no name": (["render", "support.py:dmeo"], 2),
     "no value": (["render", "support.py:demo", "-p", "question"], 2),

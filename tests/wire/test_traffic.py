@@ -113,4 +113,5 @@ def test_rows(tmp_path: Path) -> None:
     row = made({"messages": [ASK]}, REPLY)
     with gzip.open(tmp_path / "openai.jsonl.gz", "wt", encoding="utf-8") as lines:
         lines.write(json.dumps(row._asdict()) + "\n")
-    assert [row] == [*rows(tmp_path, "openai")]
+    assert [row._replace(target="openai")] == [*rows(tmp_path, "openai")]
+    assert [] == [*rows(tmp_path, "openai", named=True)]
