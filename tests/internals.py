@@ -40,6 +40,7 @@ from promptdsl.components.function_schemas import Signature, signature_of
 from promptdsl.components.scope import OPENED
 from promptdsl.components.type_schemas import type_schema
 from promptdsl.config import models as models_module
+from promptdsl.config import servers as servers_module
 from promptdsl.config.delimiters import (
     EPHEMERAL_DELIMITER,
     EVENT_DELIMITER,
@@ -505,6 +506,7 @@ __all__ = [
     "schema_text",
     "serialise",
     "servers",
+    "servers_module",
     "services",
     "shared_by",
     "shown",

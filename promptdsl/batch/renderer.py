@@ -14,7 +14,7 @@ from inspect import iscoroutine, iscoroutinefunction
 from typing import Any, NamedTuple
 
 import promptdsl
-from promptdsl import Node, Rendered, prefix_report
+from promptdsl import Node, ProviderName, Rendered, prefix_report
 from promptdsl.batch.cells import Parameters
 from promptdsl.batch.problem import Problem, is_ours_or_installed, problem_of
 from promptdsl.batch.rows import TableRow, arrow_rows, digest_of, numbered, usable_columns
@@ -90,7 +90,7 @@ class RowRenderer:
         self,
         target: Callable[..., object],
         *,
-        format: str | None = None,
+        format: ProviderName | str | None = None,
         model: str | None = None,
         extra: Mapping[str, Any] | None = None,
         constants: Mapping[str, object] | None = None,

@@ -36,7 +36,10 @@ _SHOWN_SIGN = re.compile(r'⟦⟦⟧((?:[a-z][a-z0-9_ .:-]*|"(?:[^"\\⟦⟧]|\\.
 
 
 @door
-def payload_file(payload: Any, provider: str | None = None) -> PromptFile:  # Any: JSON data
+def payload_file(
+    payload: Any,
+    provider: ProviderName | str | None = None,  # Any: JSON data
+) -> PromptFile:
     """Return the prompt of a payload as a snapshot keeps it, for its provider and model.
 
     A payload is a dictionary, or a list of messages. Its messages, tools, choice of a tool, form of
@@ -60,7 +63,10 @@ def payload_file(payload: Any, provider: str | None = None) -> PromptFile:  # An
     return attrs.evolve(read, total=file.total)
 
 
-def payload_rendered(payload: Any, provider: str | None = None) -> Rendered:  # Any: JSON data
+def payload_rendered(
+    payload: Any,
+    provider: ProviderName | str | None = None,  # Any: JSON data
+) -> Rendered:
     """Return the prompt of a payload as it is rendered for its provider and model.
 
     Raises what :func:`payload_file` raises.

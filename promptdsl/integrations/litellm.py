@@ -13,6 +13,7 @@ from promptdsl import (
     Block,
     DataError,
     Message,
+    ProviderName,
     ReasoningBlock,
     Rendered,
     ToolResultBlock,
@@ -80,7 +81,7 @@ def to_litellm(
 
 
 def from_litellm(
-    messages: Iterable[object], *, origin: str | None = None
+    messages: Iterable[object], *, origin: ProviderName | str | None = None
 ) -> Bridged[tuple[Message, ...]]:
     """Return the messages of a LiteLLM conversation, for a ``History``.
 

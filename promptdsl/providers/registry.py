@@ -78,9 +78,17 @@ class Adapter:
 def _of_server(loaded: Any, name: str, wire: Wire) -> Any:  # Any: as above
     """Return a function that reads what a server wrote: its name is the origin."""
     if name == "read":
-        return lambda data: prompt_of_server(loaded(data), wire)
+
+        def read(data: object) -> Prompt:
+            return prompt_of_server(loaded(data), wire)
+
+        return read
     if name == "read_response":
-        return lambda data: message_of_server(loaded(data), wire)
+
+        def read_response(data: object) -> Message:
+            return message_of_server(loaded(data), wire)
+
+        return read_response
     if name == "read_keys":
         return loaded.keeping(facts_for(None, wire.name).kept_keys)
     return loaded

@@ -11,7 +11,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never
 
-from promptdsl import Rendered, User, render
+from promptdsl import ProviderName, Rendered, User, render
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, TargetError
 from promptdsl.foundation.source import author
 
@@ -304,7 +304,9 @@ class ComparedPrompt:
                 expected, actual = applied(self._base, expected), self.file
         return failure_text(expected, actual, exact=fixed_tokens(self.rendered).total)
 
-    def payload(self, provider: str | None = None, *, matcher: Matcher | None = None) -> None:
+    def payload(
+        self, provider: ProviderName | str | None = None, *, matcher: Matcher | None = None
+    ) -> None:
         """Compare the payload with a file beside that of the prompt: JSON, as it is sent.
 
         Without a target, name a ``provider``. Volatile and scrubbed values have signs; a

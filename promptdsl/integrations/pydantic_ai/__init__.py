@@ -7,7 +7,7 @@ developer's text is a system prompt whose ``metadata`` has the role.
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from promptdsl import Message, Prompt, Rendered, render
+from promptdsl import Message, Prompt, ProviderName, Rendered, render
 from promptdsl.foundation.extras import require
 from promptdsl.integrations import Bridged
 
@@ -39,7 +39,7 @@ def to_pydantic_ai(
 
 
 def from_pydantic_ai(
-    messages: "Iterable[ModelMessage]", *, provider: str | None = None
+    messages: "Iterable[ModelMessage]", *, provider: ProviderName | str | None = None
 ) -> Bridged[tuple[Message, ...]]:
     """Return the messages of ``result.all_messages()``, for a ``History``.
 

@@ -11,10 +11,12 @@ from promptdsl import (
     Block,
     DataError,
     Message,
+    Prompt,
     ReasoningBlock,
     TextBlock,
     ToolResultBlock,
     block_from_dict,
+    render,
 )
 from promptdsl.foundation.json import JsonValue
 from promptdsl.integrations import Bridged
@@ -63,7 +65,8 @@ def read(given: object, provider: str | None) -> Bridged[tuple[Message, ...]]:
         raise crossing.located(error) from None
     if instructions:
         leading = sum(1 for _ in takewhile(lambda message: message.role == "system", messages))
-        at = 0 if provider == RESPONSES else leading
+        form = None if provider is None else render(Prompt(), provider=provider).facts.wire.form
+        at = 0 if form == RESPONSES else leading
         messages.insert(at, Message("system", instructions[-1], kind="recorded"))
     return Bridged(tuple(messages), crossing.checked(strict=False))
 

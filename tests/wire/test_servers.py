@@ -1,0 +1,270 @@
+"""Servers near OpenAI, each by its row in ``servers.toml``: replies, histories and prompts."""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptdsl import (
+    Assistant,
+    CacheBreakpoint,
+    Developer,
+    History,
+    Message,
+    Output,
+    ReasoningBlock,
+    Rendered,
+    System,
+    Timeline,
+    Tool,
+    ToolMessage,
+    User,
+    read_response,
+    read_stream,
+    render,
+)
+from tests.internals import servers, servers_module
+from tests.wire.servers_page import PAGE, page
+
+Json = Any  # Any: the JSON of a server
+ROWS: Mapping[str, Json] = tomllib.loads(
+    Path(__file__).with_name("servers.toml").read_text("utf-8")
+)
+DATA = Path(servers_module.__file__).with_name("servers.toml")
+SERVERS = {server.name: server for server in servers()}
+every_row = pytest.mark.parametrize("name", ROWS)
+ID = "call_0123456789"
+TEXTS = ("content", "reasoning", "reasoning_content", "reasoning_text")
+"""The keys of an answer that come in pieces."""
+CLAUDE: Json = [
+    {"role": "user", "content": "q"},
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "thinking", "thinking": "hm", "signature": "c2ln"},
+            {"type": "tool_use", "id": "toolu_01Ab", "name": "find", "input": {}},
+        ],
+    },
+    {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": "toolu_01Ab", "content": "x"}],
+    },
+]
+"""A conversation that Claude began."""
+
+
+def is_chat(name: str) -> bool:
+    """Return whether a server has the interface of Chat."""
+    return SERVERS[name].adapter == "openai_compatible"
+
+
+def answer_of(row: Json) -> Json:
+    """Return the answer of a server: what its row says, and a call."""
+    function = {"name": "find", "arguments": '{"q": 1}'}
+    call = {"id": ID, "type": "function", "function": function, **row.get("call", {})}
+    content = row.get("parts")
+    return {"role": "assistant", "content": content, **row.get("answer", {}), "tool_calls": [call]}
+
+
+def items_of(row: Json) -> list[Json]:
+    """Return the items of an answer of Responses, with a call."""
+    call = {"type": "function_call", "call_id": ID, "name": "find", "arguments": "{}"}
+    return [*row["items"], call]
+
+
+def reply_of(row: Json) -> Json:
+    """Return the reply of a server."""
+    if "items" in row:
+        return {"object": "response", "status": "completed", "output": items_of(row)}
+    choice = {"index": 0, "finish_reason": "tool_calls", "message": answer_of(row)}
+    return {"object": "chat.completion", "choices": [choice]}
+
+
+def events_of(row: Json) -> Iterator[Json]:
+    """Yield the reply of a server as a stream; texts come in two pieces."""
+    if "items" in row:
+        for number, item in enumerate(items_of(row)):
+            yield {"type": "response.output_item.added", "output_index": number, "item": item}
+            yield {"type": "response.output_item.done", "output_index": number, "item": item}
+        yield {"type": "response.completed", "response": reply_of(row)}
+        return
+    answer = answer_of(row)
+    for key, value in answer.items():
+        if key in TEXTS and isinstance(value, str):
+            yield chunk({key: value[:1]})
+            yield chunk({key: value[1:]})
+        elif key != "tool_calls":
+            yield chunk({key: value})
+    (call,) = answer["tool_calls"]
+    opened = {**call, "function": {**call["function"], "arguments": '{"q"'}}
+    yield chunk({"tool_calls": [{"index": 0, **opened}]})
+    yield chunk({"tool_calls": [{"index": 0, "function": {"arguments": ": 1}"}}]})
+    yield chunk({}, "tool_calls")
+
+
+def chunk(delta: Json, finish: str | None = None) -> Json:
+    """Return a chunk of a stream of Chat."""
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    return {"object": "chat.completion.chunk", "choices": [choice]}
+
+
+def rendered(name: str, prompt: Timeline) -> Rendered:
+    """Return a prompt as it is rendered for the model of a row."""
+    return render(prompt, provider=name, model=ROWS[name].get("model"))
+
+
+def again(name: str, message: Message) -> Rendered:
+    """Return the next request of a tool loop, with the answer and the result of its call."""
+    return rendered(name, Timeline(User("q"), History([message]), ToolMessage(ID, "x")))
+
+
+def test_every_server_has_a_row() -> None:
+    """Each server of the data file has a row here with its evidence, and facts with a source."""
+    assert [*SERVERS] == [name for name in SERVERS if ROWS[name]["evidence"]]
+    assert {*SERVERS} == {*ROWS}
+
+
+def test_the_page_is_made_from_the_rows() -> None:
+    """The table on the page is that of the data file: python -m tests.wire.servers_page."""
+    text = PAGE.read_text("utf-8")
+    assert page(text) == text
+
+
+def test_each_row_names_its_source() -> None:
+    """Each server says where its facts are from and when somebody looked, each family where."""
+    rows = tomllib.loads(DATA.read_text("utf-8"))
+    assert [] == [name for name, row in rows.items() if not (row["source"] and row["date"])]
+    families = [family for row in rows.values() for family in row.get("families", ())]
+    assert families
+    assert [] == [family["words"] for family in families if not family["source"]]
+
+
+@every_row
+def test_a_reply_is_read(name: str) -> None:
+    """The reasoning of a reply is read, and the name of the server is its origin."""
+    message, row = read_response(reply_of(ROWS[name]), provider=name), ROWS[name]
+    thoughts = [block for block in message.content if isinstance(block, ReasoningBlock)]
+    expected = [row["thought"]] if "thought" in row else [""] * len(row.get("items", ()))
+    assert expected == [block.text for block in thoughts]
+    assert {name} >= {block.origin for block in thoughts}
+    assert [ID] == [call.id for call in message.calls]
+
+
+@every_row
+def test_a_stream_is_read(name: str) -> None:
+    """The stream of a reply makes the same message, and a cut one no error."""
+    events = [*events_of(ROWS[name])]
+    messages: list[Message] = []
+    for count in range(1, len(events) + 1):
+        reading = read_stream(events[:count], provider=name)
+        assert events[:count] == [*reading]
+        messages.append(reading.message)
+    assert {"assistant"} == {message.role for message in messages}
+    assert read_response(reply_of(ROWS[name]), provider=name) == messages[-1]
+
+
+@every_row
+def test_a_reply_goes_back(name: str) -> None:
+    """What the server wants again goes back, and only reasoning that it does not want is told."""
+    row = ROWS[name]
+    result = again(name, read_response(reply_of(row), provider=name))
+    if "items" in row:
+        items = result.payload()["input"]
+        assert row["back_items"] == items[1 : 1 + len(row["back_items"])]
+        assert [] == [*result.losses]
+        return
+    _, answer, tool = result.payload()["messages"]
+    (call,) = answer.pop("tool_calls")
+    keys = {key: value for key, value in answer.items() if key != "role" and value is not None}
+    assert row.get("back", {}) == keys
+    usual = ("id", "type", "function")
+    assert row.get("call_back", {}) == {key: call[key] for key in call if key not in usual}
+    sent = row.get("sent_id", ID)
+    assert [sent, sent] == [call["id"], tool["tool_call_id"]]
+    untold = "thought" in row and not row.get("back")
+    is_tagged = "<think>" in str(row.get("answer", {}).get("content"))
+    expected = ["unsent_reasoning"] if untold or is_tagged else []
+    assert expected == [loss.name for loss in result.losses]
+
+
+@every_row
+def test_a_history_of_claude_goes_on(name: str) -> None:
+    """A calling turn of another model gets the keys that the server requires."""
+    row = ROWS[name]
+    result = rendered(name, Timeline(History.from_anthropic(CLAUDE)))
+    whys = {loss.why for loss in result.losses if loss.name == "unsent_reasoning"}
+    assert len(whys) == 1
+    if not is_chat(name):
+        types = [item.get("type") for item in result.payload()["input"]]
+        assert [None, "function_call", "function_call_output"] == types
+        return
+    answer = result.payload()["messages"][1]
+    (call,) = answer.pop("tool_calls")
+    assert {"role": "assistant", "content": None, **row.get("foreign", {})} == answer
+    usual = ("id", "type", "function")
+    assert row.get("foreign_call", {}) == {key: call[key] for key in call if key not in usual}
+
+
+@every_row
+def test_instructions(name: str) -> None:
+    """Leading and later instructions have the roles that the server takes; fenced ones are told."""
+    prompt = Timeline(
+        System("Base."),
+        Developer("First."),
+        User("a"),
+        Assistant("b"),
+        Developer("Plan."),
+        User("d"),
+    )
+    result = rendered(name, prompt)
+    payload = result.payload()
+    entries = payload["messages"] if is_chat(name) else payload["input"]
+    assert ROWS[name]["later"] == " ".join(entry["role"] for entry in entries)
+    fenced = [entry["content"] for entry in entries if "<developer>" in entry["content"]]
+    is_fenced = ROWS[name]["later"].endswith("user user")
+    assert (["<developer>\nPlan.\n</developer>"] if is_fenced else []) == fenced
+    assert (["fenced_turn"] if is_fenced else []) == [loss.name for loss in result.losses]
+
+
+@every_row
+def test_marks(name: str) -> None:
+    """Cache marks stay where the server takes them; each other one is a hint."""
+    prompt = Timeline(
+        Tool(name="find", description="Finds.", input_schema={"type": "object"}),
+        CacheBreakpoint(),
+        System("Be kind.", cache=True),
+        User("q", cache=True),
+        History(call_of_model()),
+        ToolMessage(ID, "x", cache=True),
+    )
+    result = rendered(name, prompt)
+    payload = result.payload()
+    entries = payload["messages"] if is_chat(name) else payload["input"]
+    holders = [("tools", payload["tools"]), *((it.get("role", "tool"), it) for it in entries)]
+    keys = ("cache_control", "prompt_cache_breakpoint")
+    places = [place for place, holder in holders if any(key in str(holder) for key in keys)]
+    assert ROWS[name].get("marks", []) == places
+    told = [loss for loss in result.losses if loss.name == "cache_mark"]
+    assert 4 - len(places) == len(told) + sum(len(loss.also) for loss in told)
+
+
+def call_of_model() -> list[Message]:
+    """Return the turn of a model that calls a tool."""
+    call: Json = {"type": "tool_use", "id": ID, "name": "find", "input": {}}
+    return [Message.from_dict({"role": "assistant", "content": [call]})]
+
+
+@every_row
+def test_an_output(name: str) -> None:
+    """A schema of the answer is sent where the server takes one, and is lost content elsewhere."""
+    schema: Json = {"type": "object", "properties": {}, "additionalProperties": False}
+    result = rendered(name, Timeline(Output(schema), User("q")))
+    payload = result.payload()
+    form = payload.get("response_format", payload.get("text"))
+    is_sent = ROWS[name].get("output", False)
+    assert (is_sent, not is_sent) == (
+        form is not None,
+        "output" in [it.path for it in result.losses],
+    )
