@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     from promptdsl.config.chat_template import ChatTemplate as ChatTemplate
     from promptdsl.config.model_facts import ModelFacts as ModelFacts
     from promptdsl.config.models import register_model as register_model
-    from promptdsl.config.servers import provider_names as provider_names
+    from promptdsl.config.server_rows import provider_names as provider_names
     from promptdsl.config.servers import register_provider as register_provider
     from promptdsl.config.transformation import (
         MessageTransformationConfig as MessageTransformationConfig,
@@ -203,7 +203,8 @@ else:
             "config.chat_template": "ChatTemplate",
             "config.model_facts": "ModelFacts",
             "config.models": "register_model",
-            "config.servers": "provider_names register_provider",
+            "config.server_rows": "provider_names",
+            "config.servers": "register_provider",
             "config.transformation": "MessageTransformationConfig",
             "foundation.errors": (
                 "BudgetError ConfigError ConflictError ContentError DataError LibraryError "

@@ -40,7 +40,7 @@ from promptdsl.components.function_schemas import Signature, signature_of
 from promptdsl.components.scope import OPENED
 from promptdsl.components.type_schemas import type_schema
 from promptdsl.config import models as models_module
-from promptdsl.config import servers as servers_module
+from promptdsl.config import server_rows as servers_module
 from promptdsl.config.delimiters import (
     EPHEMERAL_DELIMITER,
     EVENT_DELIMITER,
@@ -50,7 +50,7 @@ from promptdsl.config.delimiters import (
 )
 from promptdsl.config.model_facts import Facts, TokenFactors
 from promptdsl.config.models import facts_for
-from promptdsl.config.servers import servers
+from promptdsl.config.server_rows import servers
 from promptdsl.config.transformation import LIBRARY, Resolved, resolve
 from promptdsl.config.wire import ImageFormula
 from promptdsl.config.wires import wire_of, wires

@@ -289,6 +289,16 @@ _OPTIONAL = frozenset(
 )
 
 
+def facts_in(table: Mapping[str, object]) -> Facts:
+    """Return the facts in a table of a data file; lists become tuples."""
+    facts = {
+        name: tuple(cast("list[object]", value)) if isinstance(value, list) else value
+        for name, value in table.items()
+        if name in FACT_NAMES
+    }
+    return cast("Facts", facts)
+
+
 def checked_facts(facts: Facts) -> Facts:
     """Return checked facts in the types of :class:`ModelFacts`; a wrong one is an error."""
     for name, value in facts.items():

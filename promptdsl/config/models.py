@@ -17,15 +17,9 @@ from promptdsl.config.model_facts import (
     Roles,
     TokenFactors,
     checked_facts,
-)
-from promptdsl.config.servers import (
-    REGISTRY,
-    Added,
     facts_in,
-    provider_names,
-    server_of,
-    servers,
 )
+from promptdsl.config.server_rows import REGISTRY, Added, provider_names, server_of, servers
 from promptdsl.config.transformation import as_layer
 from promptdsl.config.wires import wire_of, wires
 from promptdsl.foundation.errors import (
@@ -120,10 +114,10 @@ def _provider_layers(target: str, model: str) -> Iterator[tuple[str, Facts]]:
             yield f"models of {table['words'][0]}", facts_in(table)
     if server is None:
         return
-    yield f"provider {server.name}", server.facts
+    yield f"provider {server.name}", facts_in(server.facts)
     for family in server.families:
         if _has_word(model, family.words):
-            yield f"models of {family.words[0]} at {server.name}", family.facts
+            yield f"models of {family.words[0]} at {server.name}", facts_in(family.facts)
 
 
 def _default_provider(model: str, entries: tuple[ModelEntry, ...]) -> str | None:

@@ -1,17 +1,13 @@
-"""Servers with the API of a provider: rows of facts in ``servers.toml``, and users' own."""
+"""The registration of a user's server."""
 
-import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from functools import cache
 from threading import Lock
-from typing import Any, NamedTuple, Unpack, cast
-
-import attrs
+from typing import Unpack
 
 from promptdsl.config.data_file import tables
-from promptdsl.config.model_facts import FACT_NAMES, Facts, checked_facts
+from promptdsl.config.model_facts import Facts, checked_facts
+from promptdsl.config.server_rows import REGISTRY, Added, Server, provider_names
 from promptdsl.config.transformation import as_layer
 from promptdsl.foundation.errors import (
     ConfigError,
@@ -21,102 +17,10 @@ from promptdsl.foundation.errors import (
     nearest,
     shown,
 )
-from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.source import author, door
 from promptdsl.messages.provider_names import ProviderName
 
-
-class Family(NamedTuple):
-    """The facts of the models of a server whose name has one of these words."""
-
-    words: Sequence[str]
-    facts: Facts
-
-
-@attrs.frozen(eq=False, repr=False)
-class Server:
-    """A server: the provider whose adapter writes for it, and the facts that differ."""
-
-    name: str
-    adapter: str
-    facts: Facts
-    families: Sequence[Family] = ()
-    telemetry: str = ""
-    """Its name in OpenTelemetry, where that is another one."""
-    other_names: Sequence[str] = ()
-    """Other names of it: an error suggests the right one."""
-    host: str = ""
-    """The end of the name of its host, where it has one."""
-
-
-@cache
-def _built_in() -> Mapping[str, Server]:
-    import tomllib
-
-    with open(os.path.join(os.path.dirname(__file__), "servers.toml"), "rb") as file:
-        rows = tomllib.load(file)
-    return {name: _server(name, row) for name, row in rows.items()}
-
-
-def _server(name: str, row: Mapping[str, Any]) -> Server:
-    """Return the server of a row of the data file."""
-    families = [Family(it["words"], facts_in(it)) for it in row.get("families", ())]
-    others = {key: row[key] for key in ("telemetry", "other_names", "host") if key in row}
-    return Server(name, row["adapter"], facts_in(row), families, **others)
-
-
-def facts_in(table: Mapping[str, object]) -> Facts:
-    """Return the facts in a table of a data file; lists become tuples."""
-    facts = {
-        name: tuple(cast("list[object]", value)) if isinstance(value, list) else value
-        for name, value in table.items()
-        if name in FACT_NAMES
-    }
-    return cast("Facts", facts)
-
-
-@attrs.frozen(eq=False, repr=False)
-class Added:
-    """The servers of users by name. Every change makes another object, a key of caches."""
-
-    servers: Mapping[str, Server] = EMPTY
-
-
-class Registry:
-    """What users registered, at this moment."""
-
-    added = Added()
-
-
-REGISTRY = Registry()
 _CHANGING = Lock()
-
-
-def server_of(provider: str | None) -> Server | None:
-    """Return the server of this name, ``None`` for a provider and for an unknown name."""
-    if provider is None or provider in tables()["providers"]:
-        return None
-    return REGISTRY.added.servers.get(provider) or _built_in().get(provider)
-
-
-def provider_names() -> tuple[str, ...]:
-    """Return the names of all providers: those with an adapter of their own, then the servers.
-
-    Servers that were registered come last.
-
-    >>> from promptdsl import provider_names
-    >>> [name in provider_names() for name in ("openai", "deepseek", "my-server")]
-    [True, True, False]
-    """
-    return (*tables()["providers"], *_built_in(), *REGISTRY.added.servers)
-
-
-def servers() -> Iterator[Server]:
-    """Yield all servers, those of users last."""
-    yield from _built_in().values()
-    yield from REGISTRY.added.servers.values()
-
-
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 

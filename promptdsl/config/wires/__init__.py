@@ -8,7 +8,7 @@ from typing import TypeVar
 import attrs
 
 from promptdsl.config.data_file import tables
-from promptdsl.config.servers import Server, server_of
+from promptdsl.config.server_rows import Server, server_of
 from promptdsl.config.wire import NO_WIRE, Wire
 
 T = TypeVar("T")
