@@ -21,6 +21,7 @@ from promptdsl import (
     Tool,
     ToolMessage,
     User,
+    read_payload,
     read_response,
     read_stream,
     render,
@@ -268,3 +269,18 @@ def test_an_output(name: str) -> None:
         form is not None,
         "output" in [it.path for it in result.losses],
     )
+
+
+ADDRESSED = {"filename": "d.pdf", "file_data": "https://example.org/d.pdf"}
+
+
+@pytest.mark.parametrize("name", [name for name in ROWS if is_chat(name)])
+def test_a_document_by_address(name: str) -> None:
+    """The address of a document is sent where the server takes one, and is a loss elsewhere."""
+    part = {"type": "file", "file": ADDRESSED}
+    prompt = read_payload({"messages": [{"role": "user", "content": [part]}]}, name)
+    result = render(prompt, provider=name)
+    if name == "openrouter":
+        assert ([part], ()) == (result.payload()["messages"][0]["content"], result.losses)
+    else:
+        assert ["content"] == [loss.kind for loss in result.losses]

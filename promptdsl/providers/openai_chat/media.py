@@ -6,7 +6,7 @@ from promptdsl import messages as b
 from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.media.source import MediaSource, is_address, plain_type
 from promptdsl.providers.shared.checks import entry
-from promptdsl.providers.shared.clean import with_bytes
+from promptdsl.providers.shared.clean import file_name, with_bytes
 from promptdsl.providers.shared.openai_parts import (
     IMAGE_DETAILS,
     file_data,
@@ -32,8 +32,11 @@ _AUDIO_FORMATS = {
 _AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
 
-def media_part(block: b.MediaBlock) -> Param | None:
-    """Return an attachment as a part, ``None`` when its source or its media type is refused."""
+def media_part(block: b.MediaBlock, *, addressed: bool = False) -> Param | None:
+    """Return an attachment as a part, ``None`` when its source or its media type is refused.
+
+    ``addressed`` is whether a document may be at an address.
+    """
     source = with_bytes(block.source)
     if block.type == "image":
         url = picture_url(source)
@@ -44,6 +47,9 @@ def media_part(block: b.MediaBlock) -> Param | None:
         if source.kind != "base64" or format is None:
             return None
         return {"type": "input_audio", "input_audio": {"data": source.value, "format": format}}
+    if addressed and block.is_document and block.is_url:
+        name = file_name(block.title, source.media_type or "application/pdf")
+        return {"type": "file", "file": {"file_data": source.value, "filename": name}}
     if block.type == "document":
         own = source.kind == "file_id"
         file = {"file_id": source.value} if own else file_data(source, block.title)

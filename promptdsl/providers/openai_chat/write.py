@@ -189,7 +189,8 @@ def _write_result(request: ChatRequest, place: Place, block: ToolResultBlock) ->
 
 def _media_part(request: ChatRequest, place: Place, block: b.MediaBlock) -> Param | None:
     able, here = block.type in request.facts.media, place.role in ("user", "result")
-    part = media_part(block) if able and here else None
+    addressed = request.facts.file_addresses
+    part = media_part(block, addressed=addressed) if able and here else None
     if part is None:
         reason = f"this model takes no {block.type}" if here and not able else misplaced(place)
         if able and here and needs_bytes(block, "user"):
