@@ -1,5 +1,6 @@
 """Servers near OpenAI, each by its row in ``servers.toml``: replies, histories and prompts."""
 
+import base64
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ from promptdsl import (
     CacheBreakpoint,
     Developer,
     History,
+    Image,
     Message,
     Output,
     ReasoningBlock,
@@ -284,3 +286,59 @@ def test_a_document_by_address(name: str) -> None:
         assert ([part], ()) == (result.payload()["messages"][0]["content"], result.losses)
     else:
         assert ["content"] == [loss.kind for loss in result.losses]
+
+
+@pytest.mark.parametrize("gap", ["", "\n", "\n\n", " "])
+def test_reasoning_between_tags_goes_back(gap: str) -> None:
+    """Reasoning that was read between tags goes back as it came, in the turn that is open."""
+    call = {"id": ID, "type": "function", "function": {"name": "find", "arguments": "{}"}}
+    text = f"<think>hm</think>{gap}One moment."
+    answer = {"role": "assistant", "content": text, "tool_calls": [call]}
+    result = {"role": "tool", "tool_call_id": ID, "content": "x"}
+    asked = {"role": "user", "content": "q"}
+    history = [asked, answer, result]
+    prompt = Timeline(History.from_openai(history, origin="vllm"))
+    assert [*history] == render(prompt, provider="vllm").payload()["messages"]
+    later = [*history, {"role": "assistant", "content": "a"}, asked]
+    for origin, content in (("openai_compatible", text), ("vllm", "One moment.")):
+        prompt = Timeline(History.from_openai(later, origin=origin))
+        sent = render(prompt, provider="vllm").payload()["messages"]
+        assert content == sent[1]["content"]
+
+
+def test_an_unknown_model_of_a_family() -> None:
+    """An unknown model gets the facts of its family, and never a server."""
+    prompt = Timeline(System("Base."), User("a"), Assistant("b"), Developer("Plan."), User("d"))
+    qwen = render(prompt, provider="openai_compatible", model="qwen/qwen4-max")
+    assert ["system", "user", "assistant", "user", "user"] == [
+        entry["role"] for entry in qwen.payload()["messages"]
+    ]
+    for model in ("qwen/qwen4-max", "deepseek-v9", "mistral-giant", "openrouter/some"):
+        assert render(prompt, model=model).facts.provider is None
+    glm = [message.to_dict() for message in read_payload([THOUGHT], "openai_compatible").messages]
+    sent = render(Timeline(User("q"), History(glm)), provider="openai_compatible", model="glm-9")
+    assert sent.payload()["messages"][1]["reasoning_content"] == "hm"
+
+
+THOUGHT = {"role": "assistant", "content": "a", "reasoning_content": "hm"}
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+@pytest.mark.parametrize(
+    ("model", "names"),
+    [
+        ("us.anthropic.claude-opus-9-v1:0", []),
+        ("us.amazon.nova-9-pro-v1:0", []),
+        ("acme.sees-1-v1:0", ["unproven_media"]),
+        (None, []),
+    ],
+)
+def test_a_picture_for_an_unknown_model_of_bedrock(model: str | None, names: list[str]) -> None:
+    """A picture goes to a model of which nothing is known with a hint, and not to gpt-oss."""
+    prompt = User("What is it?", Image.from_bytes(PNG))
+    result = render(prompt, provider="bedrock", model=model)
+    assert names == [loss.name for loss in result.losses if loss.name == "unproven_media"]
+    lost = render(prompt, provider="bedrock", model="openai.gpt-oss-120b-1:0").losses
+    assert ["content"] == [loss.kind for loss in lost]

@@ -5,8 +5,8 @@ the text, and some write further keys: signatures, or reasoning in pieces. The f
 which of these it takes again.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.frozen import EMPTY, is_list, is_mapping
@@ -29,6 +29,8 @@ STATE_KEYS = ("reasoning_details", "reasoning_opaque", "thinking_blocks", "extra
 """The keys of an answer with its reasoning in another form, or with a signature."""
 CALL_KEYS = ("extra_content", "provider_specific_fields")
 """The further keys of a call."""
+Tags: TypeAlias = tuple[str, str, str]
+"""The tags around reasoning, and the white space between them and the text."""
 _IN_PIECES = {"reasoning_details": ("text", "summary", "data"), "thinking_blocks": ("thinking",)}
 """By key of an answer with a list, the keys of its items that come in pieces in a stream."""
 _SUBSTITUTE = "skip_thought_signature_validator"
@@ -63,8 +65,7 @@ def read_tagged(blocks: Sequence[Block], tags: tuple[str, str] | None) -> list[B
     if not closing:
         return [*blocks]
     answer = text.lstrip()
-    gap = text[: len(text) - len(answer)]
-    item: JsonObject = {"tags": [*tags], "gap": gap}
+    item: JsonObject = {"tags": [*tags, text[: len(text) - len(answer)]]}
     rest: list[Block] = [text_block(answer)] if answer else []
     return [ReasoningBlock(thought, origin=ORIGIN, extra={ITEM: item}), *rest, *blocks[1:]]
 
@@ -92,12 +93,7 @@ def _joined_items(
     joined = [*items]
     for piece in pieces:
         last: Any = joined[-1] if joined else None
-        both = is_mapping(last) and is_mapping(piece)
-        if not both or any(last.get(key) != piece.get(key) for key in ("type", "index")):
-            joined.append(piece)
-            continue
-        if last.get("signature") or last.get("data"):
-            # An item with a signature is whole.
+        if not (is_mapping(piece) and is_mapping(last) and _goes_on(last, piece)):
             joined.append(piece)
             continue
         longer: Param = dict(last)
@@ -105,6 +101,12 @@ def _joined_items(
         replace(longer, {key: piece[key] for key in piece if key not in text_keys})
         joined[-1] = longer
     return joined
+
+
+def _goes_on(last: Mapping[str, Any], piece: Mapping[str, Any]) -> bool:
+    """Return whether a piece is one of the last item: one with a signature is whole."""
+    same = all(last.get(key) == piece.get(key) for key in ("type", "index"))
+    return same and not (last.get("signature") or last.get("data"))
 
 
 # Writing.
@@ -115,69 +117,88 @@ def send_thoughts(
 ) -> None:
     """Add the reasoning of an answer that was put aside to its entry, or to its parts."""
     thoughts, request.thoughts = request.thoughts, []
-    facts, key = request.facts, request.facts.reasoning_key
-    is_current = facts.reasoning_back != "turn" or place.number > request.asked
+    facts = request.facts
+    key = None if facts.reasoning_key == "content" else facts.reasoning_key
     texts: list[Param] = []
-    for block, at in thoughts:
-        takes_some = facts.reasoning_back != "never" or facts.kept_keys
-        refused = why_foreign(request, block) if takes_some else _why_never(facts)
-        kept = {} if refused else _kept(block.extra, facts.kept_keys)
-        for name, value in kept.items():
-            known = entry.get(name)
-            entry[name] = [*known, *value] if is_list(known) and is_list(value) else value
-        request.block = at
+    for block, request.block in thoughts:
+        kept = _kept(block.extra, facts) if block.origin in facts.origins else {}
+        _add_keys(entry, kept)
         if FROM in block.extra:
             lose_keys(request, place, block, known=kept)
         tags = _tags_of(block, facts)
-        goes_back = facts.reasoning_back != "never" and is_current and (key or tags)
-        if refused or not (goes_back or kept):
-            why = refused or f"{facts.provider} takes that of the current turn alone"
+        why = _why_left_out(request, place, block, has_place=bool(key or tags))
+        if why and not kept:
             request.hint(place, "unsent_reasoning", "reasoning block", why)
-        elif goes_back and block.text:
-            text = request.clean(place, block.text, "reasoning")
-            param: Param = {"type": "text", "text": text}
-            request.note(place, block, param)
-            if tags:
-                _put_between_tags(request, parts, param, tags)
-                item: Any = block.extra.get(ITEM) or {}  # Any: JSON
-                if len(parts) > 1 and parts[1]["type"] == "text":
-                    parts[1].setdefault(OWN_JOINT, str(item.get("gap", "\n")))
-            else:
-                texts.append(param)
-        request.block = None
+        if why or not block.text:
+            continue
+        param: Param = {"type": "text", "text": request.clean(place, block.text, "reasoning")}
+        request.note(place, block, param)
+        if tags:
+            _put_between_tags(request, parts, param, tags)
+        else:
+            texts.append(param)
+    request.block = None
     if texts:
         entry[str(key)] = joined_texts(JOINT, texts, request.notes)
-    elif calls and is_current and facts.missing_reasoning is not None:
-        entry[str(key)] = facts.missing_reasoning
+    elif calls and key and facts.missing_reasoning is not None and _is_current(request, place):
+        entry[key] = facts.missing_reasoning
 
 
-def _why_never(facts: ModelFacts) -> str:
-    why = "the target takes no such block in an assistant message"
-    if facts.provider != ORIGIN:
-        return why
-    return f"{why}: name the server, such as provider='deepseek', or register_provider()"
+def _is_current(request: ChatLike, place: Place) -> bool:
+    """Return whether the reasoning of a message is among what the server takes again."""
+    return request.facts.reasoning_back != "turn" or place.number > request.asked
 
 
-def _kept(extra: JsonObject, kept_keys: Sequence[str]) -> dict[str, Any]:  # Any: JSON
-    return {key: json_copy(extra[key]) for key in extra if key in kept_keys}
+def _why_left_out(
+    request: ChatLike, place: Place, block: ReasoningBlock, *, has_place: bool
+) -> str:
+    """Return why the text of reasoning does not go back, empty where it does.
+
+    ``has_place`` is whether there is a key or a pair of tags for it.
+    """
+    facts = request.facts
+    if facts.reasoning_back == "never" and not facts.kept_keys:
+        why = "the target takes no such block in an assistant message"
+        advice = ": name the server, such as provider='deepseek', or register_provider()"
+        return f"{why}{advice}" if facts.provider == ORIGIN else why
+    if foreign := why_foreign(request, block):
+        return foreign
+    if not _is_current(request, place):
+        return f"{facts.provider} takes that of the current turn alone"
+    if facts.reasoning_back == "never" or not has_place:
+        return f"{facts.provider} takes it in other keys alone"
+    return ""
 
 
-def _tags_of(block: ReasoningBlock, facts: ModelFacts) -> Sequence[str] | None:
+def _kept(extra: JsonObject, facts: ModelFacts) -> Param:
+    return {key: json_copy(extra[key]) for key in extra if key in facts.kept_keys}
+
+
+def _add_keys(entry: Param, keys: Param) -> None:
+    """Add keys to the entry of an answer; lists of several thoughts are one."""
+    for key, value in keys.items():
+        known = entry.get(key)
+        entry[key] = [*known, *value] if is_list(known) and is_list(value) else value
+
+
+def _tags_of(block: ReasoningBlock, facts: ModelFacts) -> Tags | None:
     """Return the tags that reasoning goes back in: those it came in, or those of the server."""
-    item = block.extra.get(ITEM)
-    tags = item.get("tags") if is_mapping(item) else None
-    if is_list(tags) and len(tags) == len([tag for tag in tags if isinstance(tag, str)]) == 2:
-        return [str(tag) for tag in tags]
-    return facts.thinking_tags if facts.reasoning_key == "content" else None
+    match block.extra.get(ITEM):
+        case {"tags": [str() as opening, str() as closing, str() as gap]}:
+            return opening, closing, gap
+        case _ if facts.reasoning_key == "content" and facts.thinking_tags:
+            return (*facts.thinking_tags, "\n")
+        case _:
+            return None
 
 
-def _put_between_tags(
-    request: ChatLike, parts: list[Param], param: Param, tags: Sequence[str]
-) -> None:
-    """Put reasoning between tags before the first text of an answer."""
-    opening, closing = tags
+def _put_between_tags(request: ChatLike, parts: list[Param], param: Param, tags: Tags) -> None:
+    """Put reasoning between tags before the first part of an answer."""
+    opening, closing, gap = tags
     param["text"] = f"{opening}{param['text']}{closing}"
     request.note_change(param, param, lead=len(opening))
+    if parts and parts[0]["type"] == "text":
+        parts[0].setdefault(OWN_JOINT, gap)
     parts.insert(0, param)
 
 
@@ -189,7 +210,7 @@ def call_keys(request: ChatLike, place: Place, block: ToolUseBlock, *, first: bo
     """
     facts = request.facts
     own = block.extra.get(FROM) in facts.origins
-    keys = _kept(block.extra, facts.kept_keys) if own else {}
+    keys = _kept(block.extra, facts) if own else {}
     sent = [*keys]
     if facts.signatures and "extra_content" not in keys:
         signature = block.extra.get(SIGNATURE)
