@@ -238,6 +238,12 @@ class ModelFacts:
         return self.server_wire or wire_of(self.provider)
 
     @property
+    def own_keys(self) -> tuple[str, ...]:
+        """The keys of an answer of Chat that only this server has."""
+        key = self.reasoning_key
+        return self.kept_keys if key in (None, "content") else (*self.kept_keys, str(key))
+
+    @property
     def origins(self) -> tuple[str, ...]:
         """The origins of what the target takes as its own; see :attr:`Wire.origins`."""
         return self.wire.origins

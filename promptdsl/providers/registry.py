@@ -90,7 +90,7 @@ def _of_server(loaded: Any, name: str, wire: Wire) -> Any:  # Any: as above
 
         return read_response
     if name == "read_keys":
-        return loaded.keeping(facts_for(None, wire.name).kept_keys)
+        return loaded.keeping(facts_for(None, wire.name).own_keys)
     return loaded
 
 

@@ -139,7 +139,8 @@ def _entry_tokens(parts: Parts, entry: WireValue) -> int:
         return PER_MESSAGE + of(speaker) + parts.content(entry)
     if isinstance(name, str) and name:
         frame += PER_NAME + of(name)
-    return frame + parts.content(*(entry[key] for key in CONTENT_KEYS if key in entry))
+    keys = dict.fromkeys((*CONTENT_KEYS, *parts.facts.wire.contents))
+    return frame + parts.content(*(entry[key] for key in keys if key in entry))
 
 
 def _attachment_tokens(parts: Parts, entry: WireValue) -> int:

@@ -10,6 +10,7 @@ import pytest
 
 import promptdsl
 from promptdsl import (
+    Assistant,
     DataError,
     History,
     OptionError,
@@ -17,6 +18,8 @@ from promptdsl import (
     ReasoningBlock,
     TargetError,
     Timeline,
+    ToolMessage,
+    ToolUse,
     Transcript,
     User,
     aread_stream,
@@ -251,3 +254,36 @@ def test_what_was_rendered_stays() -> None:
     losses = render(prompt, provider="deepseek").losses
     assert {"key 'state'", "reasoning block"} == {loss.what for loss in losses}
     assert all("house" in loss.why and "deepseek" in loss.why for loss in losses)
+
+
+def test_keys_that_only_a_server_has() -> None:
+    """A key of reasoning that no other server has is read, counted, placed and sent again."""
+    function = {"name": "find", "arguments": "{}"}
+    answer = {
+        **{"role": "assistant", "content": None, "tool_calls": [{"id": "a", "function": function}]},
+        **{"thinking_text": "Look at all the words.", "session_state": {"step": 1}},
+    }
+    with register_provider(
+        "house",
+        adapter="openai_compatible",
+        reasoning_key="thinking_text",
+        reasoning_back="always",
+        missing_reasoning="",
+        kept_keys=["session_state"],
+    ):
+        message = read_response({"choices": [{"message": answer}]}, provider="house")
+        assert {"house"} == origins([message])
+        assert {} == dict(message.extra)
+        loop = Timeline(User("q"), History([message]), ToolMessage("a", "x"))
+        result = render(loop, provider="house")
+        sent = result.to_openai()["messages"][1]
+        assert ("Look at all the words.", {"step": 1}) == (
+            sent["thinking_text"],
+            sent["session_state"],
+        )
+        assert () == result.losses
+        assert ("messages", 1, "thinking_text") in [place.address for place in result.places()]
+        plain = render(loop, provider="openai_compatible")
+        assert result.tokens.total > plain.tokens.total + 5
+        written = Timeline(User("q"), Assistant(ToolUse("find", {}, id="b")), ToolMessage("b", "x"))
+        assert "" == render(written, provider="house").to_openai()["messages"][1]["thinking_text"]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from importlib import import_module
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import attrs
 
@@ -30,13 +30,20 @@ def _loaded(provider: str) -> Wire:
     return wire
 
 
+_UNCOUNTED = (None, "extra_content", "provider_specific_fields", "reasoning_opaque")
+"""The keys of signatures, which the model does not read."""
+
+
 @lru_cache(maxsize=256)
 def _of_server(server: Server) -> Wire:
     """Return the record of a server: that of its adapter, for models of any names."""
     wire = _loaded(server.adapter)
+    facts: Any = server.facts  # Any: each was checked
+    keys = (facts.get("reasoning_key"), *facts.get("kept_keys", ()))
     return attrs.evolve(
         wire,
         name=server.name,
+        contents=(*wire.contents, *(str(key) for key in keys if key not in _UNCOUNTED)),
         other_names=(*server.other_names,),
         telemetry=(server.telemetry or server.name, wire.telemetry[1]),
         any_model=True,

@@ -2,7 +2,7 @@
 
 import attrs
 
-from promptdsl.config.wire import CacheRule
+from promptdsl.config.wire import TEXT, CacheRule, Part
 from promptdsl.config.wires.openai import WIRE as CHAT
 
 WIRE = attrs.evolve(
@@ -11,6 +11,16 @@ WIRE = attrs.evolve(
     adapter=__name__,
     other_names=("cohere", "llama_cpp", "lm_studio", "sambanova", "nebius"),
     telemetry=("", "chat"),  # these servers have names of their own
+    contents=(
+        *CHAT.contents,
+        *("reasoning", "reasoning_text", "reasoning_details", "thinking_blocks"),
+    ),
+    parts={
+        **CHAT.parts,
+        "reasoning.text": TEXT,
+        "reasoning.summary": Part(texts=("summary",)),
+        "reasoning.encrypted": Part(),
+    },
     any_model=True,
     deploys=False,
     some_models=False,

@@ -83,7 +83,7 @@ def read_content(entries: Param, origin: str) -> tuple[Block, ...]:
 def read_answer(entries: Param, index: int, facts: ModelFacts) -> tuple[Block, ...]:
     """Return the blocks of an assistant's message, the ``index``-th of its conversation."""
     origin = facts.wire.form
-    blocks = read_thoughts(entries, facts.kept_keys)
+    blocks = read_thoughts(entries, facts)
     content = read_tagged(read_content(entries, origin), facts.thinking_tags)
     text_blocks = [block for block in content if isinstance(block, TextBlock)]
     if entries.get("annotations") and text_blocks:
@@ -332,7 +332,7 @@ def _read_message(before: list[Message], facts: ModelFacts, data: object) -> Mes
         # The legacy role names no call: it answers the last one.
         id = _last_call(before) if role == "function" else entry(entries, "tool_call_id", str)
         role, content = "tool", (ToolResultBlock(id, content, name),)
-    details = KEYS.keeping(facts.kept_keys).details_of(entries, _message_keys, name)
+    details = KEYS.keeping(facts.own_keys).details_of(entries, _message_keys, name)
     if role == "system" and before and before[-1].role != "system":
         return message("developer", content, kind="recorded_system", details=details)
     return message(cast("Role", role), content, kind="recorded", details=details)

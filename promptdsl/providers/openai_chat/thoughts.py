@@ -13,7 +13,7 @@ from promptdsl.foundation.frozen import EMPTY, is_list, is_mapping
 from promptdsl.foundation.json import JsonObject
 from promptdsl.messages import Block, ReasoningBlock, TextBlock, ToolUseBlock
 from promptdsl.messages.fast_path import text_block
-from promptdsl.providers.shared.blocks import FROM, ITEM, SIGNATURE, lose_keys
+from promptdsl.providers.shared.blocks import FROM, ITEM, SIGNATURE, is_signed, lose_keys
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.openai_parts import JOINT, ChatLike, why_foreign
 from promptdsl.providers.shared.request import Param, Place
@@ -40,14 +40,15 @@ _SUBSTITUTE = "skip_thought_signature_validator"
 # Reading.
 
 
-def read_thoughts(answer: Param, kept_keys: Sequence[str]) -> list[Block]:
+def read_thoughts(answer: Param, facts: ModelFacts) -> list[Block]:
     """Return the reasoning under the keys of an answer; its further keys belong to the first.
 
     Some servers write the same text under two keys.
     """
-    texts = [answer.get(key) for key in TEXT_KEYS]
+    keys = dict.fromkeys((*TEXT_KEYS, facts.reasoning_key))
+    texts = [answer.get(key) for key in keys if key not in (None, "content")]
     read = dict.fromkeys(text for text in texts if text and isinstance(text, str))
-    state = {key: answer[key] for key in (*STATE_KEYS, *kept_keys) if answer.get(key)}
+    state = {key: answer[key] for key in (*STATE_KEYS, *facts.kept_keys) if answer.get(key)}
     thoughts: list[Block] = [ReasoningBlock(text, origin=ORIGIN) for text in read]
     if state:
         text = next(iter(read), "")
@@ -212,7 +213,7 @@ def call_keys(request: ChatLike, place: Place, block: ToolUseBlock, *, first: bo
     own = block.extra.get(FROM) in facts.origins
     keys = _kept(block.extra, facts) if own else {}
     sent = [*keys]
-    if facts.signatures and "extra_content" not in keys:
+    if facts.signatures and not is_signed("extra_content", keys.get("extra_content")):
         signature = block.extra.get(SIGNATURE)
         if isinstance(signature, str) and signature:
             sent.append(SIGNATURE)

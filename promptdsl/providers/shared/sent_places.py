@@ -138,7 +138,9 @@ def joined_texts(
 
 
 _CONTENTS = ("content", "parts", "output", "error", "tool_calls", "reasoning_content")
-"""The keys of an entry or a result, at any depth, that have its params or its text."""
+"""The keys of an entry or a result, at any depth, that have its params or its text.
+
+A text that was joined of noted params is one under any key: the reasoning of a server."""
 _IDS = ("tool_use_id", "toolUseId", "tool_call_id", "call_id", "id")
 
 
@@ -206,7 +208,7 @@ class PlaceNotes:
     def _in_values(self, param: Param, address: Address, entry: _Entry) -> Iterator[SentPlace]:
         """Yield the places in an entry or a result, at any depth."""
         for key, value in param.items():
-            if key in _CONTENTS:
+            if key in _CONTENTS or isinstance(value, JoinedText):
                 yield from self._in_content(value, (*address, key), entry)
             elif is_mapping(value):
                 if note := self.blocks.get(id(value)):
