@@ -50,7 +50,10 @@ FILES = {
     "os.chmod",
 }
 PACKAGE = Path(promptdsl.__file__).parent
-OWN = (PACKAGE / "config/models.toml", PACKAGE / "tokens", templates_root())
+OWN = (
+    *(PACKAGE / "config/models.toml", PACKAGE / "config/servers.toml"),
+    *(PACKAGE / "tokens", templates_root()),
+)
 """What comes with promptdsl and is read when it is needed."""
 IMPORTS = ("<frozen importlib.", "<frozen zipimport>", rewrite.__file__)
 """How the names of the files start that imports run in; pytest imports a plug-in's package."""

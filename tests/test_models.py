@@ -573,6 +573,7 @@ def test_what_open_servers_take(model: str, provider: str) -> None:
         token_factors=here.token_factors,
         # A family has the keys that its calls need.
         kept_keys=there.kept_keys,
+        signatures=there.signatures,
     )
     assert expected == there
 

@@ -11,7 +11,7 @@ from itertools import chain, islice
 from platform import python_version
 from typing import Any, NamedTuple
 
-from promptdsl import Rendered
+from promptdsl import ModelFacts, Rendered
 from promptdsl.batch.engine import Pools, Work, results
 from promptdsl.batch.problem import is_ours_or_installed
 from promptdsl.batch.renderer import RowRenderer, RowResult
@@ -190,7 +190,12 @@ def _about(
         raise DataError(f"no such file: {gone}", fix="--depends-on takes the paths of files")
     return {
         "inputs": {path: digest_of(path) for path in paths},
-        "options": {"service": job.renderer.format, "inputs": paths, **job.options},
+        "options": {
+            "service": job.renderer.format,
+            # The program that reads the results need not register a server.
+            "adapter": ModelFacts(job.renderer.format).wire.adapter,
+            **{"inputs": paths, **job.options},
+        },
         "versions": {"format": 1, "promptdsl": version("promptdsl"), "python": python_version()},
         "files": {path: digest_of(path) for path in sorted(project | named)},
         "libraries": {it.name: [it.version, it.digest] for it in sections},

@@ -9,11 +9,11 @@ from contextlib import ExitStack
 from functools import reduce
 from typing import Any, BinaryIO, NamedTuple, Self, cast
 
-from promptdsl import PromptError, read_response
+from promptdsl import PromptError, provider_names, read_response
 from promptdsl.batch.cells import json_cell
 from promptdsl.batch.renderer import json_line
 from promptdsl.batch.rows import RowReader, digest_of
-from promptdsl.batch.service import Service, service_of
+from promptdsl.batch.service import MESSAGES, Service, service_of
 from promptdsl.batch.writer import ERRORS, IDS, SCHEMAS, read_manifest
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.extras import require
@@ -45,7 +45,10 @@ def read_results(
     manifest = read_manifest(folder)
     if not manifest.get("state", {}).get("finished"):
         raise DataError(f"the batch in {folder} is not finished", fix="--resume goes on with it")
-    service = service_of(manifest["options"]["service"])
+    options = manifest["options"]
+    name = options["service"]
+    known = name in (MESSAGES, *provider_names())
+    service = service_of(name if known else options.get("adapter", name))
     if not service.answer:
         raise DataError(f"a batch of {service.name} is sent to no service")
     validators = {
@@ -307,7 +310,7 @@ def _answer(result: object, service: Service, validator: Any) -> dict[str, Any]:
         return {"error": wrong}
     try:
         answer = _at(result, service.answer)
-        message = read_response(answer, provider=service.name if service.answer else None)
+        message = read_response(answer, provider=service.name)
     except PromptError as error:
         return {"error": error.what}
     except Exception as error:  # whatever it holds, it is the problem of its row

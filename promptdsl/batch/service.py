@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import attrs
 
-from promptdsl import Prompt, provider_names, render
+from promptdsl import ModelFacts, provider_names
 from promptdsl.foundation.errors import DataError, OptionError, nearest
 from promptdsl.foundation.frozen import is_mapping
 
@@ -97,15 +97,12 @@ def service_of(format: str) -> Service:
     """
     if format in services():
         return services()[format]
-    adapter = render(Prompt(), provider=format).facts.wire.adapter if _is_server(format) else ""
+    adapter = ModelFacts(format).wire.adapter
     if adapter not in services():
         problem = f"no files of requests are known for {format!r}"
-        raise OptionError(problem, fix=nearest(format, (*services(), *provider_names())))
+        names = dict.fromkeys((*services(), *provider_names()))
+        raise OptionError(problem, fix=nearest(format, names))
     return attrs.evolve(services()[adapter], name=format)
-
-
-def _is_server(format: str) -> bool:
-    return format in provider_names()
 
 
 class TakenKey(OptionError):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, cast
 
-from promptdsl import Prompt, Transcript, read_payload, render
+from promptdsl import ModelFacts, Transcript, read_payload
 from promptdsl.cli.arguments import file_text, json_value
 from promptdsl.cli.errors import FileError, UsageError
 from promptdsl.cli.options import PROVIDERS
@@ -43,8 +43,7 @@ def _reader_of(form: str) -> Callable[..., Transcript]:
     read: Callable[..., Transcript] | None = getattr(Transcript, f"from_{form}", None)
     if read is not None:
         return read
-    adapter = render(Prompt(), provider=form).facts.wire.form
-    return partial(getattr(Transcript, f"from_{adapter}"), origin=form)
+    return partial(getattr(Transcript, f"from_{ModelFacts(form).wire.form}"), origin=form)
 
 
 def _claude_code(rows: list[Any]) -> tuple[list[Any], Counter[str]]:

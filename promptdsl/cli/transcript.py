@@ -16,7 +16,6 @@ from promptdsl import (
     Timeline,
     Transcript,
     TranscriptError,
-    provider_names,
     render,
 )
 from promptdsl.cli.commands import COMMANDS, AddParser, add_command
@@ -24,7 +23,7 @@ from promptdsl.cli.convert import FORMS, recorded
 from promptdsl.cli.database import file_of, is_database, names_in
 from promptdsl.cli.errors import FileError, UsageError
 from promptdsl.cli.messages import as_messages
-from promptdsl.cli.options import PROVIDERS
+from promptdsl.cli.options import PROVIDERS, checked_provider
 from promptdsl.cli.show import as_json, fields
 from promptdsl.cli.terminal import progress
 from promptdsl.cli.write_files import write_report
@@ -69,8 +68,8 @@ def add_transcript(add_parser: AddParser) -> None:
         if run is _convert:
             for option, forms in {"--from": (OWN, *FORMS), "--to": (OWN, *PROVIDERS)}.items():
                 # Servers are not listed: there are many.
-                usage, names = f"{', '.join(forms)}, or a server", (*forms, *provider_names())
-                add(option, required=True, choices=names, metavar="FORM", help=usage)
+                usage = f"{', '.join(forms)}, or a server"
+                add(option, required=True, metavar="FORM", help=usage)
             repair = "calls without results are an error, answered as interrupted, or left out"
             add("--repair", choices=("error", "fill", "prune"), default="error", help=repair)
 
@@ -252,6 +251,9 @@ def _convert(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     path, out, to, form = arguments.target, arguments.out, arguments.to, vars(arguments)["from"]
     if to == OWN and out is None:
         raise UsageError(f"--to {OWN} writes a file: name it, OUT")
+    for name in (form, to):
+        if name not in (OWN, *FORMS):
+            checked_provider(name)
     own = form == OWN
     transcript, notes = (_opened(path), []) if own else recorded(path, form, arguments.repair)
     notes += _notes_on(path, transcript)

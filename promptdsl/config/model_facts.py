@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict
 import attrs
 
 from promptdsl.config.wire import ImageFormula, MediaKind
-from promptdsl.foundation.errors import OptionError, is_one_of, nearest, shown
+from promptdsl.foundation.errors import ConfigError, OptionError, is_one_of, nearest, shown
 
 if TYPE_CHECKING:
     from promptdsl.config.chat_template import ChatTemplate
@@ -344,6 +344,8 @@ def _fix(name: str, value: object) -> str | None:
     elif name in _TEXTS:
         is_right = isinstance(value, str) and (value != "" or name == "missing_reasoning")
         fix = "write a string, or None"
+        if name == "reasoning_key" and value in _TAKEN and value != "content":
+            is_right, fix = False, "write a key of its own, such as 'reasoning_content'"
     elif name == "thinking_tags":
         is_right = _are_tags(value)
         fix = "write two texts, such as ('<think>', '</think>'), or None"
@@ -364,6 +366,15 @@ def _fix(name: str, value: object) -> str | None:
     else:
         is_right, fix = False, f"write a tuple of these: {', '.join(_LISTS[name])}"
     return None if is_right else fix
+
+
+def settings_in(facts: Facts, subject: str) -> Any:  # Any: a configuration, of a module above
+    """Return the transformation of a model or a server; :class:`ConfigError` for a function."""
+    settings = facts.get("transformation")
+    if callable(settings):
+        problem = f"the transformation of a {subject} is no function: {shown(settings)}"
+        raise ConfigError(problem, fix="pass the function to render(transformation=...)")
+    return settings
 
 
 _TAKEN = ("role", "content", "name", "tool_calls", "tool_call_id", "id", "type", "function", "")

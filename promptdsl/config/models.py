@@ -18,12 +18,12 @@ from promptdsl.config.model_facts import (
     TokenFactors,
     checked_facts,
     facts_in,
+    settings_in,
 )
 from promptdsl.config.server_rows import REGISTRY, Added, provider_names, server_of, servers
 from promptdsl.config.transformation import as_layer
 from promptdsl.config.wires import wire_of, wires
 from promptdsl.foundation.errors import (
-    ConfigError,
     OptionError,
     PromptError,
     TargetError,
@@ -125,6 +125,8 @@ def _default_provider(model: str, entries: tuple[ModelEntry, ...]) -> str | None
     if not entries:
         return family_provider(model)
     owner = entries[-1].provider
+    if owner not in tables()["providers"] and server_of(owner) is None:
+        return None  # a server that is registered no more
     in_chat = next(
         (entry.facts["chat"] for entry in reversed(entries) if "chat" in entry.facts), True
     )
@@ -153,7 +155,7 @@ def _facts_on(entry: ModelEntry, target: str) -> Facts | None:
 
 
 OPEN = "openai_compatible"
-"""The provider that counts for an unknown model without a target."""
+"""The provider of servers that nobody named; it counts for an unknown model without a target."""
 USUAL = "openai"
 """The provider in whose form a prompt without a target is compared."""
 
@@ -179,7 +181,12 @@ def _counting(model: str, entries: tuple[ModelEntry, ...], target: str) -> Facts
 def _has_word(model: str, words: Iterable[str]) -> bool:
     """Return whether the name of a model has one of these words, a digit or a sign beside it."""
     name = model.lower()
-    return any(re.search(rf"(?<![a-z]){re.escape(word)}(?![a-z])", name) for word in words)
+    return any(re.search(rf"(?<![a-z]){re.escape(word)}{_end(word)}", name) for word in words)
+
+
+def _end(word: str) -> str:
+    """Return what may not follow a word: behind a number no digit, as 4.51 is not 4.5."""
+    return "(?![a-z0-9])" if word[-1].isdigit() else "(?![a-z])"
 
 
 @cache
@@ -346,11 +353,9 @@ def register_model(
             )
         check_provider(provider)
         entry = ModelEntry(pattern, provider, checked_facts(facts))
-        if callable(given := facts.get("transformation")):
-            problem = f"the transformation of a model is no function: {shown(given)}"
-            raise ConfigError(problem, fix="pass the function to render(transformation=...)")
-        if given is not None:
-            entry.facts["transformation"] = as_layer(given, at=author())
+        settings = settings_in(facts, "model")
+        if settings is not None:
+            entry.facts["transformation"] = as_layer(settings, at=author())
     except PromptError as error:
         raise error.located(author()) from None
     _change_entries(pattern, add=entry)

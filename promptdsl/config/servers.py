@@ -6,11 +6,12 @@ from threading import Lock
 from typing import Unpack
 
 from promptdsl.config.data_file import tables
-from promptdsl.config.model_facts import Facts, checked_facts
+from promptdsl.config.model_facts import Facts, checked_facts, settings_in
+from promptdsl.config.models import OPEN
 from promptdsl.config.server_rows import REGISTRY, Added, Server, provider_names
 from promptdsl.config.transformation import as_layer
+from promptdsl.config.wires import wire_of
 from promptdsl.foundation.errors import (
-    ConfigError,
     OptionError,
     PromptError,
     TargetError,
@@ -21,6 +22,8 @@ from promptdsl.foundation.source import author, door
 from promptdsl.messages.provider_names import ProviderName
 
 _CHANGING = Lock()
+_FORMS = ("messages", "text")
+"""The words of the command line and of batches for what is no provider's."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 
@@ -45,22 +48,21 @@ def register_provider(name: str, /, *, adapter: ProviderName, **facts: Unpack[Fa
     unknown or has a wrong value; :class:`ConfigError` for a wrong transformation or a function.
     """
     try:
-        if not isinstance(name, str) or not _NAME.fullmatch(name):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not isinstance(name, str) or name in _FORMS or not _NAME.fullmatch(name):  # pyright: ignore[reportUnnecessaryIsInstance]
             problem = f"{shown(name)} is no name of a server"
             raise OptionError(problem, fix="write a letter, then letters, digits, _ and -")
-        if adapter not in tables()["providers"]:
+        if not isinstance(adapter, str) or adapter not in tables()["providers"]:  # pyright: ignore[reportUnnecessaryIsInstance]
             problem = f"unknown adapter {shown(adapter)}"
             raise TargetError(problem, fix=nearest(adapter, tables()["providers"]))
         checked = checked_facts(facts)
-        if callable(given := facts.get("transformation")):
-            problem = f"the transformation of a server is no function: {shown(given)}"
-            raise ConfigError(problem, fix="pass the function to render(transformation=...)")
-        if given is not None:
-            checked["transformation"] = as_layer(given, at=author())
+        _check_together(adapter, checked)
+        settings = settings_in(facts, "server")
+        if settings is not None:
+            checked["transformation"] = as_layer(settings, at=author())
         server = Server(name, adapter, checked)
         with _CHANGING:
             if name in provider_names():
-                fix = "register it under another name; register_model() adds facts of its models"
+                fix = "a `with` block ends a registration; register_model() adds facts"
                 raise OptionError(f"the provider {name!r} is there already", fix=fix)
             REGISTRY.added = Added({**REGISTRY.added.servers, name: server})
     except PromptError as error:
@@ -68,6 +70,26 @@ def register_provider(name: str, /, *, adapter: ProviderName, **facts: Unpack[Fa
     registration = ExitStack()
     registration.callback(_remove, server)
     return registration
+
+
+_OF_CHAT = ("reasoning_key", "missing_reasoning", "thinking_tags", "kept_keys")
+
+
+def _check_together(adapter: str, facts: Facts) -> None:
+    """Raise :class:`OptionError` for facts that have no effect without others."""
+    key = facts.get("reasoning_key")
+    for name in _OF_CHAT:
+        if facts.get(name) and wire_of(adapter).folder != wire_of(OPEN).folder:
+            raise OptionError(f"{name} is a fact of Chat", fix=f"write adapter={OPEN!r}")
+    if facts.get("missing_reasoning") is not None and key in (None, "content"):
+        raise OptionError("missing_reasoning without the key it is for", fix="give reasoning_key")
+    if key == "content" and facts.get("thinking_tags") is None:
+        raise OptionError("reasoning_key='content' without tags", fix="give thinking_tags")
+    if key is not None and facts.get("reasoning_back") is None:
+        raise OptionError(
+            "reasoning_key without reasoning_back",
+            fix="say when it goes back: reasoning_back='always', 'turn' or 'never'",
+        )
 
 
 def _remove(server: Server) -> None:

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
-from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
 import attrs
+
+from promptdsl.foundation.frozen import FrozenDict
 
 CacheBlock: TypeAlias = tuple[object, bool]
 """A block of a request: what it is compared by, and whether a cache mark ends it."""
@@ -116,6 +117,9 @@ class Wire:
     )
     """The provider that a server is like: its own name for a provider."""
 
+    unnamed: str = attrs.field(default=attrs.Factory(lambda wire: wire.name, takes_self=True))
+    """The origin of the reasoning that is read in this form where no server is named."""
+
     # Names.
     other_names: tuple[str, ...] = ()
     """Other names of it, and of services with its interface: an error suggests the right one."""
@@ -208,17 +212,22 @@ class Wire:
     """Whether it also returns a shorter conversation: questions alone, and then such a block."""
 
     @property
+    def is_server(self) -> bool:
+        """Whether it is a server with the interface of a provider."""
+        return self.name != self.adapter
+
+    @property
     def origins(self) -> tuple[str, ...]:
         """The origins of what is its own: its name, and that of the provider that it is like.
 
         What is read of Chat without the name of a server is of ``openai_compatible``.
         """
-        return (self.name, self.adapter, self.form)
+        return (self.name, self.adapter, self.form, *((self.unnamed,) if self.is_server else ()))
 
     def __attrs_post_init__(self) -> None:
         # All prompts share a record: nobody changes its tables.
         for name in ("parts", "nulls", "choices", "finish_reasons"):
-            object.__setattr__(self, name, MappingProxyType({**getattr(self, name)}))
+            object.__setattr__(self, name, FrozenDict(getattr(self, name)))
 
 
 NO_WIRE = Wire("")

@@ -179,14 +179,13 @@ def _signed_call(crossing: Crossing, block: ToolUseBlock, call: JsonObject) -> T
     signature = fields.pop(SIGNATURE, None)
     if fields:
         crossing.hint("unsent_key", "provider_specific_fields of a call")
-    extra = {key: value for key, value in block.extra.items() if key not in _OF_CHAT}
-    extra |= {SIGNATURE: signature} if isinstance(signature, str) else {}
+    extra = {key: value for key, value in block.extra.items() if key != "provider_specific_fields"}
+    if len(extra) == 1:
+        extra = {}  # what is left is where the keys came from
+    if isinstance(signature, str):
+        extra[SIGNATURE] = signature
     cache = crossing.read_cache(call.get("cache_control")) or block.cache
     return attrs.evolve(block, extra=extra, cache=cache)
-
-
-_OF_CHAT = ("provider_specific_fields", "from")
-"""The keys of a call that Chat keeps for its server."""
 
 
 def _read_thought(part: JsonValue, origin: str | None) -> Block:

@@ -24,6 +24,9 @@ from promptdsl.providers.shared.origins import message_of_server, prompt_of_serv
 from promptdsl.providers.shared.read_keys import ReadKeys
 from promptdsl.providers.shared.request import Param
 
+_OF_FACTS = ("read", "read_response", "add_event")
+"""The functions of Chat that depend on the facts of a server."""
+
 
 class Adapter:
     """The functions of a provider, or of a server; each is loaded when it is used."""
@@ -54,6 +57,8 @@ class Adapter:
     def __init__(self, provider: str, wire: Wire | None = None) -> None:
         self._provider = provider
         self._server = wire
+        # A server may be registered no more when it reads.
+        self._facts = None if wire is None else facts_for(None, provider)
 
     def __getattr__(self, name: str) -> Any:  # Any: each has its type above
         """Load a function, one that reads in the dialect of this provider where others share it."""
@@ -63,12 +68,19 @@ class Adapter:
         module = {"write": "write", "needs_bytes": "media"}.get(name, "read")
         folder = import_module(f"{__package__}.{wire.folder}.{module}")
         loaded = getattr(folder, "KEYS" if name == "read_keys" else name)
-        if name in ("read", "read_response") and wire.folder == "openai_chat":
-            loaded = partial(loaded, dialect=wire)
+        if wire.folder == "openai_chat":
+            loaded = self._of_chat(name, loaded)
         if wire.name != wire.adapter:
             loaded = _of_server(loaded, name, wire)
         setattr(self, name, loaded)
         return loaded
+
+    def _of_chat(self, name: str, loaded: Any) -> Any:  # Any: as above
+        """Return what reads Chat with the facts of this provider: its keys, its tags."""
+        facts = self._facts or facts_for(None, self._provider)
+        if name == "read_keys":
+            return import_module(f"{__package__}.openai_chat.read").keys_of(facts.own_keys)
+        return partial(loaded, facts=facts) if name in _OF_FACTS else loaded
 
     def read_messages(self, data: object) -> tuple[Message, ...]:
         """Return the messages of a recorded conversation."""
@@ -89,8 +101,6 @@ def _of_server(loaded: Any, name: str, wire: Wire) -> Any:  # Any: as above
             return message_of_server(loaded(data), wire)
 
         return read_response
-    if name == "read_keys":
-        return loaded.keeping(facts_for(None, wire.name).own_keys)
     return loaded
 
 

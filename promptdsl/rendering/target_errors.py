@@ -35,7 +35,9 @@ def other_target(target: str, facts: ModelFacts) -> TargetError:
         f"render it for that target: render(tree, {named}provider={target!r}), "
         f"or call for_target({target!r}).to_{target}()"
     )
-    if wire_of(target).some_models and not facts.chat:
+    if facts.wire.is_server:
+        fix = f"call {own_method}() or payload(): {facts.provider} has this interface"
+    elif wire_of(target).some_models and not facts.chat:
         fix = f"call {own_method}(): OpenAI serves {model!r} in the Responses API alone"
     problem = f"this was rendered for {facts.provider}, so it has no to_{target}()"
     return TargetError(problem, fix=fix, at=(author(),))

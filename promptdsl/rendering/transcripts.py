@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from promptdsl.foundation.errors import ContentError, TranscriptError
+from promptdsl.foundation.errors import ContentError, DataError, TranscriptError
 from promptdsl.foundation.notice import INTERRUPTED
 from promptdsl.foundation.source import author
 from promptdsl.messages import Block, EventBlock
@@ -22,6 +22,10 @@ def _read(value: object, named: str | None) -> Given:
         return Given(_written(value), {})
     if isinstance(value, Reading):
         message, (entries, provider) = value.message, value.response
+        if named not in (None, provider):
+            what = f"this stream was read as one of {provider}, not of {named}"
+            fix = f"name it there: read_stream(stream, provider={named!r})"
+            raise DataError(what, fix=fix, at=(author(),))
     else:
         message, entries = read_response(value, provider=named), mapping(value)
         provider = named or provider_of(entries) or ""

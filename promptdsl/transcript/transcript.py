@@ -179,16 +179,23 @@ class Transcript(StoredLog):
             )
 
     @door
-    def replace(self, target: Target, value: object) -> TranscriptEntry:
+    def replace(
+        self, target: Target, value: object, *, provider: ProviderName | str | None = None
+    ) -> TranscriptEntry:
         """Replace a turn, which keeps its number and its role; return the entry.
 
         ``target`` is a message, a turn, an entry or a number. A text takes the place of the texts
         of the turn: its calls and attachments stay. A result keeps its call; calls that
-        go take their results along, new ones are possible only where nothing follows.
+        go take their results along, new ones are possible only where nothing follows. ``provider``
+        names the server of a reply, as in :meth:`append`.
         """
         with self._lock:
             turn, old = self._target(target)
-            found = Given(with_text(old, value), {}) if isinstance(value, str) else given(value)
+            found = (
+                Given(with_text(old, value), {})
+                if isinstance(value, str)
+                else given(value, provider)
+            )
             message = found.message
             if message.id is None and self._ids is not None and old.id is not None:
                 found = found._replace(message=message.replace(id=old.id))

@@ -222,7 +222,7 @@ def test_only_what_stands_is_kept(cli: Command, files: Path) -> None:
         ("convert a.jsonl --from transcript --to transcript", 2, "name it, OUT"),
         ("convert a.jsonl a.jsonl --from transcript --to openai", 2, "there is a file a.jsonl"),
         ("convert a.jsonl a.jsonl/x --from transcript --to openai", 2, "cannot write a.jsonl"),
-        ("convert a.jsonl --from nobody --to openai", 2, "invalid choice: 'nobody'"),
+        ("convert a.jsonl --from nobody --to openai", 2, "unknown provider 'nobody'"),
         ("convert a.jsonl --to openai", 2, "--from"),
         ("convert support.py --from openai --to gemini", 1, "support.py: not JSON"),
         ("convert a.jsonl --from codex --to gemini", 1, "a.jsonl is no session of codex"),

@@ -89,6 +89,7 @@ ELSEWHERE = {
     "payload_rendered(provider)",
     "ComparedPrompt.payload(provider)",
     "from_pydantic_ai(provider)",
+    "Transcript.replace(provider)",
     *(f"Transcript.from_{form}(origin)" for form in FORMS),
 }
 """The same of the asynchronous or an inner function, and of other forms."""
@@ -109,11 +110,9 @@ def test_a_registered_server(use: str) -> None:
         assert {"house"} == result
 
 
-@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("use", [use for use in USES if use != "from_litellm(origin)"])
 def test_an_unknown_server(use: str) -> None:
     """An unknown name is the project's error, and names a near one."""
-    if use == "from_litellm(origin)":
-        pytest.skip("an unknown origin is kept")
     error = raised(PromptError, lambda: USES[use]("deepsek"))
     assert isinstance(error, TargetError | OptionError)
     assert "did you mean 'deepseek'?" in str(error)

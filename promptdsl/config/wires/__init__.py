@@ -47,6 +47,7 @@ def _of_server(server: Server) -> Wire:
         other_names=(*server.other_names,),
         telemetry=(server.telemetry or server.name, wire.telemetry[1]),
         any_model=True,
+        signs=wire.signs and facts.get("reasoning_back", "never") == "never",
         deploys=False,
         own_models=False,
         some_models=False,

@@ -5,6 +5,7 @@ from promptdsl.config.wire import CALL, TEXT, CacheRule, Part, Wire
 WIRE = Wire(
     __name__,
     folder="openai_chat",
+    unnamed="openai_compatible",  # OpenAI itself writes none
     other_names=("azure", "azure_openai", "openai_chat", "chat"),
     telemetry=("openai", "chat"),
     deploys=True,

@@ -11,12 +11,11 @@ from promptdsl import (
     Block,
     DataError,
     Message,
-    Prompt,
+    ModelFacts,
     ReasoningBlock,
     TextBlock,
     ToolResultBlock,
     block_from_dict,
-    render,
 )
 from promptdsl.foundation.json import JsonValue
 from promptdsl.integrations import Bridged
@@ -65,8 +64,7 @@ def read(given: object, provider: str | None) -> Bridged[tuple[Message, ...]]:
         raise crossing.located(error) from None
     if instructions:
         leading = sum(1 for _ in takewhile(lambda message: message.role == "system", messages))
-        form = None if provider is None else render(Prompt(), provider=provider).facts.wire.form
-        at = 0 if form == RESPONSES else leading
+        at = 0 if ModelFacts(provider).wire.form == RESPONSES else leading
         messages.insert(at, Message("system", instructions[-1], kind="recorded"))
     return Bridged(tuple(messages), crossing.checked(strict=False))
 

@@ -18,6 +18,7 @@ from promptdsl.providers.shared.blocks import (
     further_keys,
     holds_file,
     lose_blank,
+    lose_reasoning,
     lose_source,
     misplaced,
 )
@@ -96,7 +97,7 @@ def _reasoning_param(request: Turns, place: Place, block: b.ReasoningBlock) -> P
     if own and (block.encrypted or block.signature):
         cause = "a budget" if request.prompt.trimmed else "request-only content"
         reason = f"{cause} changed the bytes it is bound to"
-    request.hint(place, "unsent_reasoning", "reasoning", reason)
+    lose_reasoning(request, place, block, reason)
     return None
 
 

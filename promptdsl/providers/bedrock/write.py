@@ -22,6 +22,7 @@ from promptdsl.providers.shared.blocks import (
     further_keys,
     holds_file,
     lose_blank,
+    lose_reasoning,
     lose_source,
 )
 from promptdsl.providers.shared.cache_marks import longest_mark
@@ -217,7 +218,7 @@ def _reasoning_param(request: Converse, place: Place, block: b.ReasoningBlock) -
         reason = "not signed by this provider, or bound to other bytes"
         if not request.facts.signed_reasoning:
             reason = "this model takes no signed reasoning"
-        request.hint(place, "unsent_reasoning", "reasoning", reason)
+        lose_reasoning(request, place, block, reason)
         return None
     sendable = is_sendable(request, place, block.text, block.signature)
     return {"reasoningContent": value} if sendable else None

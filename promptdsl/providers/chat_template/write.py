@@ -18,7 +18,7 @@ from promptdsl.providers.chat_template.probe import probed
 from promptdsl.providers.chat_template.request import ORIGIN, Abilities, Templated
 from promptdsl.providers.chat_template.run import render, render_open
 from promptdsl.providers.chat_template.tools import lose_settings, tools_of
-from promptdsl.providers.shared.blocks import lose_blank, lose_block, lose_keys
+from promptdsl.providers.shared.blocks import lose_blank, lose_block, lose_keys, lose_reasoning
 from promptdsl.providers.shared.clean import arguments_of, fenced, has_arguments, utf8
 from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import Recall
@@ -109,7 +109,7 @@ def _message_params(request: Templated, place: Place) -> list[Param]:
                 is_own = message.role == "assistant" and block.origin in (None, ORIGIN)
                 if not is_own or not block.text or not request.abilities.reasoning:
                     reason = "of another provider, or the template shows none"
-                    request.hint(place, "unsent_reasoning", "reasoning", reason)
+                    lose_reasoning(request, place, block, reason)
                     continue
             case b.UnknownBlock() if block.origin == ORIGIN and _shown(request, place):
                 # A mark for media in the program; any further key could be a file of the machine.

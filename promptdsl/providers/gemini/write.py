@@ -25,15 +25,17 @@ from promptdsl.providers.gemini.read_parts import (
 from promptdsl.providers.gemini.spelling import is_base64
 from promptdsl.providers.gemini.tools import NO_MARKS, sent_name, settings_of, tools_of
 from promptdsl.providers.shared.blocks import (
+    FROM,
+    HOLDERS,
     ITEM,
     JSON,
-    OF_SERVERS,
     SIGNATURE,
     BlockRules,
     block_params,
     further_keys,
     holds_file,
     lose_blank,
+    lose_reasoning,
     lose_source,
     signature_of,
 )
@@ -183,7 +185,7 @@ def _thought_part(request: Turns, place: Place, block: b.ReasoningBlock) -> Para
     own = place.message.role == "assistant" and block.origin in request.facts.origins
     if not (own and is_whole(block.text) and is_base64(signature)):
         reason = "not of this provider, or it cannot be sent as it came"
-        request.hint(place, "unsent_reasoning", "reasoning", reason)
+        lose_reasoning(request, place, block, reason)
         return None
     if not (block.text or signature):
         return None
@@ -227,7 +229,8 @@ def _tool_call_part(request: Turns, place: Place, block: b.ToolUseBlock) -> Para
     call = {"id": id, "name": name, "args": arguments_of(request, place, block)}
     if own := _kept_signature(signature_of(block.extra)):
         # Google's servers near OpenAI write it under a key of their own.
-        others = {key: value for key, value in block.extra.items() if key not in OF_SERVERS}
+        left_out = (*HOLDERS, FROM)
+        others = {key: value for key, value in block.extra.items() if key not in left_out}
         block = attrs.evolve(block, extra={**others, SIGNATURE: own})
     param = _with_extra(request, place, {"function_call": call}, block)
     # Until the whole step is written, its loss takes the place of a missing signature.

@@ -1,7 +1,7 @@
 """Read recorded Chat messages, a payload or a response, as messages."""
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
 from itertools import count
 from typing import Any, cast
 
@@ -10,7 +10,6 @@ import attrs
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.models import facts_for
-from promptdsl.config.wire import Wire
 from promptdsl.config.wires.openai import WIRE
 from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.foundation.frozen import EMPTY, is_list, is_mapping
@@ -46,7 +45,6 @@ from promptdsl.providers.shared.openai_parts import LASTING_MARK, MARK
 from promptdsl.providers.shared.other_providers import looks_like, refuse_part
 from promptdsl.providers.shared.read_keys import (
     FUNCTION,
-    REASONED,
     SAID,
     ReadKeys,
     Shape,
@@ -84,7 +82,7 @@ def read_answer(entries: Param, index: int, facts: ModelFacts) -> tuple[Block, .
     """Return the blocks of an assistant's message, the ``index``-th of its conversation."""
     origin = facts.wire.form
     blocks = read_thoughts(entries, facts)
-    content = read_tagged(read_content(entries, origin), facts.thinking_tags)
+    content = read_tagged(read_content(entries, origin), facts)
     text_blocks = [block for block in content if isinstance(block, TextBlock)]
     if entries.get("annotations") and text_blocks:
         last = text_blocks[-1]
@@ -100,13 +98,13 @@ def read_answer(entries: Param, index: int, facts: ModelFacts) -> tuple[Block, .
     if audio and not (is_mapping(audio) and not any(audio.values())):
         blocks.append(located("audio", partial(_read_recording, origin), audio))
     if entries.get("tool_calls"):
-        read_call = partial(_read_call, count(), facts.kept_keys)
+        read_call = partial(_read_call, count(), facts)
         calls = located_items("tool_calls", read_call, entries["tool_calls"])
         blocks += (call for call in calls if call.name)
     function = entries.get("function_call")
     if is_mapping(function) and function.get("name"):
         legacy = {"id": f"function_call_{index}", "function": function}
-        blocks.append(located("function_call", partial(_read_call, count(), ()), legacy))
+        blocks.append(located("function_call", partial(_read_call, count(), facts), legacy))
     return tuple(blocks)
 
 
@@ -119,7 +117,7 @@ def _read_recording(origin: str, data: object) -> Block:
     return b.UnknownBlock({"type": AUDIO, "audio": audio}, origin)
 
 
-def _read_call(numbers: "count[int]", kept_keys: Sequence[str], data: object) -> ToolUseBlock:
+def _read_call(numbers: "count[int]", facts: ModelFacts, data: object) -> ToolUseBlock:
     call = mapping(data)
     custom = call.get("type") == "custom"
     kind, key = ("custom", "input") if custom else ("function", "arguments")
@@ -144,7 +142,7 @@ def _read_call(numbers: "count[int]", kept_keys: Sequence[str], data: object) ->
         return ToolUseBlock(entry(call, id_key, str), *read_function(call), extra=extra)
     name, arguments = located(kind, read_function, call.get(kind))
     id = optional(call.get("id"), "id") or f"call_{next(numbers)}"  # some servers send none
-    extra = read_call_keys(call, kept_keys)
+    extra = read_call_keys(call, facts)
     if custom:
         return ToolUseBlock(id, name, arguments, extra={"custom": True, **extra})
     if extra:
@@ -169,7 +167,7 @@ def _read_part(origin: str, data: object) -> Block:
     return b.UnknownBlock(part, origin)
 
 
-def read(data: object, dialect: Wire = WIRE) -> Prompt:
+def read(data: object, facts: ModelFacts | None = None) -> Prompt:
     """Return the prompt of a recorded conversation: a list of Chat messages, or a payload.
 
     A system message after the first ones becomes a developer's that remembers its role, and is
@@ -180,7 +178,7 @@ def read(data: object, dialect: Wire = WIRE) -> Prompt:
         if payload.get(key):
             raise DataError(f"a Chat payload has no key {key!r}", fix=looks_like(owner))
     messages: list[Message] = []
-    facts = facts_for(None, dialect.name)
+    facts = facts or facts_for(None, WIRE.name)
     reader = partial(_read_message, messages, facts)
     is_tagged = facts.thinking_tags is not None
     for index, item in enumerate(items(payload.get("messages"), "messages")):
@@ -189,17 +187,17 @@ def read(data: object, dialect: Wire = WIRE) -> Prompt:
     turns = tuple(joined_answers(messages))
     if [*payload] == ["messages"]:
         return Prompt(turns)
-    return attrs.evolve(read_settings(payload, dialect), messages=turns)
+    return attrs.evolve(read_settings(payload, facts.wire), messages=turns)
 
 
-def read_response(data: object, dialect: Wire = WIRE) -> Message:
+def read_response(data: object, facts: ModelFacts | None = None) -> Message:
     """Return the message of a response, the first of several choices."""
     response = mapping(data)
     choices = entry(response, "choices", list)
     if not choices:
         raise DataError("a response without choices", fix="read its error, if it has one")
     choice = mapping(choices[0])
-    facts = facts_for(None, dialect.name)
+    facts = facts or facts_for(None, WIRE.name)
     answer = located("choices[0]", partial(_read_message, [], facts), choice.get("message"))
     reason = optional(choice.get("finish_reason"), "finish_reason")
     token_usage = openai_usage(response.get("usage"))
@@ -207,8 +205,9 @@ def read_response(data: object, dialect: Wire = WIRE) -> Message:
     return reply_message(answer.content, reason, token_usage, name=answer.name, extra=extra)
 
 
-def add_event(reply: StreamedReply, event: Param) -> None:
-    """Add a chunk of a stream to the reply so far."""
+def add_event(reply: StreamedReply, event: Param, facts: ModelFacts | None = None) -> None:
+    """Add a chunk of a stream to the reply so far; ``facts`` are those of its server."""
+    kept_keys = facts.kept_keys if facts else ()
     (answer,) = reply.response.setdefault("choices", [{"message": {"role": "assistant"}}])
     if "type" in event and "choices" not in event:
         # An event of a helper of the SDK, which repeats what the chunks have.
@@ -217,10 +216,10 @@ def add_event(reply: StreamedReply, event: Param) -> None:
     for choice in map(mapping, items(event.get("choices") or (), "choices")):
         delta = {**mapping(choice.pop("delta", None) or {}), "role": None}
         add_parts(answer["message"], delta.pop("content", None))
-        add_state(answer["message"], delta)
+        add_state(answer["message"], delta, kept_keys)
         for call in map(mapping, items(delta.pop("tool_calls", None) or (), "tool_calls")):
             call["function"] = mapping(call.get("function") or {})
-            state = {key: call.pop(key) for key in CALL_KEYS if key in call}
+            state = {key: call.pop(key) for key in (*CALL_KEYS, *kept_keys) if key in call}
             known = _call_of(reply, call.pop("index", None), call)
             merge(known, call)
             replace(known, state)
@@ -332,7 +331,7 @@ def _read_message(before: list[Message], facts: ModelFacts, data: object) -> Mes
         # The legacy role names no call: it answers the last one.
         id = _last_call(before) if role == "function" else entry(entries, "tool_call_id", str)
         role, content = "tool", (ToolResultBlock(id, content, name),)
-    details = KEYS.keeping(facts.own_keys).details_of(entries, _message_keys, name)
+    details = KEYS.details_of(entries, _keys_of_messages(facts.own_keys), name)
     if role == "system" and before and before[-1].role != "system":
         return message("developer", content, kind="recorded_system", details=details)
     return message(cast("Role", role), content, kind="recorded", details=details)
@@ -365,8 +364,33 @@ def _call_keys(call: Mapping[str, Any]) -> Shape:
     return call_keys(call).also(**_CHAT_CALL_KEYS)
 
 
+@lru_cache(maxsize=256)
+def _keys_of_messages(own_keys: tuple[str, ...]) -> Callable[[Mapping[str, object]], Shape]:
+    """Return the function of the keys of a message, where answers and calls have further ones."""
+    if not own_keys:
+        return _message_keys
+
+    def own_call(call: Mapping[str, Any]) -> Shape:
+        return _call_keys(call).also(*own_keys)
+
+    def own_message(entries: Mapping[str, object]) -> Shape:
+        keys = _message_keys(entries)
+        if entries.get("role") != "assistant":
+            return keys
+        return keys.also(*own_keys, tool_calls=own_call)
+
+    return own_message
+
+
+def keys_of(own_keys: tuple[str, ...]) -> ReadKeys:
+    """Return the table of keys of a server, with those that only this server has."""
+    return KEYS._replace(payload={"messages": _keys_of_messages(own_keys)})
+
+
 _BARE_ANSWER = shape(
-    *(*SAID, *REASONED, *STATE_KEYS, "reasoning_text", "audio", "parsed"),
+    *(*SAID, *STATE_KEYS, "refusal", "audio", "parsed"),
+    reasoning_content=shape(),
+    reasoning_text=shape(),
     reasoning=shape(),
     content=_part_keys,
     images=_part_keys,

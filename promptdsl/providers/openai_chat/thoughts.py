@@ -5,10 +5,11 @@ the text, and some write further keys: signatures, or reasoning in pieces. The f
 which of these it takes again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from promptdsl.config.model_facts import ModelFacts
+from promptdsl.config.models import OPEN
 from promptdsl.foundation.frozen import EMPTY, is_list, is_mapping
 from promptdsl.foundation.json import JsonObject
 from promptdsl.messages import Block, ReasoningBlock, TextBlock, ToolUseBlock
@@ -20,9 +21,6 @@ from promptdsl.providers.shared.request import Param, Place
 from promptdsl.providers.shared.sent_places import OWN_JOINT, joined_texts
 from promptdsl.providers.shared.streamed import merge, replace
 
-ORIGIN = "openai_compatible"
-"""The origin of what is read of such a server without its name."""
-
 TEXT_KEYS = ("reasoning_content", "reasoning", "reasoning_text")
 """The keys of an answer whose value is its reasoning as a text."""
 STATE_KEYS = ("reasoning_details", "reasoning_opaque", "thinking_blocks", "extra_content")
@@ -31,6 +29,8 @@ CALL_KEYS = ("extra_content", "provider_specific_fields")
 """The further keys of a call."""
 Tags: TypeAlias = tuple[str, str, str]
 """The tags around reasoning, and the white space between them and the text."""
+GAP = "gap"
+"""The key of reasoning between tags, never sent, with the white space after it."""
 _IN_PIECES = {"reasoning_details": ("text", "summary", "data"), "thinking_blocks": ("thinking",)}
 """By key of an answer with a list, the keys of its items that come in pieces in a stream."""
 _SUBSTITUTE = "skip_thought_signature_validator"
@@ -49,16 +49,18 @@ def read_thoughts(answer: Param, facts: ModelFacts) -> list[Block]:
     texts = [answer.get(key) for key in keys if key not in (None, "content")]
     read = dict.fromkeys(text for text in texts if text and isinstance(text, str))
     state = {key: answer[key] for key in (*STATE_KEYS, *facts.kept_keys) if answer.get(key)}
-    thoughts: list[Block] = [ReasoningBlock(text, origin=ORIGIN) for text in read]
+    origin = facts.wire.unnamed
+    thoughts: list[Block] = [ReasoningBlock(text, origin=origin) for text in read]
     if state:
         text = next(iter(read), "")
-        extra = {**state, FROM: ORIGIN}
-        thoughts[:1] = [ReasoningBlock(text, origin=ORIGIN, extra=extra)]
+        extra = {**state, FROM: origin}
+        thoughts[:1] = [ReasoningBlock(text, origin=origin, extra=extra)]
     return thoughts
 
 
-def read_tagged(blocks: Sequence[Block], tags: tuple[str, str] | None) -> list[Block]:
-    """Return the blocks of a content with the reasoning between ``tags`` at its beginning apart."""
+def read_tagged(blocks: Sequence[Block], facts: ModelFacts) -> list[Block]:
+    """Return the blocks of a content with the reasoning between tags at its beginning apart."""
+    tags = facts.thinking_tags
     first = blocks[0] if blocks else None
     if tags is None or not isinstance(first, TextBlock) or not first.text.startswith(tags[0]):
         return [*blocks]
@@ -68,18 +70,22 @@ def read_tagged(blocks: Sequence[Block], tags: tuple[str, str] | None) -> list[B
     answer = text.lstrip()
     item: JsonObject = {"tags": [*tags, text[: len(text) - len(answer)]]}
     rest: list[Block] = [text_block(answer)] if answer else []
-    return [ReasoningBlock(thought, origin=ORIGIN, extra={ITEM: item}), *rest, *blocks[1:]]
+    reasoning = ReasoningBlock(thought, origin=facts.wire.unnamed, extra={ITEM: item})
+    return [reasoning, *rest, *blocks[1:]]
 
 
-def read_call_keys(call: Param, kept_keys: Sequence[str]) -> JsonObject:
+def read_call_keys(call: Param, facts: ModelFacts) -> JsonObject:
     """Return the further keys of a call as the ``extra`` of its block, with their origin."""
-    keys = {key: call[key] for key in (*CALL_KEYS, *kept_keys) if call.get(key)}
-    return {**keys, FROM: ORIGIN} if keys else EMPTY
+    keys = {key: call[key] for key in (*CALL_KEYS, *facts.kept_keys) if call.get(key)}
+    return {**keys, FROM: facts.wire.unnamed} if keys else EMPTY
 
 
-def add_state(message: Param, delta: Param) -> None:
-    """Move the keys with reasoning in another form from a delta to the message of a stream."""
-    for key in STATE_KEYS:
+def add_state(message: Param, delta: Param, kept_keys: Sequence[str]) -> None:
+    """Move the further keys of an answer from a delta to the message of a stream.
+
+    Lists of reasoning come in pieces; other values come whole, and a later one counts.
+    """
+    for key in dict.fromkeys((*STATE_KEYS, *kept_keys)):
         piece = delta.pop(key, None)
         if key in _IN_PIECES and is_list(piece):
             message[key] = _joined_items(message.get(key) or (), piece, _IN_PIECES[key])
@@ -93,21 +99,36 @@ def _joined_items(
     """Return items with the pieces of a delta: those of one type and number are one item."""
     joined = [*items]
     for piece in pieces:
-        last: Any = joined[-1] if joined else None
-        if not (is_mapping(piece) and is_mapping(last) and _goes_on(last, piece)):
+        place = _place_of(joined, piece)
+        if place is None:
             joined.append(piece)
             continue
-        longer: Param = dict(last)
+        longer: Param = dict(joined[place])
         merge(longer, {key: piece[key] for key in text_keys if key in piece})
         replace(longer, {key: piece[key] for key in piece if key not in text_keys})
-        joined[-1] = longer
+        joined[place] = longer
     return joined
 
 
-def _goes_on(last: Mapping[str, Any], piece: Mapping[str, Any]) -> bool:
-    """Return whether a piece is one of the last item: one with a signature is whole."""
-    same = all(last.get(key) == piece.get(key) for key in ("type", "index"))
-    return same and not (last.get("signature") or last.get("data"))
+def _place_of(items: Sequence[Any], piece: Any) -> int | None:  # Any: JSON
+    """Return the index of the item that a piece goes on with, ``None`` where it begins one.
+
+    It has the number of the piece, or else its id; without these it is the last one. An item with
+    a signature is whole.
+    """
+    if not is_mapping(piece):
+        return None
+    name = next((key for key in ("index", "id") if piece.get(key) is not None), None)
+    for place in range(len(items) - 1, -1, -1):
+        item: Any = items[place]
+        if not is_mapping(item) or item.get("type") != piece.get("type"):
+            continue
+        if name is not None and item.get(name) != piece.get(name):
+            continue
+        if item.get("signature") or item.get("data"):
+            return None
+        return place if name is not None or place == len(items) - 1 else None
+    return None
 
 
 # Writing.
@@ -121,28 +142,53 @@ def send_thoughts(
     facts = request.facts
     key = None if facts.reasoning_key == "content" else facts.reasoning_key
     texts: list[Param] = []
-    for block, request.block in thoughts:
-        kept = _kept(block.extra, facts) if block.origin in facts.origins else {}
-        _add_keys(entry, kept)
-        if FROM in block.extra:
-            lose_keys(request, place, block, known=kept)
+    tagged: list[Param] = []
+    for block, index in thoughts:
+        request.block = index
+        is_sent = _send_keys(request, place, block, entry)
         tags = _tags_of(block, facts)
         why = _why_left_out(request, place, block, has_place=bool(key or tags))
-        if why and not kept:
+        if why and not is_sent:
             request.hint(place, "unsent_reasoning", "reasoning block", why)
         if why or not block.text:
             continue
         param: Param = {"type": "text", "text": request.clean(place, block.text, "reasoning")}
         request.note(place, block, param)
         if tags:
-            _put_between_tags(request, parts, param, tags)
+            tagged.append(_between_tags(request, param, tags))
         else:
             texts.append(param)
     request.block = None
+    _put_before(parts, tagged)
     if texts:
         entry[str(key)] = joined_texts(JOINT, texts, request.notes)
     elif calls and key and facts.missing_reasoning is not None and _is_current(request, place):
-        entry[key] = facts.missing_reasoning
+        entry.setdefault(key, facts.missing_reasoning)
+
+
+def _send_keys(request: ChatLike, place: Place, block: ReasoningBlock, entry: Param) -> bool:
+    """Add the further keys of reasoning to an answer; return whether any is sent.
+
+    Lists of several thoughts are one. Of other values an answer has one: an earlier one is lost.
+    A signature beside the text has no place in Chat.
+    """
+    facts = request.facts
+    kept = _kept(block.extra, facts) if block.origin in facts.origins else {}
+    for key, value in kept.items():
+        known = entry.get(key)
+        if is_list(known) and is_list(value):
+            entry[key] = [*known, *value]
+            continue
+        if known is not None and known != value:
+            why = "an answer has one, and a later one is sent"
+            request.lose(place, "content", f"key {key!r}", why)
+        entry[key] = value
+    if FROM in block.extra:
+        lose_keys(request, place, block, known=kept)
+    if (block.signature or block.encrypted) and block.origin in facts.origins:
+        why = f"{facts.provider} has no place for it"
+        request.lose(place, "content", "the signature of reasoning", why)
+    return bool(kept)
 
 
 def _is_current(request: ChatLike, place: Place) -> bool:
@@ -158,28 +204,24 @@ def _why_left_out(
     ``has_place`` is whether there is a key or a pair of tags for it.
     """
     facts = request.facts
+    foreign = why_foreign(request, block)
+    if foreign and facts.wire.is_server:
+        return foreign
     if facts.reasoning_back == "never" and not facts.kept_keys:
         why = "the target takes no such block in an assistant message"
         advice = ": name the server, such as provider='deepseek', or register_provider()"
-        return f"{why}{advice}" if facts.provider == ORIGIN else why
-    if foreign := why_foreign(request, block):
+        return f"{why}{advice}" if facts.provider == OPEN else why
+    if foreign:
         return foreign
     if not _is_current(request, place):
         return f"{facts.provider} takes that of the current turn alone"
     if facts.reasoning_back == "never" or not has_place:
-        return f"{facts.provider} takes it in other keys alone"
+        return f"{facts.provider} takes no reasoning as a text"
     return ""
 
 
 def _kept(extra: JsonObject, facts: ModelFacts) -> Param:
     return {key: json_copy(extra[key]) for key in extra if key in facts.kept_keys}
-
-
-def _add_keys(entry: Param, keys: Param) -> None:
-    """Add keys to the entry of an answer; lists of several thoughts are one."""
-    for key, value in keys.items():
-        known = entry.get(key)
-        entry[key] = [*known, *value] if is_list(known) and is_list(value) else value
 
 
 def _tags_of(block: ReasoningBlock, facts: ModelFacts) -> Tags | None:
@@ -193,14 +235,23 @@ def _tags_of(block: ReasoningBlock, facts: ModelFacts) -> Tags | None:
             return None
 
 
-def _put_between_tags(request: ChatLike, parts: list[Param], param: Param, tags: Tags) -> None:
-    """Put reasoning between tags before the first part of an answer."""
+def _between_tags(request: ChatLike, param: Param, tags: Tags) -> Param:
+    """Return reasoning between tags, with the white space that stands before what follows."""
     opening, closing, gap = tags
     param["text"] = f"{opening}{param['text']}{closing}"
+    param[GAP] = gap
     request.note_change(param, param, lead=len(opening))
-    if parts and parts[0]["type"] == "text":
-        parts[0].setdefault(OWN_JOINT, gap)
-    parts.insert(0, param)
+    return param
+
+
+def _put_before(parts: list[Param], tagged: list[Param]) -> None:
+    """Put reasoning between tags before the parts of an answer."""
+    before = [*tagged, *parts]
+    for number, param in enumerate(tagged, 1):
+        gap = param.pop(GAP)
+        if number < len(before) and before[number]["type"] == "text":
+            before[number].setdefault(OWN_JOINT, gap)
+    parts[:] = before
 
 
 def call_keys(request: ChatLike, place: Place, block: ToolUseBlock, *, first: bool) -> Param:

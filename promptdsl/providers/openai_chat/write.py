@@ -43,6 +43,7 @@ from promptdsl.providers.shared.openai_parts import (
     sent_role,
     settle_parts,
     stay_apart,
+    takes_lists,
     tell_error,
     trim_answer,
 )
@@ -91,7 +92,7 @@ def _text_part(request: ChatRequest, place: Place, block: TextBlock) -> Param | 
     known = ["refusal", "audio"] if part else ["refusal"]
     if part is None and not lose_blank(request, place, block):
         refused = place.role == "assistant" and block.extra.get("refusal") is True
-        kind = "refusal" if refused else "text"
+        kind = "refusal" if refused and takes_lists(request, place) else "text"
         part = {"type": kind, kind: block.text}
     lose_keys(request, place, block, known=known)
     return marked(request, place, block.cache, part)
@@ -119,7 +120,7 @@ def _unknown_part(request: ChatRequest, place: Place, block: b.UnknownBlock) -> 
         part = (
             json_copy(dict(block.data)) if is_own_part(block.data, request.dialect.form) else None
         )
-    if part is None:
+    if part is None or not (part["type"] == AUDIO or takes_lists(request, place)):
         _lose_type(request, place, block)
         return None
     return marked(request, place, "default" if part.pop(MARK, None) else None, part)
@@ -296,10 +297,20 @@ def write(
     trim_answer(request)
     if not facts.user_after_results:
         _answer_results(request)
-    payload = {"messages": entries, **({"tools": tools} if tools else {})}
+    payload = {"messages": request.entries, **({"tools": tools} if tools else {})}
     if prompt.has_choice_or_output:
         payload |= settings_of(request)
     return cast("OpenAIPayload", payload), request.final_losses()
+
+
+def _plain_roles(request: ChatRequest) -> tuple[Container[str], str | None]:
+    """Return the roles whose lone texts are sent as they are, and that of a developer, if any."""
+    facts = request.facts
+    if request.prompt.lone_text == "list":
+        return (), None
+    if not (facts.system and facts.later_system is True and facts.several_systems):
+        return _ROLES - {"system"}, None
+    return _ROLES, "developer" if facts.developer else None
 
 
 def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
@@ -307,9 +318,7 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
     entries, legal_names = request.entries, request.legal_names
     facts, has_notes = request.facts, request.notes is not None
     lists = request.prompt.lone_text == "list"
-    is_native = facts.system and facts.later_system is True
-    roles: Container[str] = () if lists else _ROLES if is_native else _ROLES - {"system"}
-    developer = "developer" if facts.system and facts.developer and not lists else None
+    roles, developer = _plain_roles(request)
     # Ids of an exact length are mended elsewhere.
     longest = 0 if facts.exact_id or facts.result_names else facts.longest_id or maxsize
     are_calls_bare = not facts.signatures and facts.missing_reasoning is None
@@ -383,6 +392,9 @@ def _answer_results(request: ChatRequest) -> None:
 _WHY_ANSWERED = f"the server takes none directly after results: {OPENING!r} is sent before it"
 
 
+_NO_NAME = "the target takes no speaker's name"
+
+
 def _write_message(request: ChatRequest, place: Place) -> None:
     message = place.message
     parts = _parts(request, place, message.content)
@@ -393,6 +405,8 @@ def _write_message(request: ChatRequest, place: Place) -> None:
     role = "assistant" if message.role == "assistant" else sent_role(request, place, parts)
     texts = [part for part in parts if part["type"] not in _BESIDE]
     if role != "user" and place.number < request.head and not request.facts.several_systems:
+        if message.details.name is not None:
+            request.hint(place, "speaker_name", "name of a speaker", _NO_NAME)
         request.leading += texts
         return
     calls = [part for part in parts if part["type"] in _CALLS]
@@ -415,7 +429,7 @@ def _write_message(request: ChatRequest, place: Place) -> None:
     if name and request.facts.names and _SPEAKER.fullmatch(name):
         entry["name"] = name
     elif name:
-        reason = "the target takes no speaker's name"
+        reason = _NO_NAME
         if request.facts.names:
             reason = "a name has at most 64 characters, no white space and none of < | \\ / >"
         request.hint(place, "speaker_name", "name of a speaker", reason)

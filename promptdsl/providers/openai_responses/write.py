@@ -30,6 +30,7 @@ from promptdsl.providers.shared.blocks import (
     lose_block,
     lose_keys,
     lose_mark,
+    lose_reasoning,
     lose_source,
     misplaced,
 )
@@ -349,7 +350,7 @@ def _add_reasoning(request: Items, draft: ContentDraft, block: b.ReasoningBlock)
     if facts.reasoning_back == "turn" and place.number <= request.asked:
         reason = reason or f"{facts.provider} takes that of the current turn alone"
     if reason:
-        request.hint(place, "unsent_reasoning", "reasoning", reason)
+        lose_reasoning(request, place, block, reason)
         return None
     summary = [{"type": "summary_text", "text": block.text}] if block.text else []
     encrypted = {} if block.encrypted is None else {"encrypted_content": block.encrypted}

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from typing import Any, NamedTuple
 
+from promptdsl.config.models import OPEN
+from promptdsl.config.wires import wire_of
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.json import JsonObject
@@ -22,7 +24,7 @@ ITEM = "item"
 JSON = "json"
 """The key of a text's extra that says it is the JSON of a value: no loss where it stays a text."""
 
-FROM = "from"
+FROM = "origin_of_keys"
 """The key of a call's extra with the origin of its further keys, which is no loss."""
 
 SIGNATURE = "thought_signature"
@@ -133,11 +135,28 @@ def lose_block(request: Request, place: Place, block: Block, reason: str) -> Non
     """Lose a block with its cache mark; reasoning is a hint, any other content is a loss of it."""
     name = block.kind if isinstance(block, UnknownBlock) else block.type
     what = f"{on_one_line(name[:60])} block"
-    if block.type == "reasoning":
-        request.hint(place, "unsent_reasoning", what, reason)
+    # Mistral's thoughts are parts of the content.
+    is_thought = isinstance(block, UnknownBlock) and block.origin and name == "thinking"
+    if block.type == "reasoning" or is_thought:
+        lose_reasoning(request, place, block, reason, what=what)
     else:
         request.lose(place, "content", what, reason)
     lose_mark(request, place, block)
+
+
+def lose_reasoning(
+    request: Request, place: Place, block: Block, reason: str, *, what: str = "reasoning"
+) -> None:
+    """Record reasoning that is not sent; its signatures of a server are lost content.
+
+    What is of a server is told with its name, and with that of the target.
+    """
+    origin = getattr(block, "origin", None)
+    if origin is not None and wire_of(origin).is_server:
+        reason = f"it is of {origin}, and {request.facts.provider} does not take it"
+    request.hint(place, "unsent_reasoning", what, reason)
+    if FROM in getattr(block, "extra", {}):
+        lose_keys(request, place, block)
 
 
 def lose_mark(request: Request, place: Place, block: Block) -> None:
@@ -168,9 +187,10 @@ def _why_unsent(request: Request, kind: str, extra: JsonObject) -> str:
     origin, provider = extra.get(FROM), request.facts.provider
     if origin is None:
         return f"the target takes no such key on a block of type {kind}"
-    if origin in request.facts.origins:
-        return f"{provider} does not take it: name the server, such as provider='openrouter'"
-    return f"it is of {origin}, and {provider} does not take it"
+    why = f"it is of {origin}, and {provider} does not take it"
+    if origin == provider == OPEN:
+        return f"{why}: name the server, such as provider='openrouter'"
+    return why
 
 
 def _lose_key(request: Request, place: Place, key: str, *, value: object, reason: str) -> None:
@@ -192,21 +212,22 @@ def is_signed(key: str, value: object) -> bool:
             items += item
         elif is_mapping(item):
             items += item.values()
-            if item.get("type") in _ENCRYPTED or item.get("signature") or item.get(SIGNATURE):
+            if item.get("type") in _ENCRYPTED or any(item.get(name) for name in _SIGNATURES):
                 return True
     return False
 
 
+_SIGNATURES = ("signature", SIGNATURE, "thought_signatures")
 _ENCRYPTED = ("reasoning.encrypted", "redacted_thinking")
 
 
-OF_SERVERS = ("extra_content", "provider_specific_fields", FROM)
+HOLDERS = ("extra_content", "provider_specific_fields")
 """The keys of a call's extra under which servers near OpenAI have a signature of Gemini."""
 
 
 def signature_of(extra: JsonObject) -> Any:  # Any: JSON
     """Return the signature of Gemini among the further keys of a call, ``None`` without one."""
-    for holder in OF_SERVERS:
+    for holder in HOLDERS:
         keys = extra.get(holder)
         google = keys.get("google", keys) if is_mapping(keys) else None
         if is_mapping(google) and google.get(SIGNATURE):

@@ -50,7 +50,7 @@ class ChatLike(Request):
         self.messages = messages = self.prompt.messages
         self.head, self.asked = 0, -1
         facts = self.facts
-        if facts.later_system is not True:
+        if not (facts.later_system is True and facts.several_systems):
             spoken = (n for n, it in enumerate(messages) if it.role not in ("system", "developer"))
             self.head = next(spoken, len(messages))
         if facts.reasoning_back == "turn":
@@ -78,7 +78,7 @@ def marked(request: Request, place: Place, cache: str | None, part: Param | None
     if cache is None:
         return part
     is_refused = place.message.role == "assistant" and not facts.answer_marks
-    is_refused |= _LIST_ROLES.get(place.role, place.role) not in facts.list_roles
+    is_refused |= not takes_lists(request, place)
     if part is None or is_refused or not facts.cache_marks:
         why = "the target takes no cache mark at this place"
         request.hint(place, "cache_mark", "cache mark", why)
@@ -99,11 +99,16 @@ def why_foreign(request: ChatLike, block: ReasoningBlock) -> str:
         return ""
     if origin is None:
         return "nothing says which server it is of"
-    return f"it is of {origin}, and {provider} takes its own alone"
+    return f"it is of {origin}, and {provider} does not take it"
 
 
 _LIST_ROLES = {"developer": "system", "leading": "system", "result": "tool"}
 """The name in ``ModelFacts.list_roles`` of the role of a place, where it is another one."""
+
+
+def takes_lists(request: Request, place: Place) -> bool:
+    """Return whether a content may be a list of parts in a place."""
+    return _LIST_ROLES.get(place.role, place.role) in request.facts.list_roles
 
 
 def stay_apart(request: Request, place: Place) -> bool:
@@ -146,8 +151,7 @@ def _without_notes(part: Param) -> Param:
 
 def content_of(request: Request, place: Place, parts: list[Param]) -> str | list[Param]:
     """Return the parts of a message or a result as its content; a text where it takes no lists."""
-    role = _LIST_ROLES.get(place.role, place.role)
-    if role in request.facts.list_roles or not all(map(_is_text, parts)):
+    if takes_lists(request, place) or not all(map(_is_text, parts)):
         return joined(parts, request)
     for part in parts:
         part.pop(APART, None)

@@ -1,33 +1,33 @@
 """The origin of what was read of a server: its name, in place of that of its provider."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import attrs
 
 from promptdsl.config.wire import Wire
 from promptdsl.messages import Block, ReasoningBlock, ToolResultBlock, ToolUseBlock, UnknownBlock
 from promptdsl.messages.message import Message
-from promptdsl.messages.prompt import Prompt
+from promptdsl.messages.prompt import Prompt, ToolDefinition
 from promptdsl.providers.shared.blocks import FROM
 
 
 def prompt_of_server(prompt: Prompt, wire: Wire) -> Prompt:
     """Return a prompt that was read of a server, with its name as the origin of what is its own."""
 
-    def own(value: Any) -> Any:  # Any: a tool or a setting, or None
-        if value is None or value.origin not in wire.origins:
-            return value
-        return attrs.evolve(value, origin=wire.name)
+    def named(tool: ToolDefinition) -> ToolDefinition:
+        # Every server knows functions; another tool may be of this one alone.
+        is_own = tool.raw is not None and tool.origin in wire.origins
+        return attrs.evolve(tool, origin=wire.name) if is_own else tool
 
+    stored = prompt.stored
+    if stored is not None and stored.origin in wire.origins:
+        stored = attrs.evolve(stored, origin=wire.name)
     is_unpaired = prompt.unpaired_at in wire.origins
     return attrs.evolve(
         prompt,
         messages=tuple(message_of_server(message, wire) for message in prompt.messages),
-        tools=tuple(map(own, prompt.tools)),
-        raw_choice=own(prompt.raw_choice),
-        raw_output=own(prompt.raw_output),
-        stored=own(prompt.stored),
+        tools=tuple(map(named, prompt.tools)),
+        stored=stored,
         unpaired_at=wire.name if is_unpaired else prompt.unpaired_at,
     )
 

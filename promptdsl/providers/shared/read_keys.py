@@ -66,12 +66,6 @@ class ReadKeys(NamedTuple):
     """The keys of a response that repeat its request."""
     entries_of: Callable[[object], Mapping[str, Any]] = _as_mapping
     """Returns a mapping under the keys that are listed."""
-    kept: Collection[str] = ()
-    """The keys that the blocks of a server keep, at any place."""
-
-    def keeping(self, keys: Collection[str]) -> "ReadKeys":
-        """Return the table of a server whose blocks keep these keys, too."""
-        return self._replace(kept=keys) if keys else self
 
     def unread_of_response(self, response: object, answer: JsonObject = EMPTY) -> JsonObject:
         """Return the values under unread keys in a response, and in the ``answer`` of it.
@@ -92,7 +86,7 @@ class ReadKeys(NamedTuple):
         objects = value if is_list(value) else (value,)
         if all(is_mapping(item) and _reads_all(item, inner) for item in objects):
             return EMPTY
-        search = KeySearch(self.entries_of, self.kept)
+        search = KeySearch(self.entries_of)
         data: object = value
         search.find(data, inner, None)
         values = (pair for pairs in search.values.values() for pair in pairs)
@@ -134,10 +128,7 @@ def _as_json(value: object) -> JsonValue:
 class KeySearch:
     """A search for unread keys: their places and ``values``, by the keys on the way to them."""
 
-    def __init__(
-        self, entries_of: Callable[[object], Mapping[str, Any]], kept: Collection[str] = ()
-    ) -> None:
-        self.kept = kept
+    def __init__(self, entries_of: Callable[[object], Mapping[str, Any]]) -> None:
         self.values: dict[tuple[str, ...], list[tuple[KeyPlace, object]]] = {}
         self.entries_of = entries_of
 
@@ -160,7 +151,7 @@ class KeySearch:
             if key in shape.inner:
                 if type(content) is not str:
                     self.find(content, shape.inner[key], (place, key))
-            elif not shape.rest and key not in (*shape.names, *self.kept) and _is_a_value(content):
+            elif not shape.rest and key not in shape.names and _is_a_value(content):
                 name = exact(str(key))[:60]
                 names = [step for step in _steps(place) if isinstance(step, str)]
                 self.values.setdefault((*names, name), []).append(((place, name), content))
