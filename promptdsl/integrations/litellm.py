@@ -13,6 +13,7 @@ from promptdsl import (
     Block,
     DataError,
     Message,
+    ModelFacts,
     ProviderName,
     ReasoningBlock,
     Rendered,
@@ -95,7 +96,11 @@ def from_litellm(
     """
     entries = [_plain_message(item) for item in listed(messages, "LiteLLM's messages")]
     crossing, read_messages = Crossing("promptdsl"), list[Message]()
-    chat_messages = read_payload(entries, "openai").messages
+    # The further keys of a server of Chat are its own.
+    named = "openai"
+    if origin is not None and ModelFacts(origin).wire.form == named:
+        named = origin
+    chat_messages = read_payload(entries, named).messages
     try:
         for crossing.index, message in enumerate(chat_messages):
             item = entries_of(entries[crossing.index])

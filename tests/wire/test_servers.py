@@ -1,10 +1,13 @@
 """Servers near OpenAI, each by its row in ``servers.toml``: replies, histories and prompts."""
 
 import base64
+import copy
+import json
+import pickle
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -16,16 +19,21 @@ from promptdsl import (
     Image,
     Message,
     Output,
+    PromptRecord,
+    ProviderName,
     ReasoningBlock,
     Rendered,
     System,
+    TextBlock,
     Timeline,
     Tool,
     ToolMessage,
+    ToolUse,
     User,
     read_payload,
     read_response,
     read_stream,
+    register_provider,
     render,
 )
 from tests.internals import servers, servers_module
@@ -37,6 +45,7 @@ ROWS: Mapping[str, Json] = tomllib.loads(
 )
 DATA = Path(servers_module.__file__).with_name("servers.toml")
 SERVERS = {server.name: server for server in servers()}
+PROVIDERS = get_args(ProviderName)
 every_row = pytest.mark.parametrize("name", ROWS)
 ID = "call_0123456789"
 TEXTS = ("content", "reasoning", "reasoning_content", "reasoning_text")
@@ -342,3 +351,132 @@ def test_a_picture_for_an_unknown_model_of_bedrock(model: str | None, names: lis
     assert names == [loss.name for loss in result.losses if loss.name == "unproven_media"]
     lost = render(prompt, provider="bedrock", model="openai.gpt-oss-120b-1:0").losses
     assert ["content"] == [loss.kind for loss in lost]
+
+
+@every_row
+def test_what_is_rendered_is_kept(name: str) -> None:
+    """The render for a server can be recorded, pickled, copied and counted like any other."""
+    message = read_response(reply_of(ROWS[name]), provider=name)
+    result = again(name, message)
+    record = PromptRecord.from_dict(json.loads(result.record().to_json()))
+    assert name == record.to_dict()["model"]["provider"]
+    for kept in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result)):
+        assert (result.payload(), result.facts) == (kept.payload(), kept.facts)
+    assert name in str(result.to_otel()) or SERVERS[name].telemetry in str(result.to_otel())
+    long = ReasoningBlock("word " * 500, origin=name)
+    said = Message("assistant", (long, TextBlock("a")))
+    more = rendered(name, Timeline(User("q"), History([said])))
+    sent = json.dumps(more.payload())
+    assert ("word word" in sent) is (more.tokens.total > 400)
+
+
+@pytest.mark.parametrize(
+    ("name", "key"), [("github_copilot", "reasoning_opaque"), ("gemini_openai", "extra_content")]
+)
+def test_two_answers_that_are_one(name: str, key: str) -> None:
+    """Of two signatures of one merged answer the later is sent, and the other is lost content."""
+    answers = [{"role": "assistant", "content": value, key: value} for value in ("a", "b")]
+    said = [{"role": "user", "content": "q"}, *answers, {"role": "user", "content": "z"}]
+    result = render(Timeline(History.from_openai(said, origin=name)), provider=name)
+    assert ["b"] == [entry[key] for entry in result.payload()["messages"] if key in entry]
+    lost = [loss for loss in result.losses if loss.kind == "content"]
+    assert [f"key {key!r}"] == [loss.what for loss in lost]
+
+
+@pytest.mark.parametrize("target", [*PROVIDERS, "deepseek", "groq", "mistral", "meta"])
+@pytest.mark.parametrize(
+    ("name", "key", "value"),
+    [
+        ("openrouter", "reasoning_details", [{"type": "reasoning.text", "signature": "c2ln"}]),
+        ("github_copilot", "reasoning_opaque", "b3BhcXVl"),
+        ("litellm", "thinking_blocks", [{"type": "redacted_thinking", "data": "ZGF0YQ=="}]),
+    ],
+)
+def test_a_signature_without_a_place(name: str, key: str, value: Json, target: str) -> None:
+    """A signature that another target has no place for is lost content, and names both."""
+    said = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a", key: value}]
+    prompt = Timeline(History.from_openai(said, origin=name), User("z"))
+    losses = render(prompt, provider=target).losses
+    (lost,) = [loss for loss in losses if loss.kind == "content"]
+    assert f"key {key!r}" == lost.what
+    assert f"it is of {name}, and {target} does not take it" == lost.why
+
+
+def test_keys_that_stand_elsewhere() -> None:
+    """A key that answers keep is told on a message of another role, and on a function."""
+    asked = {"role": "user", "content": "q", "extra_content": {"a": 1}}
+    function = {"name": "f", "arguments": "{}", "extra_content": {"a": 1}}
+    call = {"id": ID, "type": "function", "function": function}
+    said = [asked, {"role": "assistant", "content": None, "tool_calls": [call]}]
+    losses = render(
+        Timeline(History.from_openai(said, origin="gemini_openai"), ToolMessage(ID, "x")),
+        provider="gemini_openai",
+    ).losses
+    told = [(loss.what, len(loss.also)) for loss in losses if loss.name == "unread_key"]
+    assert 2 == sum(1 + more for _, more in told)
+    assert {"key 'extra_content'"} == {what for what, _ in told}
+
+
+def test_what_leading_instructions_lose() -> None:
+    """Leading instructions that are sent as one tell of their names."""
+    said = [
+        {"role": "system", "content": "A", "name": "x"},
+        {"role": "system", "content": "B"},
+        {"role": "user", "content": "q"},
+    ]
+    result = render(read_payload({"messages": said}, "vllm"), provider="vllm")
+    assert "A\n\nB" == result.payload()["messages"][0]["content"]
+    assert ["speaker_name"] == [loss.name for loss in result.losses]
+
+
+def test_texts_alone() -> None:
+    """A refusal is a text where a server takes no lists, and an unknown part is lost content."""
+    refused = {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}
+    odd = {"role": "user", "content": [{"type": "odd", "x": 1}, {"type": "text", "text": "q"}]}
+    said = [{"role": "user", "content": "q"}, refused, odd]
+    result = render(read_payload({"messages": said}, "deepseek"), provider="deepseek")
+    contents = [entry["content"] for entry in result.payload()["messages"]]
+    assert ["q", "No.", "q"] == contents
+    assert ["odd block"] == [loss.what for loss in result.losses if loss.kind == "content"]
+
+
+def test_a_server_with_developers() -> None:
+    """A later developer is fenced also where the server has this role, and takes it first."""
+    facts: Json = {"developer": True, "later_system": False, "several_systems": True}
+    prompt = Timeline(Developer("A."), User("q"), Assistant("a"), Developer("B."), User("z"))
+    with register_provider("house", adapter="openai_compatible", **facts):
+        result = render(prompt, provider="house")
+    roles = [entry["role"] for entry in result.payload()["messages"]]
+    assert ["developer", "user", "assistant", "user", "user"] == roles
+    assert ["fenced_turn"] == [loss.name for loss in result.losses]
+
+
+def test_a_user_after_results() -> None:
+    """A text of the model stands between results and a user where the server needs one."""
+    call = ToolUse("find", {}, id="abCD12345")
+    prompt = Timeline(User("q"), Assistant(call), ToolMessage("abCD12345", "x"), User("z"))
+    result = render(prompt, provider="mistral")
+    roles = [entry["role"] for entry in result.payload()["messages"]]
+    assert ["user", "assistant", "tool", "assistant", "user"] == roles
+    assert "." == result.payload()["messages"][3]["content"]
+    assert "inserted_text" in [loss.name for loss in result.losses]
+
+
+def test_items_of_a_stream() -> None:
+    """Pieces of reasoning belong together by their number, or by their id."""
+    pieces = [
+        [{"type": "reasoning.text", "index": 0, "text": "a"}],
+        [{"type": "reasoning.text", "index": 1, "text": "b"}],
+        [{"type": "reasoning.text", "index": 0, "text": "c", "signature": "s"}],
+        [{"type": "reasoning.text", "id": "x", "text": "d"}],
+        [{"type": "reasoning.text", "id": "y", "text": "e"}],
+    ]
+    reading = read_stream(
+        [*(chunk({"reasoning_details": piece}) for piece in pieces), chunk({}, "stop")],
+        provider="openrouter",
+    )
+    assert 6 == len([*reading])
+    (block,) = reading.message.content
+    assert isinstance(block, ReasoningBlock)
+    details: Json = block.extra["reasoning_details"]
+    assert ["ac", "b", "d", "e"] == [item["text"] for item in details]
