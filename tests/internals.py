@@ -50,7 +50,7 @@ from promptdsl.config.delimiters import (
 )
 from promptdsl.config.model_facts import Facts, TokenFactors
 from promptdsl.config.models import facts_for
-from promptdsl.config.server_rows import servers
+from promptdsl.config.server_rows import Server, servers
 from promptdsl.config.transformation import LIBRARY, Resolved, resolve
 from promptdsl.config.wire import ImageFormula
 from promptdsl.config.wires import wire_of, wires
@@ -324,6 +324,7 @@ __all__ = [
     "Rope",
     "RowRenderer",
     "SectionNode",
+    "Server",
     "ShownTexts",
     "Signature",
     "SnapshotFormatError",

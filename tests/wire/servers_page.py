@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from promptdsl import ModelFacts
-from tests.internals import facts_for, servers
+from tests.internals import Server, facts_for, servers
 
 PAGE = Path(__file__).parents[2] / "docs" / "providers" / "servers.md"
 BEGIN, END = "<!-- made from servers.toml -->\n", "<!-- end -->\n"
@@ -18,21 +18,21 @@ WHEN = {"always": "", "turn": ", since the last user's turn"}
 
 def table() -> str:
     """Return the table of the servers that come with promptdsl, a line for each."""
-    rows = (row(server.name, server.adapter, len(server.families)) for server in servers())
+    rows = (row(server) for server in servers())
     return HEAD + "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
 
 
-def row(name: str, adapter: str, families: int) -> tuple[str, ...]:
+def row(server: Server) -> tuple[str, ...]:
     """Return the cells of a server."""
-    facts = facts_for(None, name)
+    facts = facts_for(None, server.name)
     return (
-        f"`{name}`",
-        INTERFACES[adapter],
+        f"`{server.name}`",
+        f"{INTERFACES[server.adapter]}, {server.host}".removesuffix(", "),
         reasoning(facts),
         "as a system message" if facts.later_system else "in a fence, in a user's turn",
         "yes" if facts.schema_output else "no",
         ", ".join(["text", *facts.media]),
-        "; ".join(also(facts, families)),
+        "; ".join(also(facts, len(server.families))),
     )
 
 
@@ -48,15 +48,15 @@ def reasoning(facts: ModelFacts) -> str:
 def also(facts: ModelFacts, families: int) -> Iterator[str]:
     """Yield what is special of a server."""
     if facts.missing_reasoning is not None:
-        yield f"a calling turn of others gets {facts.missing_reasoning!r} as its reasoning"
+        yield f"calls of another model get {facts.missing_reasoning!r} as reasoning"
     if facts.signatures:
-        yield "a call of others gets a substitute for its signature"
+        yield "calls of another model get a substitute for their signature"
     if facts.exact_id:
         yield f"ids of {facts.exact_id} letters and digits"
     if not facts.several_systems:
         yield "leading instructions are one message"
     if not facts.user_after_results:
-        yield "`.` of the model stands between a result and a user's turn"
+        yield "an answer `.` is put between a result and a user's turn"
     if facts.result_names:
         yield "results carry the name of their tool"
     if facts.thinking_tags:
