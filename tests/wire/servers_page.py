@@ -18,7 +18,8 @@ WHEN = {"always": "", "turn": ", since the last user's turn"}
 
 def table() -> str:
     """Return the table of the servers that come with promptdsl, a line for each."""
-    rows = (row(server) for server in servers())
+    # Those of users have no source.
+    rows = (row(server) for server in servers() if "source" in server.facts)
     return HEAD + "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
 
 
