@@ -9,6 +9,7 @@ import attrs
 
 from promptdsl.config.wire import ImageFormula, MediaKind
 from promptdsl.foundation.errors import ConfigError, OptionError, is_one_of, nearest, shown
+from promptdsl.foundation.unicode import is_whole
 
 if TYPE_CHECKING:
     from promptdsl.config.chat_template import ChatTemplate
@@ -339,13 +340,17 @@ def _fix(name: str, value: object) -> str | None:
     if name in _FLAGS or name == "later_system":
         is_right, fix = isinstance(value, bool), "write True or False"
     elif name in _COUNTS:
-        is_right = type(value) is int and 0 < value <= maxsize
+        most = 64 if name == "exact_id" else maxsize
+        is_right = type(value) is int and 0 < value <= most
         fix = "write how many, a whole number above 0, or None"
+        if name == "exact_id":
+            fix = "write how many, from 1 to 64, or None"
     elif name in _TEXTS:
         is_right = isinstance(value, str) and (value != "" or name == "missing_reasoning")
         fix = "write a string, or None"
         if name == "reasoning_key" and value in _TAKEN and value != "content":
             is_right, fix = False, "write a key of its own, such as 'reasoning_content'"
+        is_right = is_right and is_whole(str(value))
     elif name == "thinking_tags":
         is_right = _are_tags(value)
         fix = "write two texts, such as ('<think>', '</think>'), or None"
@@ -361,7 +366,7 @@ def _fix(name: str, value: object) -> str | None:
         if choices[-1] == _MEDIA_TYPES:
             wrong = [kind for kind in wrong if not (isinstance(kind, str) and "/" in kind)]
         if choices[-1] == _KEYS:
-            wrong = [kind for kind in wrong if not isinstance(kind, str) or kind in _TAKEN]
+            wrong = [it for it in wrong if not _is_own_key(it)]
         is_right, fix = not wrong, nearest(next(iter(wrong), ""), choices)
     else:
         is_right, fix = False, f"write a tuple of these: {', '.join(_LISTS[name])}"
@@ -377,8 +382,16 @@ def settings_in(facts: Facts, subject: str) -> Any:  # Any: a configuration, of 
     return settings
 
 
-_TAKEN = ("role", "content", "name", "tool_calls", "tool_call_id", "id", "type", "function", "")
-"""The keys of messages and calls that every server has: none of them is a further one."""
+_TAKEN = (
+    *("role", "content", "name", "refusal", "audio", "tool_calls", "tool_call_id", "function_call"),
+    *("id", "type", "function", "custom", "index", "item", "origin_of_keys", ""),
+)
+"""The keys of messages, calls and blocks that every server has: none of them is a further one."""
+
+
+def _is_own_key(key: object) -> bool:
+    """Return whether a key may be one that only a server has."""
+    return isinstance(key, str) and key not in _TAKEN and is_whole(key)
 
 
 def _are_tags(value: object) -> bool:

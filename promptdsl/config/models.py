@@ -107,6 +107,8 @@ def _provider_layers(target: str, model: str) -> Iterator[tuple[str, Facts]]:
     After the facts of each come those of the families of models that this model belongs to.
     """
     server = server_of(target)
+    if server is None:
+        check_provider(target)  # another thread may have ended a registration
     adapter = target if server is None else server.adapter
     yield f"provider {adapter}", facts_in(tables()["providers"][adapter])
     for table in tables()["vendors"]:

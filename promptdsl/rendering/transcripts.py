@@ -108,6 +108,12 @@ def _recording(data: object, form: str, origin: str | None) -> tuple[Message, ..
     return read_recording(named_origin(origin, form), data)
 
 
+def _check_provider(name: str) -> None:
+    from promptdsl.config.models import check_provider
+
+    check_provider(name)
+
+
 def _repair(messages: list[Message], mode: Repair) -> tuple[list[tuple[int, Message]], list[str]]:
     """Return messages in pairs by the pass that pairs a prompt, and what it did."""
     from promptdsl.rendering.passes.pair import pair, removed_by_pairing
@@ -138,4 +144,4 @@ def _repair(messages: list[Message], mode: Repair) -> tuple[list[tuple[int, Mess
     return kept, told
 
 
-join(Above(_read, _recording, _repair))
+join(Above(_read, _recording, _check_provider, _repair))

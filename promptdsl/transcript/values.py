@@ -39,6 +39,8 @@ class Above:
     The other argument is the provider that sent a reply, where it is named."""
     recording: Callable[[object, str, str | None], tuple[Message, ...]]
     """Returns the messages of a conversation in the form of a provider, of the server named."""
+    check_provider: Callable[[str], None]
+    """Raises an error for an unknown provider."""
     repair: Repairer
     """Returns messages in pairs, each with its index (-1 for a new one), and what was done."""
 
@@ -64,6 +66,8 @@ def given(value: object, provider: str | None = None) -> Given:
 
     ``provider`` is that of a reply, where it is named.
     """
+    if provider is not None:
+        above().check_provider(provider)
     if isinstance(value, str):
         if not value.strip():
             raise TranscriptError("a user's turn has no text", fix="append what the user wrote")

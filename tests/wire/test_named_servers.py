@@ -220,6 +220,16 @@ def test_an_asynchronous_stream() -> None:
         ("house", {"kept_keys": ["role"]}, "kept_keys=['role']"),
         ("house", {"reasoning_back": "yes"}, "reasoning_back='yes'"),
         ("house", {"thinking_tags": ["<a>"]}, "thinking_tags=['<a>']"),
+        ("house", {"exact_id": 65}, "exact_id=65"),
+        ("house", {"kept_keys": ["custom"]}, "kept_keys=['custom']"),
+        ("house", {"reasoning_key": "role"}, "reasoning_key='role'"),
+        ("house", {"reasoning_key": "a\ud800"}, "reasoning_key="),
+        ("house", {"reasoning_key": "a"}, "reasoning_key without reasoning_back"),
+        ("house", {"missing_reasoning": ""}, "missing_reasoning without the key"),
+        ("house", {"reasoning_key": "content", "reasoning_back": "always"}, "without tags"),
+        ("house", {"adapter": "anthropic", "kept_keys": ["a"]}, "kept_keys is a fact of Chat"),
+        ("house", {"adapter": ["a"]}, "unknown adapter ['a']"),
+        ("text", {}, "'text' is no name of a server"),
     ],
 )
 def test_a_wrong_server(name: Any, options: Any, message: str) -> None:
@@ -229,6 +239,26 @@ def test_a_wrong_server(name: Any, options: Any, message: str) -> None:
     assert message in str(error)
     assert str(error).startswith(__file__)
     assert before == provider_names()
+
+
+def test_a_transcript_and_a_wrong_name() -> None:
+    """A name that is unknown, or not that of a stream, is an error, and records nothing."""
+    transcript = Transcript([ASKED])
+    raised(TargetError, lambda: transcript.append("Hi.", provider="nope"))
+    reading = read_stream(CHUNKS, provider="deepseek")
+    assert CHUNKS == [*reading]
+    error = raised(DataError, lambda: transcript.append(reading, provider="openrouter"))
+    assert "read_stream(stream, provider='openrouter')" in str(error)
+    assert 1 == len(transcript)
+
+
+def test_a_model_of_a_server_that_is_gone() -> None:
+    """A model that was registered for a server has no target when the server is gone."""
+    with register_provider("house", adapter="openai_compatible"):
+        registration = register_model("house-1", provider="house")
+        assert "house" == render(User("q"), model="house-1").facts.provider
+    with registration:
+        assert render(User("q"), model="house-1").facts.provider is None
 
 
 def test_a_reply_of_another_form() -> None:

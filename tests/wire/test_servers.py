@@ -480,3 +480,24 @@ def test_items_of_a_stream() -> None:
     assert isinstance(block, ReasoningBlock)
     details: Json = block.extra["reasoning_details"]
     assert ["ac", "b", "d", "e"] == [item["text"] for item in details]
+
+
+@pytest.mark.parametrize(("text", "names"), [("hm", []), ("other", ["unsent_reasoning"])])
+def test_a_text_beside_kept_keys(text: str, names: list[str]) -> None:
+    """A text that the kept keys repeat is no loss, and any other text is told."""
+    details = [{"type": "reasoning.text", "text": "hm", "signature": "c2ln"}]
+    answer = {"role": "assistant", "content": "a", "reasoning": text, "reasoning_details": details}
+    said = [{"role": "user", "content": "q"}, answer, {"role": "user", "content": "z"}]
+    result = render(Timeline(History.from_openai(said, origin="snowflake")), provider="snowflake")
+    assert details == result.payload()["messages"][1]["reasoning_details"]
+    assert names == [loss.name for loss in result.losses]
+
+
+def test_a_blank_question_ends_no_turn() -> None:
+    """Reasoning of the open turn goes back where a later message of the user has no text."""
+    call = {"id": ID, "type": "function", "function": {"name": "find", "arguments": "{}"}}
+    answer = {"role": "assistant", "content": None, "reasoning": "hm", "tool_calls": [call]}
+    result = {"role": "tool", "tool_call_id": ID, "content": "x"}
+    said = [{"role": "user", "content": "q"}, answer, result, {"role": "user", "content": ""}]
+    sent = render(Timeline(History.from_openai(said, origin="vllm")), provider="vllm").payload()
+    assert "hm" == sent["messages"][1]["reasoning"]

@@ -145,12 +145,12 @@ def send_thoughts(
     tagged: list[Param] = []
     for block, index in thoughts:
         request.block = index
-        is_sent = _send_keys(request, place, block, entry)
+        kept = _send_keys(request, place, block, entry)
         tags = _tags_of(block, facts)
         why = _why_left_out(request, place, block, has_place=bool(key or tags))
-        if why and not is_sent:
+        if why and not (kept and block.text in _text_in(kept)):
             request.hint(place, "unsent_reasoning", "reasoning block", why)
-        if why or not block.text:
+        if why or not (block.text or ITEM in block.extra):
             continue
         param: Param = {"type": "text", "text": request.clean(place, block.text, "reasoning")}
         request.note(place, block, param)
@@ -166,8 +166,17 @@ def send_thoughts(
         entry.setdefault(key, facts.missing_reasoning)
 
 
-def _send_keys(request: ChatLike, place: Place, block: ReasoningBlock, entry: Param) -> bool:
-    """Add the further keys of reasoning to an answer; return whether any is sent.
+def _text_in(value: object) -> str:
+    """Return all texts in a value, one after the other."""
+    if is_mapping(value):
+        return "".join(map(_text_in, value.values()))
+    if is_list(value):
+        return "".join(map(_text_in, value))
+    return value if isinstance(value, str) else ""
+
+
+def _send_keys(request: ChatLike, place: Place, block: ReasoningBlock, entry: Param) -> Param:
+    """Add the further keys of reasoning to an answer, and return those that are sent.
 
     Lists of several thoughts are one. Of other values an answer has one: an earlier one is lost.
     A signature beside the text has no place in Chat.
@@ -188,7 +197,7 @@ def _send_keys(request: ChatLike, place: Place, block: ReasoningBlock, entry: Pa
     if (block.signature or block.encrypted) and block.origin in facts.origins:
         why = f"{facts.provider} has no place for it"
         request.lose(place, "content", "the signature of reasoning", why)
-    return bool(kept)
+    return kept
 
 
 def _is_current(request: ChatLike, place: Place) -> bool:

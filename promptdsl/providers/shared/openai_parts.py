@@ -13,6 +13,7 @@ import attrs
 
 from promptdsl.config.wires.openai import WIRE
 from promptdsl.foundation.frozen import is_list, is_mapping, new_list
+from promptdsl.foundation.unicode import is_blank
 from promptdsl.messages import ReasoningBlock
 from promptdsl.messages.media.source import MediaSource, data_url, plain_type
 from promptdsl.messages.message import Message
@@ -63,9 +64,11 @@ class ChatLike(Request):
 
 
 def _asks(message: Message) -> bool:
-    """Return whether a message is a question: of a user, in the conversation, and no results."""
-    is_result = message.plain is None and any(it.type == "tool_result" for it in message.content)
-    return message.role == "user" and message.kind in SPOKEN_KINDS and not is_result
+    """Return whether a message is a question of a user: in the conversation, and no results."""
+    if message.role != "user" or message.kind not in SPOKEN_KINDS:
+        return False
+    types = {block.type for block in message.content}
+    return "tool_result" not in types and (types > {"text"} or not is_blank(message.text))
 
 
 _MARKS = frozenset({MARK, LASTING_MARK})
