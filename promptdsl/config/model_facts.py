@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 import attrs
 
-from promptdsl.config.wire import ImageFormula, MediaKind
+from promptdsl.config.wire import ImageFormula, MediaKind, Wire
+from promptdsl.config.wires import wire_of
 from promptdsl.foundation.errors import ConfigError, OptionError, is_one_of, nearest, shown
 from promptdsl.foundation.unicode import is_whole
 
 if TYPE_CHECKING:
     from promptdsl.config.chat_template import ChatTemplate
-    from promptdsl.config.wire import CacheRule, Wire
+    from promptdsl.config.wire import CacheRule
 
 MappedRole: TypeAlias = Literal["user", "developer", "system"]
 Roles: TypeAlias = tuple[tuple[str, MappedRole], ...]
@@ -215,8 +216,12 @@ class ModelFacts:
     """The layer of the settings that were registered for the model, with its name."""
     guesses_media: bool = attrs.field(default=False, eq=False)
     """Whether ``media`` is a guess: neither the model nor its family is known to take them."""
-    server_wire: "Wire | None" = attrs.field(default=None, eq=False, repr=False)
-    """The record of a server, which stays when the server is registered no more."""
+    wire: Wire = attrs.field(
+        default=attrs.Factory(lambda facts: wire_of(facts.provider), takes_self=True),
+        eq=False,
+        repr=False,
+    )
+    """What requests and replies of the provider look like; it stays when a server is gone."""
     role_layers: tuple[tuple[str, Roles], ...] = ()
     """The roles that each layer sets: the provider's defaults, then the model's own."""
 
@@ -230,13 +235,6 @@ class ModelFacts:
         unknown = f"model {self.model!r} is not known"
         reason = "no model given" if self.model is None else unknown
         return f"careful defaults of {self.provider} ({reason})"
-
-    @property
-    def wire(self) -> "Wire":
-        """What requests and replies of the provider look like."""
-        from promptdsl.config.wires import wire_of
-
-        return self.server_wire or wire_of(self.provider)
 
     @property
     def own_keys(self) -> tuple[str, ...]:

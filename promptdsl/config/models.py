@@ -96,7 +96,6 @@ def _look_up(
         model=model,
         known=known,
         guesses_media=bool(model) and not (known or any("media" in it for it in families)),
-        server_wire=None if server_of(target) is None else wire_of(target),
         role_layers=tuple(role_layers),
     )
 

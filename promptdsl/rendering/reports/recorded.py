@@ -47,9 +47,7 @@ DROPPED = _fields_of(Dropped, "gone")
 LOSS = _fields_of(Loss, "message")
 TOOL, OUTPUT = ((*_fields_of(it, "at"), "source") for it in (ToolDefinition, OutputSchema))
 """The fields that a record has of each part; one that is empty is left out."""
-FACTS = _fields_of(
-    ModelFacts, "template", "transformation", "role_layers", "server_wire", "guesses_media"
-)
+FACTS = _fields_of(ModelFacts, "template", "transformation", "role_layers", "wire", "guesses_media")
 _OBJECTS = ("source", "library", "at", "also")
 """The fields that are no plain data."""
 COUNTS = ("total", "label", "method", "typical", "tools", "form", "savings")
