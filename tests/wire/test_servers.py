@@ -482,6 +482,16 @@ def test_items_of_a_stream() -> None:
     assert ["ac", "b", "d", "e"] == [item["text"] for item in details]
 
 
+def test_a_flat_call_keeps_its_keys() -> None:
+    """A call that another library wrote flat has the further keys of its server, too."""
+    signed = {"google": {"thought_signature": "c2ln"}}
+    call = {"id": ID, "name": "find", "arguments": "{}", "extra_content": signed}
+    said = [{"role": "user", "content": "q"}, {"role": "assistant", "tool_calls": [call]}]
+    history = History.from_openai(said, origin="gemini_openai")
+    result = render(Timeline(history, ToolMessage(ID, "x")), provider="gemini_openai")
+    assert signed == result.payload()["messages"][1]["tool_calls"][0]["extra_content"]
+
+
 @pytest.mark.parametrize(("text", "names"), [("hm", []), ("other", ["unsent_reasoning"])])
 def test_a_text_beside_kept_keys(text: str, names: list[str]) -> None:
     """A text that the kept keys repeat is no loss, and any other text is told."""

@@ -13,7 +13,7 @@ from promptdsl.config.models import facts_for
 from promptdsl.config.wires.openai import WIRE
 from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.foundation.frozen import EMPTY, is_list, is_mapping
-from promptdsl.foundation.json import JsonObject, write_json
+from promptdsl.foundation.json import write_json
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import named
 from promptdsl.messages.fast_path import text_block, tool_result_block, tool_use_block
@@ -136,9 +136,9 @@ def _read_call(numbers: "count[int]", facts: ModelFacts, data: object) -> ToolUs
     if "name" in call and kind not in call and not custom:
         # Other libraries write calls flat; their `call_id` is the id of the call, if there is one.
         id_key = "id" if call.get("call_id") is None else "call_id"
-        extra: JsonObject = EMPTY
+        extra = read_call_keys(call, facts)
         if id_key == "call_id" and call.get("id"):
-            extra = {ITEM: {"id": call["id"]}}
+            extra = {ITEM: {"id": call["id"]}, **extra}
         return ToolUseBlock(entry(call, id_key, str), *read_function(call), extra=extra)
     name, arguments = located(kind, read_function, call.get(kind))
     id = optional(call.get("id"), "id") or f"call_{next(numbers)}"  # some servers send none
