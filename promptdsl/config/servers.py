@@ -83,6 +83,8 @@ def _check_together(adapter: str, facts: Facts) -> None:
             raise OptionError(f"{name} is a fact of Chat", fix=f"write adapter={OPEN!r}")
     if facts.get("missing_reasoning") is not None and key in (None, "content"):
         raise OptionError("missing_reasoning without the key it is for", fix="give reasoning_key")
+    if key is not None and key in facts.get("kept_keys", ()):
+        raise OptionError("kept_keys has the reasoning_key, too", fix="leave it out there")
     if key == "content" and facts.get("thinking_tags") is None:
         raise OptionError("reasoning_key='content' without tags", fix="give thinking_tags")
     if key is not None and facts.get("reasoning_back") is None:

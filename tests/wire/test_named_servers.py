@@ -208,6 +208,9 @@ def test_an_asynchronous_stream() -> None:
     assert {"deepseek"} == origins([asyncio.run(message())])
 
 
+TURN = {"reasoning_key": "a", "reasoning_back": "turn"}
+
+
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
@@ -229,6 +232,7 @@ def test_an_asynchronous_stream() -> None:
         ("house", {"reasoning_key": "content", "reasoning_back": "always"}, "without tags"),
         ("house", {"adapter": "anthropic", "kept_keys": ["a"]}, "kept_keys is a fact of Chat"),
         ("house", {"adapter": ["a"]}, "unknown adapter ['a']"),
+        ("house", {**TURN, "kept_keys": ["a"]}, "kept_keys has the reasoning_key, too"),
         ("text", {}, "'text' is no name of a server"),
     ],
 )

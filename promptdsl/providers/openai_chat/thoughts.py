@@ -86,6 +86,8 @@ def add_state(message: Param, delta: Param, kept_keys: Sequence[str]) -> None:
     Lists of reasoning come in pieces; other values come whole, and a later one counts.
     """
     for key in dict.fromkeys((*STATE_KEYS, *kept_keys)):
+        if key in TEXT_KEYS:
+            continue
         piece = delta.pop(key, None)
         if key in _IN_PIECES and is_list(piece):
             message[key] = _joined_items(message.get(key) or (), piece, _IN_PIECES[key])
