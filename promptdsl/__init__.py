@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from promptdsl.config.models import register_model as register_model
     from promptdsl.config.server_rows import provider_names as provider_names
     from promptdsl.config.servers import register_provider as register_provider
+    from promptdsl.config.transformation import AS_WRITTEN as AS_WRITTEN
     from promptdsl.config.transformation import (
         MessageTransformationConfig as MessageTransformationConfig,
     )
@@ -205,7 +206,7 @@ else:
             "config.models": "register_model",
             "config.server_rows": "provider_names",
             "config.servers": "register_provider",
-            "config.transformation": "MessageTransformationConfig",
+            "config.transformation": "AS_WRITTEN MessageTransformationConfig",
             "foundation.errors": (
                 "BudgetError ConfigError ConflictError ContentError DataError LibraryError "
                 "LossError MediaError OptionError PairingError PendingToolCalls PlacementError "

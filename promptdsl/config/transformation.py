@@ -21,6 +21,7 @@ from promptdsl.config.delimiters import (
 )
 from promptdsl.config.model_facts import MappedRole
 from promptdsl.foundation.errors import ConfigError, is_one_of, nearest, shown
+from promptdsl.foundation.frozen import FrozenDict
 from promptdsl.foundation.guards import check_delimiter, fold
 from promptdsl.foundation.notice import TAGS
 from promptdsl.foundation.signatures import ListedSignature
@@ -113,6 +114,21 @@ LIBRARY: Mapping[str, SettingValue] = {
     "silent_hints": (),
 }
 """The defaults of the library. ``explain()`` has the settings in this order."""
+
+AS_WRITTEN: ConfigOptions = cast(
+    "ConfigOptions", FrozenDict({"merge_consecutive": False, "join_texts": False})
+)
+"""The settings that keep each turn and each text apart, as they were written.
+
+>>> from promptdsl import AS_WRITTEN, Timeline, User, render
+>>> prompt = Timeline(User("Hi."), User("Are you there?"))
+>>> rendered = render(prompt, model="gpt-5", transformation={**AS_WRITTEN, "format": "xml"})
+>>> len(rendered.to_openai()["messages"])
+2
+
+They change what is joined, not what a component writes: the blank lines between its parts, tags and
+the encoding of values stay.
+"""
 
 Settings: TypeAlias = tuple[tuple[str, SettingValue], ...]
 """The flat keys that one layer sets, with their values, sorted by key."""
