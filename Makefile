@@ -38,10 +38,10 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n auto --dist wor
 test: .venv/.test
 	$(PYTEST) -m 'not slow and not sdk and not browser' --hypothesis-profile=fast $(ARGS)
 
-test-all: .venv/.dev
+test-all: .venv/.dev .venv-agents/.test
 	$(PYTEST) $(ARGS)
 
-test-random: .venv/.dev
+test-random: .venv/.dev .venv-agents/.test
 	$(PYTEST) --hypothesis-profile=random $(ARGS)
 
 # What depends on the version of Python: arguments, tables, rendering, t-strings.
@@ -71,7 +71,7 @@ mutants: .venv/.test
 		$(if $(FULL),--full) --report build/mutants/$(ROOM).json
 
 clean:
-	rm -rf .venv .venv-314 .venv-bench .venv-engines build dist htmlcov .coverage .coverage.*
+	rm -rf .venv .venv-314 .venv-agents .venv-bench .venv-engines build dist htmlcov .coverage .coverage.*
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -102,6 +102,12 @@ clean:
 	$(BIN)/python $(PIP_INSTALL) -e '.[dev]'
 	$(BIN)/python $(PIP_INSTALL) --no-deps 'mini-swe-agent>=2.4,<3'
 	@touch $@
+
+# The prompts of other agents, without what these need: some of it is older than what the tests have.
+.venv-agents/.test: tests/integrations/ports/requirements.txt
+	$(PYTHON) -m venv .venv-agents
+	.venv-agents/bin/python $(PIP_INSTALL) --no-deps --requirement $< && touch $@ || \
+		echo 'no package index: the tests of these agents are skipped'
 
 # No compiled module can be loaded there. Of a wheel that has some, the rest is used: the platform
 # is named so that every machine takes the same one.
