@@ -88,7 +88,8 @@ class Template(Component, TemplateNode):
     ) -> Self:
         """Return the text made from a template given as text.
 
-        Jinja's settings of white space are those of :func:`register_templates`.
+        Jinja's settings of white space are those of :func:`register_templates`. A text that begins
+        with a line end is dedented, unless ``keep_trailing_newline`` keeps all line ends around it.
         """
         template = object.__new__(cls)
         white_space = WhiteSpace(trim_blocks, lstrip_blocks, keep_trailing_newline)
@@ -107,7 +108,7 @@ class Template(Component, TemplateNode):
         """Return the text made from one that was written for ``str.format``.
 
         A field is the name of a variable; ``{{`` and ``}}`` are braces of the text. The variables
-        are values, as those of a Jinja template are.
+        are values, as those of a Jinja template are. The text is sent with the line ends around it.
 
         Raises :class:`TemplateError` for a field that is more than a name, for one without a
         variable, and for a single brace.

@@ -67,6 +67,8 @@ class Facts(TypedDict, total=False):
     missing_reasoning: str | None
     thinking_tags: Sequence[str] | None
     kept_keys: Sequence[str]
+    litellm_keys: bool
+    joins_texts: bool
     signatures: bool
     chat: bool
     chat_tools: bool
@@ -161,6 +163,10 @@ class ModelFacts:
     """The tags around reasoning at the beginning of a text of Chat, where a server writes these."""
     kept_keys: tuple[str, ...] = ()
     """The further keys of an answer, or of a call, that go back to the server as they came."""
+    litellm_keys: bool = False
+    """Whether Chat has LiteLLM's own keys, for signed reasoning and the signatures of calls."""
+    joins_texts: bool = True
+    """Whether Chat joins texts side by side; where not, each is a part of its own."""
     signatures: bool = False
     """Whether the first call of each step of the current turn needs a thought signature."""
     chat: bool = True
@@ -222,6 +228,8 @@ class ModelFacts:
         repr=False,
     )
     """What requests and replies of the provider look like; it stays when a server is gone."""
+    models_origins: tuple[str, ...] = ()
+    """Behind a gateway: the origins of what the model takes as its own."""
     role_layers: tuple[tuple[str, Roles], ...] = ()
     """The roles that each layer sets: the provider's defaults, then the model's own."""
 
@@ -245,7 +253,7 @@ class ModelFacts:
     @property
     def origins(self) -> tuple[str, ...]:
         """The origins of what the target takes as its own; see :attr:`Wire.origins`."""
-        return self.wire.origins
+        return (*self.wire.origins, *self.models_origins)
 
     @property
     def cache_rule(self) -> "CacheRule":

@@ -163,6 +163,8 @@ class Wire:
     """The keys of parts that the model does not read, beside its mark: ids, signatures."""
     two_sided: bool = False
     """Whether neighbours of one side are one message."""
+    takes_neighbours: bool = False
+    """Whether it also takes messages of one side one after the other."""
     results_apart: bool = False
     """Whether results, which are the user's, are in a message of their own even so."""
     joins: bool = False

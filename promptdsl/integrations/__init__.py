@@ -5,7 +5,9 @@ of :func:`promptdsl.render`, ``from_x`` the messages of the other library. Both 
 :class:`Bridged`; nothing is sent.
 """
 
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import attrs
 
@@ -14,6 +16,10 @@ from promptdsl import Loss
 __all__ = ["Bridged"]
 
 T = TypeVar("T")
+
+
+LazyLosses: TypeAlias = Callable[[], tuple[Loss, ...]] | tuple[Loss, ...]
+"""Losses, or a function that finds their lines."""
 
 
 @attrs.frozen
@@ -25,10 +31,18 @@ class Bridged(Generic[T]):
     >>> bridged.messages[0].text, bridged.losses
     ('Hi.', ())
 
-    ``messages`` are in the form of the library they go to. ``losses`` are the contents and marks
-    that it has no form for. ``tools`` are the tools it takes beside the messages, in its own form.
+    ``messages`` are in the form of the library they go to. ``tools`` are the tools it takes beside
+    the messages, in its own form.
     """
 
     messages: T
-    losses: tuple[Loss, ...] = ()
+    _losses: LazyLosses = attrs.field(default=(), alias="losses", eq=False, repr=False)
     tools: tuple[Any, ...] = ()  # Any: each library has its own type of tools
+
+    @cached_property
+    def losses(self) -> tuple[Loss, ...]:
+        """The contents and marks that the other library has no form for.
+
+        Their lines are looked up at the first access.
+        """
+        return self._losses() if callable(self._losses) else self._losses

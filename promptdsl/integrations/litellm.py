@@ -1,10 +1,11 @@
 """LiteLLM: convert the dictionaries of ``litellm.completion``, both ways, without LiteLLM itself.
 
-It takes OpenAI Chat messages for every provider, so they are written as for a server that speaks
-Chat: a developer's message as a system message, names left out.
+It takes OpenAI Chat messages for every provider, with keys of its own for what Chat has no place
+for: ``thinking_blocks``, ``cache_control``, ``provider_specific_fields``.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache, partial
 from typing import Any
 
 import attrs
@@ -12,11 +13,13 @@ import attrs
 from promptdsl import (
     Block,
     DataError,
+    Loss,
     Message,
     ModelFacts,
     ProviderName,
     ReasoningBlock,
     Rendered,
+    TextBlock,
     ToolResultBlock,
     ToolUseBlock,
     block_from_dict,
@@ -24,8 +27,11 @@ from promptdsl import (
 )
 from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.integrations import Bridged
-from promptdsl.integrations.losses import Crossing
+from promptdsl.integrations.losses import Crossing, strictly
 from promptdsl.integrations.values import (
+    FROM,
+    ITEM,
+    MARK_OF_MESSAGE,
     SIGNATURE,
     MarkedBlock,
     MediaBlock,
@@ -36,7 +42,15 @@ from promptdsl.integrations.values import (
 
 __all__ = ["from_litellm", "to_litellm"]
 
-_TARGET = "openai_compatible"
+_GATEWAY = "litellm"
+"""The provider whose form its messages have."""
+_CHAT = "openai_compatible"
+"""The origin of what is read of Chat without the name of a server."""
+_FIELDS = "provider_specific_fields"
+_OWN_KEYS = (_FIELDS, "reasoning_items")
+"""The keys of an answer that only LiteLLM has."""
+_NO_SIGNATURES = ("openai_responses",)
+"""The providers whose encrypted reasoning has no place in Chat."""
 
 
 def to_litellm(
@@ -49,36 +63,58 @@ def to_litellm(
     >>> to_litellm(render(Timeline(User("Hi.")))).messages
     [{'role': 'user', 'content': 'Hi.'}]
 
-    Cache marks are those that the model of ``rendered`` takes. Send them to no other model.
+    Render for the model that LiteLLM calls: its texts, roles, cache marks and signatures are sent
+    as this model takes them, so send them to no other model.
 
     Raises :class:`PendingToolCalls` when the last calls have no result yet, and with
     ``strict=True`` :class:`LossError` when text or media is lost.
     """
-    model = rendered.facts
-    target = rendered if model.provider == _TARGET else rendered.for_target(_TARGET)
-    facts = attrs.evolve(
-        target.facts,
+    target = rendered if rendered.facts.provider else rendered.for_target(_GATEWAY)
+    written = target.behind(_GATEWAY, **_facts_of(target.facts))
+    payload = written.payload()
+    losses = partial(_losses, target, written)
+    tools = tuple(payload.get("tools", ()))
+    return Bridged(payload["messages"], strictly(losses, "LiteLLM") if strict else losses, tools)
+
+
+def _losses(rendered: Rendered, written: Rendered) -> tuple[Loss, ...]:
+    """Return the losses of a prompt that is written for LiteLLM, and of what its call takes."""
+    # The schema of the answer belongs to the call, which is a hint of its own.
+    losses = [loss for loss in written.losses if loss.path != "output"]
+    if rendered.facts.wire.two_sided:
+        # LiteLLM leaves out what these models do not take.
+        losses += [loss for loss in rendered.losses if loss.name == "speaker_name"]
+    crossing = Crossing("LiteLLM", tuple(losses))
+    crossing.lose_settings(rendered)
+    return tuple(crossing.losses)
+
+
+@lru_cache(maxsize=64)
+def _facts_of(model: ModelFacts) -> dict[str, Any]:  # Any: each fact has its own type
+    """Return the facts of LiteLLM that depend on the model behind it."""
+    wire = model.wire
+    return {
         # It forwards pictures in results; Gemini's signatures are in ids (BerriAI/litellm#37849).
-        result_media=("image",),
-        longest_id=40 if model.provider in ("openai", "openai_responses") else None,
+        "longest_id": 40 if model.provider in ("openai", "openai_responses") else None,
+        "names": True,
         # It passes marks on, those with a time to live to models that take one after a tool. For
         # Gemini it makes a stored cache of the marked messages alone, which changes their order.
-        cache_marks=model.cache_marks,
-        answer_marks=model.answer_marks,
-        tool_marks=model.tool_marks,
-        lasting_marks=model.tool_marks,
-        message_marks=model.tool_marks,
-        # It moves a later system message itself, where a provider takes none.
-        later_system=True,
-    )
-    target = target.with_facts(facts)
-    # The schema of the answer belongs to the call, which is a hint of its own.
-    losses = tuple(loss for loss in target.losses if loss.path != "output")
-    payload, crossing = target.payload(), Crossing("LiteLLM", losses)
-    crossing.lose_settings(rendered)
-    return Bridged(
-        payload["messages"], crossing.checked(strict=strict), tuple(payload.get("tools", ()))
-    )
+        "cache_marks": model.cache_marks,
+        "answer_marks": model.answer_marks,
+        "tool_marks": model.tool_marks,
+        "lasting_marks": model.tool_marks,
+        "message_marks": model.tool_marks,
+        # It moves a later system message, and tells the model that it did, where a provider takes
+        # none: such a text is fenced as it is without LiteLLM.
+        "later_system": not wire.two_sided,
+        "instructions": model.instructions,
+        # It sends on an address of a file; one that the model does not take is loaded by now.
+        "file_addresses": wire.two_sided,
+        # Each text is a block of its own at a model that takes blocks.
+        "joins_texts": wire.joins or not wire.two_sided,
+        "binds_reasoning": model.binds_reasoning,
+        "models_origins": () if wire.form in _NO_SIGNATURES else model.origins,
+    }
 
 
 def from_litellm(
@@ -130,76 +166,127 @@ def _whole_message(
 ) -> Message:
     """Return a message with all that LiteLLM keeps beside its content."""
     blocks = _marked_blocks(crossing, message.content, item)
-    # The signatures of Gemini's calls.
-    calls = [entries_of(call) for call in items_of(item.get("tool_calls"))]
-    by_id = {call["id"]: call for call in calls if "id" in call}
-    for index, block in enumerate(blocks):
-        if isinstance(block, ToolUseBlock):
-            blocks[index] = _signed_call(crossing, block, by_id.get(block.id, {}))
-    # Reasoning. A text alone stays as Chat has it when its origin is not known.
-    thoughts = [_read_thought(part, origin) for part in items_of(item.get("thinking_blocks"))]
-    text = item.get("reasoning_content")
-    if text and isinstance(text, str) and origin is not None and not thoughts:
-        thoughts = [ReasoningBlock(text, origin=origin)]
-    if thoughts:
-        blocks = [*thoughts, *(b for b in blocks if not isinstance(b, ReasoningBlock))]
-    for key in ("annotations", "provider_specific_fields"):
-        if item.get(key):
-            crossing.hint("unsent_key", f"{key} of a message")
+    if message.role == "assistant":
+        calls = iter(items_of(item.get("tool_calls")))
+        for index, block in enumerate(blocks):
+            if isinstance(block, ToolUseBlock):
+                blocks[index] = _signed_call(crossing, block, entries_of(next(calls, None)))
+        blocks = _with_reasoning(blocks, item, origin)
+    if item.get("annotations"):
+        crossing.hint("unsent_key", "annotations of a message")
     return message if tuple(blocks) == message.content else message.replace(content=tuple(blocks))
+
+
+def _with_reasoning(blocks: list[Block], item: JsonObject, origin: str | None) -> list[Block]:
+    """Return the blocks of an answer with its reasoning, and the further keys of the answer.
+
+    A text alone stays as Chat has it when its origin is not known.
+    """
+    chat_thoughts = [block for block in blocks if isinstance(block, ReasoningBlock)]
+    others = [block for block in blocks if not isinstance(block, ReasoningBlock)]
+    # The further keys, which belong to the first thought.
+    keys: dict[str, JsonValue] = {}
+    for block in chat_thoughts:
+        keys |= {key: value for key, value in block.extra.items() if key != "thinking_blocks"}
+    keys |= {key: item[key] for key in _OWN_KEYS if item.get(key)}
+    texts = [block for block in others if isinstance(block, TextBlock)]
+    match keys.get(_FIELDS):
+        case {"thought_signatures": [str() as signature], **others_fields} if (
+            len(texts) == 1 and not others_fields
+        ):
+            text = texts[0]
+            others[others.index(text)] = attrs.evolve(
+                text, extra={**text.extra, SIGNATURE: signature}
+            )
+            del keys[_FIELDS]
+        case _:
+            pass
+    # The reasoning.
+    thoughts = [_read_thought(part, origin) for part in items_of(item.get("thinking_blocks"))]
+    text_beside = item.get("reasoning_content")
+    if thoughts and text_beside and isinstance(text_beside, str):
+        thoughts[0] = _with_item(thoughts[0], {"reasoning_content": text_beside})
+    elif not thoughts and origin is None:
+        thoughts = [attrs.evolve(block, extra={}) for block in chat_thoughts if block.text]
+    elif not thoughts and text_beside and isinstance(text_beside, str):
+        thoughts = [ReasoningBlock(text_beside, origin=origin)]
+    if keys.keys() <= {FROM}:
+        return [*thoughts, *others]
+    first = thoughts[0] if thoughts else ReasoningBlock("", origin=origin)
+    extra = {**first.extra, **keys, FROM: _CHAT}
+    return [attrs.evolve(first, extra=extra), *thoughts[1:], *others]
+
+
+def _with_item(block: ReasoningBlock, item: JsonObject) -> ReasoningBlock:
+    """Return reasoning with more of what it was recorded with."""
+    return attrs.evolve(
+        block, extra={**block.extra, ITEM: {**entries_of(block.extra.get(ITEM)), **item}}
+    )
 
 
 def _marked_blocks(crossing: Crossing, blocks: tuple[Block, ...], item: JsonObject) -> list[Block]:
     """Return the blocks of a content with the cache marks and the media types of their parts."""
     result = blocks[0] if blocks and isinstance(blocks[0], ToolResultBlock) else None
     marked: list[Block] = list(blocks if result is None else result.content)
+    # Those of parts.
     parts = map(entries_of, items_of(item.get("content")))
     for index, (block, part) in enumerate(zip(marked, parts, strict=False)):
         mark = crossing.read_cache(part.get("cache_control"))
         if "cache_control" in part and isinstance(block, MarkedBlock):
             marked[index] = attrs.evolve(block, cache=mark)
-        media_type = entries_of(part.get("file")).get("format")
-        media = marked[index]
-        if isinstance(media, MediaBlock) and isinstance(media_type, str):
-            source = attrs.evolve(media.source, media_type=media.source.media_type or media_type)
-            marked[index] = attrs.evolve(media, source=source)
+        media, kind = marked[index], "file" if "file" in part else "image_url"
+        media_type = entries_of(part.get(kind)).get("format")
+        if not isinstance(media, MediaBlock):
+            continue
+        source = media.source
+        if isinstance(media_type, str):
+            source = attrs.evolve(source, media_type=source.media_type or media_type)
+        if source.kind == "file_id" and source.value.startswith(("http://", "https://")):
+            source = attrs.evolve(source, kind="url")
+        marked[index] = attrs.evolve(media, source=source)
     if result is not None:
         marked = [attrs.evolve(result, content=tuple(marked))]
-    # The mark of a message is after its last block.
+    # That of a message: of its text, where it is one, else after its last block.
     mark = crossing.read_cache(item.get("cache_control"))
-    last = marked[-1] if marked else None
-    if mark and isinstance(last, MarkedBlock):
-        marked[-1] = attrs.evolve(last, cache=mark)
+    texts = [index for index, block in enumerate(marked) if isinstance(block, TextBlock)]
+    if mark and texts and isinstance(item.get("content"), str):
+        text = marked[texts[0]]
+        assert isinstance(text, TextBlock)
+        marked[texts[0]] = attrs.evolve(text, cache=mark, extra={ITEM: MARK_OF_MESSAGE})
+    elif mark and marked and isinstance(marked[-1], MarkedBlock):
+        marked[-1] = attrs.evolve(marked[-1], cache=mark)
     elif mark:
         crossing.hint("cache_mark", "a cache mark", "there is nothing before it")
     return marked
 
 
 def _signed_call(crossing: Crossing, block: ToolUseBlock, call: JsonObject) -> ToolUseBlock:
-    function = entries_of(call.get("function"))
-    fields = {
-        **entries_of(function.get("provider_specific_fields")),
-        **entries_of(call.get("provider_specific_fields")),
-    }
-    signature = fields.pop(SIGNATURE, None)
-    if fields:
-        crossing.hint("unsent_key", "provider_specific_fields of a call")
-    extra = {key: value for key, value in block.extra.items() if key != "provider_specific_fields"}
-    if len(extra) == 1:
-        extra = {}  # what is left is where the keys came from
-    if isinstance(signature, str):
-        extra[SIGNATURE] = signature
+    """Return a call with its mark, and its signature of Gemini where that is its only field."""
     cache = crossing.read_cache(call.get("cache_control")) or block.cache
+    extra: dict[str, JsonValue] = dict(block.extra)
+    of_function = dict(entries_of(entries_of(call.get("function")).get(_FIELDS)))
+    signature = entries_of(call.get(_FIELDS)).get(SIGNATURE, of_function.pop(SIGNATURE, None))
+    if of_function:
+        crossing.hint("unsent_key", f"{_FIELDS} of a function")
+    if isinstance(signature, str) and entries_of(call.get(_FIELDS)).keys() <= {SIGNATURE}:
+        extra.pop(_FIELDS, None)
+        extra[SIGNATURE] = signature
+    if extra.keys() <= {FROM, SIGNATURE}:
+        extra.pop(FROM, None)
     return attrs.evolve(block, extra=extra, cache=cache)
 
 
-def _read_thought(part: JsonValue, origin: str | None) -> Block:
+def _read_thought(part: JsonValue, origin: str | None) -> ReasoningBlock:
     """Return reasoning in Anthropic's form, which LiteLLM gives the reasoning of all providers."""
     if not isinstance(part, Mapping):
         raise DataError(f"a thinking block is a dictionary, not {type(part).__name__}")
     entries = entries_of(part)
     if entries.get("type") == "redacted_thinking":
-        content = {"text": "", "encrypted": entries.get("data")}
+        content, keys = {"text": "", "encrypted": entries.get("data")}, {"type", "data"}
     else:
         content = {"text": entries.get("thinking") or "", "signature": entries.get("signature")}
-    return block_from_dict({"type": "reasoning", **content, "origin": origin})
+        keys = {"type", "thinking", "signature"}
+    block = block_from_dict({"type": "reasoning", **content, "origin": origin})
+    assert isinstance(block, ReasoningBlock)
+    is_usual = set(entries) == keys and (block.signature or block.encrypted)
+    return block if is_usual else _with_item(block, {"thinking": dict(entries)})

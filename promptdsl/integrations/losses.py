@@ -1,7 +1,8 @@
 """Record what messages lose on their way to or from another library."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from hashlib import sha256
 from typing import Literal, Self, TypeAlias
 
@@ -9,6 +10,7 @@ import attrs
 
 from promptdsl import Block, DataError, Loss, Message, ReasoningBlock, Rendered, ToolDefinition
 from promptdsl.foundation.unicode import is_whole, whole
+from promptdsl.integrations import LazyLosses
 from promptdsl.integrations.values import JSON, SIGNATURE, entries_of, signature_of
 
 LossKind: TypeAlias = Literal["content", "role"]
@@ -34,7 +36,7 @@ class Crossing:
     @classmethod
     def of(cls, library: str, rendered: Rendered) -> Self:
         """Return a crossing that starts with the losses of a render without a target."""
-        crossing = cls(library, rendered.losses if rendered.facts.provider is None else ())
+        crossing = cls(library)
         crossing.rendered = rendered
         return crossing
 
@@ -154,15 +156,29 @@ class Crossing:
             return None
         return mark
 
-    def checked(self, *, strict: bool) -> tuple[Loss, ...]:
-        """Return the losses; with ``strict``, raise :class:`LossError` for more than hints."""
-        losses = tuple(self.losses)
-        if self.rendered is not None:
-            losses = self.rendered.located(losses)
-        if strict:
-            fix = "write it another way, or leave out strict=True"
-            Loss.refuse(losses, f"sent to {self.library}", fix=fix)
+    def checked(self, *, strict: bool) -> LazyLosses:
+        """Return a function of the losses, which looks up their lines.
+
+        With ``strict`` it is called now, and :class:`LossError` is raised for more than hints.
+        """
+        losses = partial(_located, self.rendered, tuple(self.losses))
+        return strictly(losses, self.library) if strict else losses
+
+
+def strictly(losses: Callable[[], tuple[Loss, ...]], library: str) -> tuple[Loss, ...]:
+    """Return losses on the way to a library; :class:`LossError` for more than hints."""
+    located = losses()
+    fix = "write it another way, or leave out strict=True"
+    Loss.refuse(located, f"sent to {library}", fix=fix)
+    return located
+
+
+def _located(rendered: Rendered | None, losses: tuple[Loss, ...]) -> tuple[Loss, ...]:
+    """Return losses on the way to another library, after those of a render without a target."""
+    if rendered is None:
         return losses
+    before = rendered.losses if rendered.facts.provider is None else ()
+    return rendered.located((*before, *losses))
 
 
 _HINTS = {

@@ -40,6 +40,12 @@ JSON = "json"
 ITEM = "item"
 """The further key of a block with what it was recorded with, which no provider sees as content."""
 
+FROM = "origin_of_keys"
+"""The further key of a block with the origin of its others."""
+
+MARK_OF_MESSAGE: JsonObject = {"mark": "message"}
+"""What a text was recorded with whose cache mark was that of its message."""
+
 RESPONSES = "openai_responses"
 """The provider whose reasoning has an id and summaries."""
 

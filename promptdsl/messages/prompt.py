@@ -151,6 +151,8 @@ class Prompt:
     """The provider that takes its calls and results as they stand: some are answered later."""
     join_texts: bool = attrs.field(default=True, kw_only=True)
     """Whether written texts side by side are one text where the target reads them as one."""
+    merges: bool = attrs.field(default=True, kw_only=True)
+    """Whether neighbours of one role may become one message."""
     joints: Joints = attrs.field(factory=new_dict, hash=False)
     """The white space before each merged turn where it is no blank line: by message and block."""
 

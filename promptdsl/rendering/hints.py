@@ -172,9 +172,9 @@ _NO_TAGS = re.compile(r"\{#.*?#\}|\{% *raw\b.*?endraw *%\}", re.DOTALL)
 def template_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
     """Yield the hints about templates.
 
-    A keyword is for its template, a mapping for all templates that got one with the same keys; one
-    of which they use less than half was made for others, too. A template given as text that names
-    none of its variables is one hint. What a template that is left out would use is not known.
+    A keyword is for its template. A mapping is for several templates, also of other prompts: what
+    none uses of it is a hint only where a text marks it in another way. A template given as text that names none of its variables is one
+    hint, unless it got a mapping of which another template uses something.
     """
     nodes: list[tuple[TemplateNode, frozenset[str], frozenset[str]]] = []
     used: defaultdict[frozenset[str], set[str]] = defaultdict(set)
@@ -194,19 +194,26 @@ def template_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
                 yield hint("glued_item", f"the glued item {glued[1]!r}", why, source=node.source)
     for node, mapped, names in nodes:
         text = node.template.value.strip() if node.template.kind == "text" else ""
-        if text and node.variables and names.isdisjoint(node.variables):
+        keywords = node.variables.keys() - mapped
+        is_for_others = not keywords and not mapped.isdisjoint(used[mapped])
+        if text and node.variables and names.isdisjoint(node.variables) and not is_for_others:
             ways = ("{{ name }}", "{name}")
             way, other = reversed(ways) if node.template.is_format else ways
             why = f"it uses none of its variables; write {way} where one goes, not {other}"
             yield hint("unused_variable", f"the template {text[:40]!r}", why, source=node.source)
             continue
-        unused = node.variables.keys() - mapped - names
-        if len(mapped) <= 2 * len(mapped & used[mapped]):
-            unused |= mapped - used[mapped]
+        unused = keywords - names
+        source = _NO_TAGS.sub("", node.compiled.trimmed)
+        unused |= {key for key in mapped - used[mapped] if _is_marked_otherwise(key, source)}
         for key in filter(unused.__contains__, node.variables):
             mark = f"{{{key}}}" if node.template.is_format else f"{{{{ {key} }}}}"
             why = f"its template does not use it; write {mark} where it goes, or leave it out"
             yield hint("unused_variable", f"the variable {key!r}", why, source=node.source)
+
+
+def _is_marked_otherwise(name: str, source: str) -> bool:
+    """Return whether a text has the mark of a variable in a form that is not that of Jinja."""
+    return any(mark in source for mark in (f"{{{name}}}", f"${name}", f"%({name})s"))
 
 
 # Tools, and values under a cache mark.

@@ -167,10 +167,15 @@ class Measuring:
         wire, merges = self.wire, merges and self.config.merge_consecutive
         known = (role, kind, name)
         is_sided = wire.two_sided and (role != "developer" or not self.facts.instructions)
+        if wire.takes_neighbours and not self.config.merge_consecutive:
+            # Each message is a turn, but for results.
+            is_sided = role == "tool"
         seam = self.known_seams.get(known) if merges or is_sided else None
         if seam is not None:
             return seam
         frame = message_tokens(Message(role, (), name=name), self.tokens, self.facts)
+        if role == "system" and kind == "recorded" and not self.config.merge_consecutive:
+            return UNMERGED
         if role == "system" and kind in LEADING:
             seam = Seam("system", frame - self.tokens.of("\n\n"))
         elif is_sided:

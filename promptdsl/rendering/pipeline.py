@@ -79,7 +79,11 @@ FIT = "fit"
 FOR_TARGET: tuple[tuple[str, int, Callable[[RootNode, Resolved], RootNode]], ...] = (
     ("expand", HOLLOW, lambda root, _: expand(root)),
     ("equip", TOOL | CACHE, lambda root, _: equip(root)),
-    ("consolidate", ANY, lambda root, _: consolidate(root)),
+    (
+        "consolidate",
+        ANY,
+        lambda root, config: consolidate(root, merges=config.merge_consecutive),
+    ),
     (
         "narrate",
         EVENT << SHIFT,

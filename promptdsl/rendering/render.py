@@ -288,9 +288,13 @@ def _prepared(
     if isinstance(trimmed, Message):
         fresh = next((n for n, message in enumerate(messages) if message is trimmed), None)
         prompt = attrs.evolve(prompt, fresh=fresh)
-    if config.lone_text or joints or not config.join_texts:
+    if config.lone_text or joints or not (config.join_texts and config.merge_consecutive):
         prompt = attrs.evolve(
-            prompt, lone_text=config.lone_text, joints=joints, join_texts=config.join_texts
+            prompt,
+            lone_text=config.lone_text,
+            joints=joints,
+            join_texts=config.join_texts,
+            merges=config.merge_consecutive,
         )
     marked = prompt
     written = None

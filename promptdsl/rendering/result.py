@@ -1,7 +1,7 @@
 """The result of rendering: messages, losses, and each provider's payload."""
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Never, cast
 
 import attrs
@@ -393,13 +393,18 @@ class Rendered:
         """
         return self._again(provider)
 
-    def with_facts(self, facts: ModelFacts) -> "Rendered":
-        """Return the same messages for a target with these other facts, for another library."""
+    def behind(self, gateway: str, **facts: Any) -> "Rendered":  # Any: the facts that differ there
+        """Return the same messages as they go to the same model through a gateway, a provider."""
+        from promptdsl.config.models import facts_for
         from promptdsl.providers.shared.cache_marks import auto_marked
         from promptdsl.providers.written import WrittenPayload
 
-        marked = self._marked if self._cache is None else auto_marked(self._marked, facts)
-        new = WrittenPayload(marked, facts)
+        known_facts = facts_for(self.facts.model, gateway)
+        gateway_facts = _changed_facts(known_facts, tuple(facts.items()))
+        marked = self._marked
+        if self._cache is not None:
+            marked = auto_marked(marked, gateway_facts)
+        new = WrittenPayload(marked, gateway_facts)
         before = {id(loss) for loss in (self._written.losses if self._written else ())}
         kept = tuple(loss for loss in self._losses if id(loss) not in before)
         return attrs.evolve(self, facts=new.facts, written=new, losses=kept + new.losses)
@@ -514,3 +519,9 @@ class Rendered:
         raise no_text()
 
     __add__ = __radd__ = __format__
+
+
+@lru_cache(maxsize=64)
+def _changed_facts(facts: ModelFacts, changes: tuple[tuple[str, Any], ...]) -> ModelFacts:
+    """Return facts with changes; the same object for the same ones."""
+    return attrs.evolve(facts, **dict(changes))

@@ -29,6 +29,14 @@ class TemplateSource:
     white_space: WhiteSpace = DEFAULT
     is_format: bool = False
 
+    @property
+    def keeps_ends(self) -> bool:
+        """Whether the line ends around the text are sent: it is not indented as the code is.
+
+        That is a file, a text for ``str.format``, and one that keeps its last line end.
+        """
+        return self.kind != "text" or self.is_format or self.white_space.keep_trailing_newline
+
     @classmethod
     def of(cls, template: str | os.PathLike[str]) -> Self:
         """Return the source of a name (a string) or a path (such as a ``pathlib.Path``)."""

@@ -49,24 +49,36 @@ class Reply:
 
 
 def test_a_conversation() -> None:
-    """Messages are those of Chat for any server; a developer speaks as the system."""
+    """Messages are those of Chat with names; a developer speaks as the system."""
     prompt = Timeline(System("Be brief."), User("Hi.", name="ada"), Developer("Go."))
     bridged = to_litellm(render(prompt))
     assert bridged.messages == [
         {"role": "system", "content": "Be brief."},
-        {"role": "user", "content": "Hi."},
+        {"role": "user", "content": "Hi.", "name": "ada"},
         {"role": "system", "content": "Go."},
     ]
-    assert named_losses(bridged.losses) == [("hint", "name of a speaker")]
+    assert () == bridged.losses
 
 
-def test_another_target() -> None:
-    """What was rendered for another target is written for LiteLLM all the same."""
-    prompt = Timeline(User("Hi."), Developer("Go."), User("Well?"))
-    rendered = render(prompt, model="claude-sonnet-4-5")
-    assert ["user", "system", "user"] == [
-        message["role"] for message in to_litellm(rendered).messages
+@pytest.mark.parametrize(
+    ("model", "turns", "roles"),
+    [
+        ("claude-sonnet-4-5", [User("Hi."), Developer("Go."), User("Well?")], "uuu"),
+        ("claude-opus-5-5", [User("Hi."), Developer("Go."), User("Well?")], "uuu"),
+        ("claude-opus-5-5", [User("Hi."), Developer("Go."), Assistant("Well."), User("?")], "usau"),
+        ("claude-opus-5-5", [User("Hi."), Assistant("Well."), User("?"), Developer("Go.")], "uaus"),
+        ("claude-opus-5-5", [User("Hi."), Assistant("Well."), Developer("Go."), User("?")], "uauu"),
+        ("gpt-5", [User("Hi."), Developer("Go."), User("Well?")], "usu"),
+    ],
+)
+def test_a_later_instruction(model: str, turns: list[Any], roles: str) -> None:
+    """It has the role that the model behind takes in its place; elsewhere it is fenced text."""
+    messages = to_litellm(render(Timeline(*turns), model=model)).messages
+    assert roles == "".join(message["role"][0] for message in messages)
+    fenced = [
+        text for text in (message["content"] for message in messages) if "<developer>" in text
     ]
+    assert len(fenced) == (0 if "s" in roles else 1)
 
 
 SIGNED = "call_1__thought__" + "c2ln" * 60
@@ -200,7 +212,10 @@ MARK = {"type": "ephemeral"}
             {"role": "user", "content": [{"type": "text", "text": "x", "cache_control": MARK}]},
             TextBlock("x", "default"),
         ),
-        ({"role": "user", "content": "x", "cache_control": MARK}, TextBlock("x", "default")),
+        (
+            {"role": "user", "content": "x", "cache_control": MARK},
+            TextBlock("x", "default", {"item": {"mark": "message"}}),
+        ),
         (
             {"role": "tool", "tool_call_id": "a", "content": "x", "cache_control": MARK},
             ToolResultBlock("a", (TextBlock("x"),), cache="default"),
@@ -245,7 +260,6 @@ def test_what_chat_does_not_know(item: dict[str, object], block: object) -> None
     ("more", "what"),
     [
         ({"annotations": [{}]}, "annotations of a message"),
-        ({"provider_specific_fields": {"x": 1}}, "provider_specific_fields of a message"),
         ({"cache_control": {"type": "x"}}, "a cache mark"),
         ({"content": "", "cache_control": MARK}, "a cache mark"),
     ],
@@ -292,7 +306,7 @@ def test_marks(target: Any) -> None:
     system, _, asked, answered, *_ = bridged.messages
     assert [
         {"type": "text", "text": "Be kind.", "cache_control": MARK},
-        {"type": "text", "text": "\n\nBe brief."},
+        {"type": "text", "text": "Be brief."},
     ] == system["content"]
     assert ("Here.", {**MARK, "ttl": "5m"}) == (answered["content"], answered["cache_control"])
     assert {**MARK, "ttl": "1h"} == bridged.tools[0]["cache_control"]

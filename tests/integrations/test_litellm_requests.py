@@ -1,9 +1,9 @@
 """What LiteLLM sends to Anthropic is what is written for Anthropic, cache marks included.
 
-Four things are equal only as ``body`` reads them. Chat joins neighbouring texts, so they are
-compared joined. LiteLLM writes the text of a result as a string, and gives each tool a type and
-``properties``. For an empty answer it sends a text of its own. An id that comes back in a later
-turn gets a number at its end for Anthropic alone.
+Four things are equal only as ``body`` reads them. LiteLLM writes the text of a result as a string,
+and gives each tool a type and ``properties``. For an empty answer it sends a text of its own. It
+joins neighbouring turns of one role. An id that comes back in a later turn gets a number at its end
+for Anthropic alone.
 """
 
 import os
@@ -63,32 +63,27 @@ def send() -> Send:
     return sent
 
 
-def joined(content: Any) -> list[Body]:
-    """Return blocks with neighbouring texts as one, up to a mark."""
+def sent_blocks(content: Any) -> list[Body]:
+    """Return blocks without the text that LiteLLM sends for none, and without numbers in ids."""
     blocks: list[Body] = []
     for block in [{"type": "text", "text": content}] if isinstance(content, str) else content:
-        before = blocks[-1] if blocks else {}
-        if before.get("type") != block["type"] or block["type"] != "text":
-            blocks.append(dict(block))
-        elif "cache_control" in before:
-            blocks.append({**block, "text": block["text"].removeprefix("\n\n")})
-        else:
-            blocks[-1] = {**block, "text": f"{before['text']}\n\n{block['text']}"}
+        copy = dict(block)
         if block["type"] == "tool_result":
-            blocks[-1]["content"] = joined(block.get("content", ""))
+            copy["content"] = sent_blocks(block.get("content", ""))
         for key in {"id", "tool_use_id"} & block.keys():
-            blocks[-1][key] = re.sub(r"_\d\Z", "", block[key])
+            copy[key] = re.sub(r"_\d\Z", "", block[key])
+        blocks.append(copy)
     return [block for block in blocks if block.get("text") not in ("", EMPTY)]
 
 
 def body(payload: Mapping[str, Any]) -> Body:
-    """Return what is compared of a request: texts joined, tools without what LiteLLM adds."""
-    turns = [(turn["role"], joined(turn["content"])) for turn in payload["messages"]]
+    """Return what is compared of a request: its blocks, and its tools without what LiteLLM adds."""
+    turns = [(turn["role"], sent_blocks(turn["content"])) for turn in payload["messages"]]
     tools = [
         {**tool, "type": "custom", "input_schema": {"properties": {}, **tool["input_schema"]}}
         for tool in payload.get("tools", ())
     ]
-    return {"system": joined(payload.get("system", ())), "turns": turns, "tools": tools}
+    return {"system": sent_blocks(payload.get("system", ())), "turns": turns, "tools": tools}
 
 
 def marks(data: object) -> Iterator[object]:

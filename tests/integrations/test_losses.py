@@ -268,12 +268,12 @@ def test_reasoning_of_responses(signature: str | None, extra: dict[str, Any], lo
 
 
 def test_fields_of_a_call() -> None:
-    """Of the fields that LiteLLM adds to a call only Gemini's signature is read."""
-    function = {"name": "find", "arguments": "{}"}
+    """Of the fields that LiteLLM adds to a function only Gemini's signature is read."""
     fields = {"thought_signature": "c2ln", "own": 1}
-    call = {"id": "a", "type": "function", "function": function, "provider_specific_fields": fields}
+    function = {"name": "find", "arguments": "{}", "provider_specific_fields": fields}
+    call = {"id": "a", "type": "function", "function": function}
     answer = {"role": "assistant", "content": None, "tool_calls": [call]}
-    assert [("hint", "provider_specific_fields of a call")] == read("litellm", answer)
+    assert [("hint", "provider_specific_fields of a function")] == read("litellm", answer)
 
 
 @pytest.mark.sdk("pydantic_ai")

@@ -38,7 +38,7 @@ from tests.searching import examples
             "{% if shell %}{# &lt;event> #}",
         ),
         ("---\ntitle: a\n---\n{shell}", "---\ntitle: a\n---\n&lt;event>"),
-        ("\n    Use\n      {shell}.\n", "Use\n  &lt;event>."),
+        ("\n    Use\n      {shell}.\n\n", "\n    Use\n      &lt;event>.\n\n"),
     ],
 )
 def test_what_a_text_comes_to(text: str, expected: str) -> None:

@@ -26,6 +26,7 @@ WIRE = Wire(
     },
     silent=("id", "tool_use_id", "is_error", "signature", "encrypted_index", "citations", "caller"),
     two_sided=True,
+    takes_neighbours=True,
     signs=True,
     mark="cache_control",
     # Anthropic, "Prompt caching", November 2026: 20 blocks, the marked one included. (A run of

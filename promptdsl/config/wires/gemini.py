@@ -31,6 +31,7 @@ WIRE = Wire(
     keyed=True,
     silent=("id", "thought_signature"),
     two_sided=True,
+    takes_neighbours=True,
     results_apart=True,
     image_tokens="tiles-258",
     # Google, "Context caching", November 2026: no step is known, and the minimum is the model's.

@@ -32,10 +32,10 @@ _AUDIO_FORMATS = {
 _AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
 
-def media_part(block: b.MediaBlock, *, addressed: bool = False) -> Param | None:
+def media_part(block: b.MediaBlock, *, address: str = "") -> Param | None:
     """Return an attachment as a part, ``None`` when its source or its media type is refused.
 
-    ``addressed`` is whether a document may be at an address.
+    ``address`` is the key for the address of a document, empty where it may not be at one.
     """
     source = with_bytes(block.source)
     if block.type == "image":
@@ -47,9 +47,11 @@ def media_part(block: b.MediaBlock, *, addressed: bool = False) -> Param | None:
         if source.kind != "base64" or format is None:
             return None
         return {"type": "input_audio", "input_audio": {"data": source.value, "format": format}}
-    if addressed and block.is_document and block.is_url:
+    if address == "file_id" and block.is_document and block.is_url:
+        return {"type": "file", "file": {address: source.value}}
+    if address and block.is_document and block.is_url:
         name = file_name(block.title, source.media_type or "application/pdf")
-        return {"type": "file", "file": {"file_data": source.value, "filename": name}}
+        return {"type": "file", "file": {address: source.value, "filename": name}}
     if block.type == "document":
         own = source.kind == "file_id"
         file = {"file_id": source.value} if own else file_data(source, block.title)

@@ -5,7 +5,7 @@ the text, and some write further keys: signatures, or reasoning in pieces. The f
 which of these it takes again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from promptdsl.config.model_facts import ModelFacts
@@ -14,24 +14,40 @@ from promptdsl.foundation.frozen import EMPTY, is_list, is_mapping
 from promptdsl.foundation.json import JsonObject
 from promptdsl.messages import Block, ReasoningBlock, TextBlock, ToolUseBlock
 from promptdsl.messages.fast_path import text_block
-from promptdsl.providers.shared.blocks import FROM, ITEM, SIGNATURE, is_signed, lose_keys
-from promptdsl.providers.shared.clean import json_copy
+from promptdsl.providers.openai_chat.tools import ChatRequest
+from promptdsl.providers.shared.blocks import (
+    FROM,
+    ITEM,
+    SIGNATURE,
+    is_signed,
+    lose_keys,
+    lose_reasoning,
+)
+from promptdsl.providers.shared.clean import is_sendable, json_copy
 from promptdsl.providers.shared.openai_parts import JOINT, ChatLike, why_foreign
 from promptdsl.providers.shared.request import Param, Place
 from promptdsl.providers.shared.sent_places import OWN_JOINT, joined_texts
 from promptdsl.providers.shared.streamed import merge, replace
 
+GEMINI = "gemini"
+"""The provider whose signatures LiteLLM has among the fields of answers and calls."""
+THINKING_BLOCKS = "thinking_blocks"
+"""LiteLLM's key of an answer with its signed reasoning, in Anthropic's form."""
+THINKING = "thinking"
+"""The key, in what a block was recorded with, of reasoning in a further form of it."""
+FIELDS = "provider_specific_fields"
+"""LiteLLM's key of an answer or a call with a signature of Gemini, and other fields."""
 TEXT_KEYS = ("reasoning_content", "reasoning", "reasoning_text")
 """The keys of an answer whose value is its reasoning as a text."""
-STATE_KEYS = ("reasoning_details", "reasoning_opaque", "thinking_blocks", "extra_content")
+STATE_KEYS = ("reasoning_details", "reasoning_opaque", THINKING_BLOCKS, "extra_content")
 """The keys of an answer with its reasoning in another form, or with a signature."""
-CALL_KEYS = ("extra_content", "provider_specific_fields")
+CALL_KEYS = ("extra_content", FIELDS)
 """The further keys of a call."""
 Tags: TypeAlias = tuple[str, str, str]
 """The tags around reasoning, and the white space between them and the text."""
 GAP = "gap"
 """The key of reasoning between tags, never sent, with the white space after it."""
-_IN_PIECES = {"reasoning_details": ("text", "summary", "data"), "thinking_blocks": ("thinking",)}
+_IN_PIECES = {"reasoning_details": ("text", "summary", "data"), THINKING_BLOCKS: ("thinking",)}
 """By key of an answer with a list, the keys of its items that come in pieces in a stream."""
 _SUBSTITUTE = "skip_thought_signature_validator"
 """What stands for a signature that another model did not write (Google, "Thought signatures")."""
@@ -137,7 +153,7 @@ def _place_of(items: Sequence[Any], piece: Any) -> int | None:  # Any: JSON
 
 
 def send_thoughts(
-    request: ChatLike, place: Place, parts: list[Param], entry: Param, *, calls: bool
+    request: ChatRequest, place: Place, parts: list[Param], entry: Param, *, calls: bool
 ) -> None:
     """Add the reasoning of an answer that was put aside to its entry, or to its parts."""
     thoughts, request.thoughts = request.thoughts, []
@@ -148,6 +164,9 @@ def send_thoughts(
     for block, index in thoughts:
         request.block = index
         kept = _send_keys(request, place, block, entry)
+        if facts.litellm_keys and is_thinking(block):
+            _send_thinking(request, place, block, entry)
+            continue
         tags = _tags_of(block, facts)
         why = _why_left_out(request, place, block, has_place=bool(key or tags))
         if why and not (kept and block.text in _text_in(kept)):
@@ -196,10 +215,44 @@ def _send_keys(request: ChatLike, place: Place, block: ReasoningBlock, entry: Pa
         entry[key] = value
     if FROM in block.extra:
         lose_keys(request, place, block, known=kept)
-    if (block.signature or block.encrypted) and block.origin in facts.origins:
+    signed = bool(block.signature or block.encrypted)
+    if signed and block.origin in facts.origins and not facts.litellm_keys:
         why = f"{facts.provider} has no place for it"
         request.lose(place, "content", "the signature of reasoning", why)
     return kept
+
+
+def is_thinking(block: ReasoningBlock) -> bool:
+    """Return whether LiteLLM has reasoning in Anthropic's form: it is signed, or was read so."""
+    return bool(block.signature or block.encrypted) or THINKING in _item_of(block)
+
+
+def _send_thinking(request: ChatRequest, place: Place, block: ReasoningBlock, entry: Param) -> None:
+    """Add reasoning in Anthropic's form to an answer, beside its text where it was read so."""
+    why = why_foreign(request, block)
+    if not why and place.number < request.stale:
+        why = "what it is bound to has changed"
+    if why:
+        lose_reasoning(request, place, block, why)
+        return
+    item = _item_of(block)
+    param: Param = {"type": "thinking", "thinking": block.text, "signature": block.signature}
+    if block.encrypted:
+        param = {"type": "redacted_thinking", "data": block.encrypted}
+    if is_mapping(recorded := item.get(THINKING)):
+        param = json_copy(dict(recorded))
+    if not is_sendable(request, place, *map(str, param.values())):
+        return
+    request.note(place, block, param)
+    entry.setdefault(THINKING_BLOCKS, []).append(param)
+    text = item.get("reasoning_content")
+    if isinstance(text, str):
+        entry["reasoning_content"] = request.clean(place, text, "reasoning")
+
+
+def _item_of(block: ReasoningBlock) -> Mapping[str, object]:
+    item = block.extra.get(ITEM)
+    return item if is_mapping(item) else EMPTY
 
 
 def _is_current(request: ChatLike, place: Place) -> bool:
@@ -265,6 +318,14 @@ def _put_before(parts: list[Param], tagged: list[Param]) -> None:
     parts[:] = before
 
 
+def signature_for(block: TextBlock | ToolUseBlock, facts: ModelFacts) -> str:
+    """Return the signature of Gemini on a block that goes back to Gemini, empty without one."""
+    signature = block.extra.get(SIGNATURE)
+    if not isinstance(signature, str):
+        return ""
+    return signature if not facts.litellm_keys or GEMINI in facts.origins else ""
+
+
 def call_keys(request: ChatLike, place: Place, block: ToolUseBlock, *, first: bool) -> Param:
     """Return the further keys of a call that its server takes again; others are losses.
 
@@ -275,9 +336,12 @@ def call_keys(request: ChatLike, place: Place, block: ToolUseBlock, *, first: bo
     own = block.extra.get(FROM) in facts.origins
     keys = _kept(block.extra, facts) if own else {}
     sent = [*keys]
+    signature = signature_for(block, facts)
+    if signature and facts.litellm_keys:
+        keys.setdefault(FIELDS, {SIGNATURE: signature})
+        sent.append(SIGNATURE)
     if facts.signatures and not is_signed("extra_content", keys.get("extra_content")):
-        signature = block.extra.get(SIGNATURE)
-        if isinstance(signature, str) and signature:
+        if signature:
             sent.append(SIGNATURE)
             keys["extra_content"] = {"google": {SIGNATURE: signature}}
         elif first:

@@ -7,7 +7,7 @@ import attrs
 
 from promptdsl.config.wire import Wire
 from promptdsl.config.wires import wire_of
-from promptdsl.foundation.frozen import is_mapping, new_dict
+from promptdsl.foundation.frozen import is_mapping, new_dict, new_list
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.prompt import Prompt, RawSetting, ToolDefinition
 from promptdsl.providers.shared.blocks import ITEM
@@ -30,6 +30,7 @@ from promptdsl.providers.shared.tools import (
     sendable_output,
     write_tools,
 )
+from promptdsl.providers.shared.two_sided import stale_before
 
 ORIGIN = "openai"
 """The provider whose dialect is the usual one."""
@@ -45,6 +46,20 @@ class ChatRequest(ChatLike):
     """The index of the last message with a call."""
     called: dict[str, str] = attrs.field(factory=new_dict)
     """The name of the tool as it is sent, by the id of the call as it is sent."""
+    stale: int = attrs.field(init=False)
+    """The index of the first message whose signed reasoning can be sent again."""
+    text_signatures: list[str] = attrs.field(factory=new_list)
+    """The signatures of Gemini on the texts of an answer that waits for its entry."""
+    message_mark: str | None = None
+    """The cache mark of a message, and of no part in it, that waits for its entry."""
+
+    def __attrs_post_init__(self) -> None:
+        ChatLike.__attrs_post_init__(self)
+        self.stale = stale_before(self.prompt) if self.facts.binds_reasoning else 0
+
+    def depends(self, stop: int) -> tuple[object, ...]:
+        """Return all that the entries of the first ``stop`` messages depend on, beside these."""
+        return (*ChatLike.depends(self, stop), min(self.stale, stop))
 
     @property
     def dialect(self) -> Wire:

@@ -14,9 +14,22 @@ from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.media.source import is_address, plain_type
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.openai_chat.media import AUDIO, is_own_part, media_part, needs_bytes
-from promptdsl.providers.openai_chat.thoughts import call_keys, send_thoughts
+from promptdsl.providers.openai_chat.thoughts import (
+    FIELDS,
+    call_keys,
+    send_thoughts,
+    signature_for,
+)
 from promptdsl.providers.openai_chat.tools import ORIGIN, ChatRequest, settings_of, tools_of
-from promptdsl.providers.shared.blocks import LOADER, lose_blank, lose_block, lose_keys, misplaced
+from promptdsl.providers.shared.blocks import (
+    ITEM,
+    LOADER,
+    SIGNATURE,
+    lose_blank,
+    lose_block,
+    lose_keys,
+    misplaced,
+)
 from promptdsl.providers.shared.cache_marks import longest_mark
 from promptdsl.providers.shared.clean import (
     TEXT_TYPE,
@@ -58,6 +71,8 @@ if TYPE_CHECKING:
     )
     from openai.types.shared_params import ResponseFormatJSONSchema
 
+MARK_OF_MESSAGE = {"mark": "message"}
+"""What a text was recorded with whose cache mark was that of its message, at LiteLLM."""
 _SPEAKER = re.compile(r"[^\s<|\\/>\ud800-\udfff]{1,64}")
 """The name of a speaker that a message may carry."""
 
@@ -94,8 +109,15 @@ def _text_part(request: ChatRequest, place: Place, block: TextBlock) -> Param | 
         refused = place.role == "assistant" and block.extra.get("refusal") is True
         kind = "refusal" if refused and takes_lists(request, place) else "text"
         part = {"type": kind, kind: block.text}
+    cache, facts = block.cache, request.facts
+    if facts.litellm_keys and block.extra:
+        if signature := signature_for(block, facts):
+            known.append(SIGNATURE)
+            request.text_signatures.append(signature)
+        if block.extra.get(ITEM) == MARK_OF_MESSAGE:
+            request.message_mark, cache = cache, None
     lose_keys(request, place, block, known=known)
-    return marked(request, place, block.cache, part)
+    return marked(request, place, cache, part)
 
 
 def _recording_part(request: ChatRequest, place: Place, audio: object) -> Param | None:
@@ -170,7 +192,10 @@ def _write_result(request: ChatRequest, place: Place, block: ToolResultBlock) ->
         request.hint(place, "error_flag", "the error flag of a result", reason)
         tell_error(request, parts, block.error_type or "unknown", kind="text")
     entry: Param = {"role": "tool", "tool_call_id": id}
-    if request.facts.message_marks:
+    if request.facts.message_marks and place.message.kind == "recorded":
+        # Its marks are where they were.
+        marked(request, place, block.cache, entry)
+    elif request.facts.message_marks:
         marked(request, place, longest_mark(request, before, block.cache), entry)
         for part in parts:
             part.pop(MARK, None)
@@ -179,7 +204,8 @@ def _write_result(request: ChatRequest, place: Place, block: ToolResultBlock) ->
     lose_keys(request, place, block)
     entry["content"] = content_of(request, place.inside("result"), parts)
     # The name of a tool goes back with a result that was recorded with one: no type has it.
-    name = place.message.details.name if place.message.kind == "recorded" else None
+    is_named = request.facts.litellm_keys or place.message.kind == "recorded"
+    name = place.message.details.name if is_named else None
     if request.facts.result_names:
         name = request.called.get(id) or name or block.name
     if name:
@@ -190,8 +216,11 @@ def _write_result(request: ChatRequest, place: Place, block: ToolResultBlock) ->
 
 def _media_part(request: ChatRequest, place: Place, block: b.MediaBlock) -> Param | None:
     able, here = block.type in request.facts.media, place.role in ("user", "result")
-    addressed = request.facts.file_addresses
-    part = media_part(block, addressed=addressed) if able and here else None
+    facts, address = request.facts, ""
+    if facts.file_addresses:
+        # LiteLLM has the key of an id for it (prompt_templates/factory.py, 1.110).
+        address = "file_id" if facts.litellm_keys else "file_data"
+    part = media_part(block, address=address) if able and here else None
     if part is None:
         reason = f"this model takes no {block.type}" if here and not able else misplaced(place)
         if able and here and needs_bytes(block, "user"):
@@ -203,6 +232,9 @@ def _media_part(request: ChatRequest, place: Place, block: b.MediaBlock) -> Para
     fields: dict[str, str] = part[kind]
     if block.title and "filename" in fields:
         lose_title(request, place, block.title, fields["filename"])
+    media_type = block.source.media_type
+    if request.facts.litellm_keys and media_type and block.source.kind != "base64":
+        fields["format"] = media_type
     for key, value in fields.items():
         fields[key] = request.clean(place, value, key)
     reason = f"Chat has no field for it on a part of type {kind!r}"
@@ -347,7 +379,7 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
                 text = inner.text
             if plain and text is not None and not text.isspace():
                 entries.append({"role": "tool", "tool_call_id": id, "content": text})
-                if name and message.kind == "recorded":
+                if name and (message.kind == "recorded" or facts.litellm_keys):
                     entries[-1]["name"] = name
                 continue
         elif type(block) is ToolUseBlock and role == "assistant" and block.name in legal_names:
@@ -425,7 +457,19 @@ def _write_message(request: ChatRequest, place: Place) -> None:
         if part["type"] == AUDIO:
             entry["audio"] = part["audio"]
             request.note_change(part, entry["audio"])
-    name = message.details.name
+    _add_keys_of_message(request, place, entry)
+    request.entries.append(entry)
+
+
+def _add_keys_of_message(request: ChatRequest, place: Place, entry: Param) -> None:
+    """Add the signatures of the texts in a message, its cache mark and its speaker's name."""
+    if request.text_signatures:
+        fields = {"thought_signatures": request.text_signatures, **entry.get(FIELDS, {})}
+        entry[FIELDS], request.text_signatures = fields, []
+    if request.message_mark:
+        marked(request, place, request.message_mark, entry)
+        request.message_mark = None
+    name = place.message.details.name
     if name and request.facts.names and _SPEAKER.fullmatch(name):
         entry["name"] = name
     elif name:
@@ -433,4 +477,3 @@ def _write_message(request: ChatRequest, place: Place) -> None:
         if request.facts.names:
             reason = "a name has at most 64 characters, no white space and none of < | \\ / >"
         request.hint(place, "speaker_name", "name of a speaker", reason)
-    request.entries.append(entry)

@@ -121,7 +121,7 @@ def stay_apart(request: Request, place: Place) -> bool:
     """
     message = place.message
     is_recorded = message.kind in ("recorded", "recorded_system") and len(message.origins) < 2
-    return is_recorded or not request.prompt.join_texts
+    return is_recorded or not (request.prompt.join_texts and request.facts.joins_texts)
 
 
 def begin_turn(parts: list[Param], joint: str | None, *, apart: bool = False) -> None:
@@ -312,6 +312,8 @@ def sent_role(request: ChatLike, place: Place, parts: list[Param]) -> str:
     if role == "user" or place.number < request.head or facts.later_system is True:
         return role
     message = place.message
+    if facts.litellm_keys and (message.kind == "recorded_system" or _has_place(request, place)):
+        return role
     if facts.later_system is None:
         request.hint(place, "later_instruction", f"{message.role} message", _MAYBE)
         return role
@@ -325,6 +327,19 @@ def sent_role(request: ChatLike, place: Place, parts: list[Param]) -> str:
     return "user"
 
 
+def _has_place(request: ChatLike, place: Place) -> bool:
+    """Return whether the model behind a gateway takes an instruction in its place.
+
+    Claude takes it after a turn of the user, and before an answer or at the end.
+    """
+    if not request.facts.instructions:
+        return False
+    messages, number = request.messages, place.number
+    before = [it.role for it in messages[:number] if it.role not in ("system", "developer")]
+    after = (it.role for it in messages[number:] if it.role not in ("system", "developer"))
+    return before[-1:] != ["assistant"] and next(after, "assistant") == "assistant"
+
+
 def _native_role(request: Request, place: Place) -> str:
     message, facts = place.message, request.facts
     if message.role == "user":
@@ -335,7 +350,8 @@ def _native_role(request: Request, place: Place) -> str:
         return "user"
     # A recorded system message is a system message again, at its place.
     system = message.role == "system" or message.kind == "recorded_system"
-    return "system" if system or not facts.developer else "developer"
+    has_role = facts.developer or (facts.litellm_keys and message.kind == "recorded")
+    return "system" if system or not has_role else "developer"
 
 
 _IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})

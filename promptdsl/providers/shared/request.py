@@ -124,7 +124,7 @@ class Request:
         """Return all that the entries of the first ``stop`` messages depend on, beside these."""
         prompt = self.prompt
         joints = tuple(joint for joint in prompt.joints.items() if joint[0][0] < stop)
-        forms = (prompt.lone_text, prompt.join_texts)
+        forms = (prompt.lone_text, prompt.join_texts, prompt.merges)
         return (type(self), self.facts, prompt.trimmed, forms, joints)
 
     def state(self) -> dict[str, object]:

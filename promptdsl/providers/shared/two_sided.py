@@ -82,8 +82,9 @@ class Turns(Request):
     """How many turns an adapter has finished: nothing more is added to them."""
     late: list[Loss] = attrs.field(factory=new_list)
     """The losses of finished turns, which come after those of messages."""
-    # The last turn: its role, its content, and how many results it starts with.
+    # The last turn: its role, its content, how many results it starts with, and its last message.
     role: str = ""
+    number: int = -1
     content: list[Param] = attrs.field(factory=new_list)
     results: int = 0
     calls: dict[str, str] = attrs.field(factory=new_dict)
@@ -107,6 +108,11 @@ class Turns(Request):
             n for n, m in enumerate(self.messages) if SIDES[m.role] and m.kind in SPOKEN_KINDS
         )
         self.head = next(spoken, len(self.messages))
+
+    @property
+    def is_split(self) -> bool:
+        """Whether each message stays a turn of its own."""
+        return self.facts.wire.takes_neighbours and not self.prompt.merges
 
     def depends(self, stop: int) -> tuple[object, ...]:
         """Return all that the turns of the first ``stop`` messages depend on, beside these."""
@@ -171,7 +177,8 @@ def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
     for index, message in enumerate(request.messages[start:stop], start):
         role, text = SIDES[message.role], message.plain
         is_leading = role is None and index < request.head and message.kind in SPOKEN_KINDS
-        if role == request.role != "" and _are_neighbours(request.messages[index - 1 : index + 1]):
+        pair = request.messages[index - 1 : index + 1]
+        if role == request.role != "" and _are_joined(request, pair):
             request.hint(Place(index, message, message.role), "joined_turns", *_JOINED)
         forgotten = None
         if request.calls and role == "assistant" != request.role:
@@ -189,7 +196,7 @@ def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
             else:
                 if request.pending:
                     _settle_instructions(request, role)
-                _add(request, role, param, is_result=False)
+                _add(request, index, role, param, is_result=False)
         else:
             yield Place(index, message, message.role, is_leading)
             if forgotten and request.role != "assistant":
@@ -200,10 +207,11 @@ def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
 _JOINED = ("a turn after one of the same role", "the target joins them: sent as one")
 
 
-def _are_neighbours(pair: Sequence[Message]) -> bool:
-    """Return whether a message and the one before it are recorded turns of one speaker."""
-    roles, kinds = {it.role for it in pair}, {it.kind for it in pair}
-    return len(pair) == 2 and len(roles) == 1 and roles != {"tool"} and kinds == {"recorded"}
+def _are_joined(request: Turns, pair: Sequence[Message]) -> bool:
+    """Return whether turns of one speaker are joined that were recorded, or are to stay apart."""
+    if request.is_split or len(pair) < 2 or pair[0].role != pair[1].role or pair[0].role == "tool":
+        return False
+    return not request.prompt.merges or pair[0].kind == pair[1].kind == "recorded"
 
 
 def _add_message(request: Turns, place: Place, params: list[Param]) -> None:
@@ -218,17 +226,24 @@ def _add_message(request: Turns, place: Place, params: list[Param]) -> None:
             if request.pending:
                 _settle_instructions(request, role)
             is_result = role == "user" and request.dialect.is_result(param)
-            _add(request, role, param, is_result=is_result)
+            _add(request, place.number, role, param, is_result=is_result)
 
 
-def _add(request: Turns, role: str, param: Param, *, is_result: bool) -> None:
-    """Add a param to the last turn when it has this role, to a new turn otherwise.
+def _add(request: Turns, number: int, role: str, param: Param, *, is_result: bool) -> None:
+    """Add a param of a message to the last turn when it has this role, to a new turn otherwise.
 
-    The files that were moved out of results come before anything but a result.
+    The files that were moved out of results come before anything but a result. Where each message
+    stays a turn, results and the message after them are one turn, as the services ask for.
     """
     dialect = request.dialect
     if request.moved and not is_result:
         _add_moved(request)
+    begins = role != request.role
+    if request.is_split and not is_result and number != request.number:
+        # What follows a call or its result stays in the turn of the result.
+        after_result = request.messages[request.number].role == "tool"
+        begins |= role == "assistant" or not (request.calls or after_result)
+    request.number = number
     apart = dialect.apart and is_result != bool(request.results)
     if apart and is_result and role == request.role:
         # Texts between the call and its result stay after the result.
@@ -237,7 +252,7 @@ def _add(request: Turns, role: str, param: Param, *, is_result: bool) -> None:
             before[0]["content"].append(param)
         else:
             request.entries.insert(-1, {"role": "user", "content": [param]})
-    elif role != request.role or apart:
+    elif begins or apart:
         first = not request.entries and role != "user"
         if first and not compacts(request.facts.provider, param):
             request.entries.append({"role": "user", "content": [{**dialect.text, "text": OPENING}]})
@@ -256,7 +271,7 @@ def _add(request: Turns, role: str, param: Param, *, is_result: bool) -> None:
 def _add_moved(request: Turns) -> None:
     """Add the files of results to the user's turn after these."""
     for param in request.take_moved(request.dialect.text):
-        _add(request, "user", param, is_result=False)
+        _add(request, request.number, "user", param, is_result=False)
 
 
 def _finish(request: Turns) -> None:
@@ -325,7 +340,8 @@ def _settle_instructions(request: Turns, following: str) -> None:
     for place, params in waiting:
         sent = params if native or not params else _fenced(request, place, params, changed)
         for param in sent:
-            _add(request, "system" if native else "user", param, is_result=False)
+            role = "system" if native else "user"
+            _add(request, place.number, role, param, is_result=False)
     if changed:
         _move_marks(request, waiting[0][0].number, changed)
 

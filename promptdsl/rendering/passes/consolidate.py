@@ -13,17 +13,21 @@ from promptdsl.tree.rewrite import make_turn, unique_ids, with_content
 from promptdsl.tree.turn_nodes import ConsolidatedNode, RecordedNode, RootNode, TurnNode
 
 
-def consolidate(root: RootNode) -> RootNode:
+def consolidate(root: RootNode, *, merges: bool) -> RootNode:
     """Return the tree with one system turn, the first of its turns.
 
     It contains every system turn, every loose section, and the system messages at the beginning of
-    a recorded conversation, in document order.
+    a recorded conversation, in document order. Where the settings merge no turns, a prompt whose
+    system content is recorded, and comes first, keeps these messages.
     """
     # Most prompts have one system turn, or none: a look at the masks tells.
     candidates = [child for child in root.content if child.mask & _SYSTEM_CONTENT]
     if not candidates:
         return root
     first = candidates[0]
+    is_recorded = isinstance(first, RecordedNode) and first is root.content[0]
+    if not merges and is_recorded and not any(map(_has_system, candidates[1:])):
+        return root
     if len(candidates) == 1 and first.mask & SYSTEM and first is root.content[0]:
         return root
     parts: list[Node] = []
@@ -71,6 +75,13 @@ def consolidate(root: RootNode) -> RootNode:
 
 
 _SYSTEM_CONTENT = SYSTEM | SECTION | RECORDED
+
+
+def _has_system(child: Node) -> bool:
+    """Return whether a turn, a loose section or a recording has system content to move."""
+    if isinstance(child, RecordedNode):
+        return _leading_count(child) > 0
+    return child.mask & (SYSTEM | SECTION) != 0
 
 
 def _leading_count(recorded: RecordedNode) -> int:

@@ -67,8 +67,8 @@ def read(root: RootNode, *, reader: Reader, settle: Settle, pieces: Pieces) -> R
         except PromptError as error:
             raise error.located(node.source) from None
         parts: list[Child] = []
-        if node.template.kind != "text" and rendered and rendered[0][:1] == "\n":
-            # A text is dedented by its beginning, and a file is not indented like code.
+        if node.template.keeps_ends and rendered and rendered[0][:1] == "\n":
+            # A text that begins with a line end is dedented: this one begins with nothing.
             parts.append("")
         for piece in rendered:
             if isinstance(piece, str):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from promptdsl import (
+    AS_WRITTEN,
     Assistant,
     CacheBreakpoint,
     System,
@@ -57,7 +58,7 @@ def mini_prompt(
     An answer in the wrong form is not sent again: only what is wrong with it is.
     """
     agent, model = config["agent"], config["model"]
-    with Timeline(transformation={"merge_consecutive": False}) as prompt:
+    with Timeline(transformation=AS_WRITTEN) as prompt:
         for tool in tools:
             Tool(
                 name=tool["name"],

@@ -4,6 +4,8 @@ import json
 import os
 from collections.abc import Mapping
 from copy import deepcopy
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import pytest
@@ -47,12 +49,16 @@ def of_anthropic(rendered: Rendered) -> Body:
 def _alike(body: Mapping[str, Any]) -> Body:
     """Return a body in one form: a string in a result is a list of one text, as it is for Claude.
 
-    The model, its limit of tokens, and the type that LiteLLM gives to tools are left out.
+    LiteLLM joins neighbouring turns of one role, which Claude reads alike. The model, its limit of tokens, and the type that LiteLLM gives to tools are left out.
     """
     copy: Body = as_json(body)
     for block in (block for message in copy["messages"] for block in message["content"]):
         if isinstance(block.get("content"), str):
             block["content"] = [{"type": "text", "text": block["content"]}]
+    copy["messages"] = [
+        {"role": role, "content": [block for turn in turns for block in turn["content"]]}
+        for role, turns in groupby(copy["messages"], itemgetter("role"))
+    ]
     for described in copy.get("tools", ()):
         described.pop("type", None)
     return {name: value for name, value in copy.items() if name not in ("model", "max_tokens")}
