@@ -173,8 +173,9 @@ def template_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
     """Yield the hints about templates.
 
     A keyword is for its template. A mapping is for several templates, also of other prompts: what
-    none uses of it is a hint only where a text marks it in another way. A template given as text that names none of its variables is one
-    hint, unless it got a mapping of which another template uses something.
+    none uses of it is a hint only where a text marks it in another way. A template given as text
+    that names none of its variables is one hint, unless it got a mapping of which another template
+    uses something. What a template that is left out would use is not known.
     """
     nodes: list[tuple[TemplateNode, frozenset[str], frozenset[str]]] = []
     used: defaultdict[frozenset[str], set[str]] = defaultdict(set)

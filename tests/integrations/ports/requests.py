@@ -49,7 +49,8 @@ def of_anthropic(rendered: Rendered) -> Body:
 def _alike(body: Mapping[str, Any]) -> Body:
     """Return a body in one form: a string in a result is a list of one text, as it is for Claude.
 
-    LiteLLM joins neighbouring turns of one role, which Claude reads alike. The model, its limit of tokens, and the type that LiteLLM gives to tools are left out.
+    LiteLLM joins neighbouring turns of one role, which Claude reads alike. The model, its limit of
+    tokens, and the type that LiteLLM gives to tools are left out.
     """
     copy: Body = as_json(body)
     for block in (block for message in copy["messages"] for block in message["content"]):

@@ -5,18 +5,34 @@ code. Both are Jinja templates here.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, TypeAlias
 
 from PIL.Image import Image as Picture
 from smolagents import CodeAgent, MultiStepAgent
 from smolagents.memory import ActionStep, PlanningStep, TaskStep
 from smolagents.utils import encode_image_base64
 
-from promptdsl import Assistant, Image, Output, System, Template, Text, Timeline, Tool, User
+from promptdsl import (
+    AS_WRITTEN,
+    Assistant,
+    Image,
+    Output,
+    System,
+    Template,
+    Text,
+    Timeline,
+    Tool,
+    User,
+)
 
-SETTINGS = {"merge_separator": "\n", "lone_text": "list"}
-"""How smolagents joins the texts of one role, and that each content is a list."""
+SETTINGS: dict[str, object] = {**AS_WRITTEN, "lone_text": "list"}
+"""Each content of smolagents is a list."""
+Spoken: TypeAlias = tuple[type[User] | type[Assistant], Callable[[], object]]
+"""Who speaks, and the function that writes what into the open block."""
 
 
 def text(source: str, **inputs: object) -> Template:
@@ -53,7 +69,7 @@ def tool_calling_prompt(
             Tool(name=tool.name, description=tool.description, input_schema=schema)
         source = agent.prompt_templates["system_prompt"]
         System(text(source, custom_instructions=agent.instructions, **tools_of(agent)))
-        write_steps(steps, words)
+        write(spoken(steps, words))
     return prompt
 
 
@@ -81,7 +97,7 @@ def code_prompt(
                 **tools_of(agent),
             )
         )
-        write_steps(steps, words)
+        write(spoken(steps, words))
     return prompt
 
 
@@ -98,8 +114,8 @@ def new_plan_prompt(
     planning = agent.prompt_templates["planning"]
     with Timeline(transformation=SETTINGS) as prompt:
         System(text(planning["update_plan_pre_messages"], task=task))
-        write_steps(steps, words, is_summary=True)
-        User(text(planning["update_plan_post_messages"], **tools_of(agent)))
+        asked = partial(text, planning["update_plan_post_messages"], **tools_of(agent))
+        write([*spoken(steps, words, is_summary=True), (User, asked)])
     return prompt
 
 
@@ -110,42 +126,51 @@ def answer_prompt(
     texts = agent.prompt_templates["final_answer"]
     with Timeline(transformation=SETTINGS) as prompt:
         System(texts["pre_messages"])
-        write_steps(steps, words)
-        User(text(texts["post_messages"], task=task))
+        asked = partial(text, texts["post_messages"], task=task)
+        write([*spoken(steps, words), (User, asked)])
     return prompt
 
 
-def write_steps(
+def write(turns: Iterable[Spoken]) -> None:
+    """Write turns into the open block; neighbours of one role are one, a line end between texts."""
+    for speaker, group in groupby(turns, itemgetter(0)):
+        with speaker(separator="\n"):
+            for _, write_part in group:
+                write_part()
+
+
+def spoken(
     steps: Sequence[object], words: Mapping[str, str], *, is_summary: bool = False
-) -> None:
-    """Write what happened so far into the open block."""
+) -> Iterator[Spoken]:
+    """Yield what happened so far, in the order in which it is said."""
     for step in steps:
         if isinstance(step, TaskStep):
-            User(text(words["task"], task=step.task), *pictures(step.task_images))
+            yield User, partial(text, words["task"], task=step.task)
+            yield User, partial(pictures, step.task_images)
         elif isinstance(step, PlanningStep) and not is_summary:
-            Assistant(step.plan.strip())
-            User(words["proceed"])
+            yield Assistant, partial(Text, step.plan.strip())
+            yield User, partial(Text, words["proceed"])
         elif isinstance(step, ActionStep):
-            write_action(step, words, is_summary=is_summary)
+            yield from action(step, words, is_summary=is_summary)
 
 
-def write_action(step: ActionStep, words: Mapping[str, str], *, is_summary: bool) -> None:
-    """Write what the model said and called, and what came of it."""
+def action(step: ActionStep, words: Mapping[str, str], *, is_summary: bool) -> Iterator[Spoken]:
+    """Yield what the model said and called, and what came of it."""
     output = "" if is_summary else str(step.model_output or "").strip()
     calls = [call.dict() for call in step.tool_calls or ()]
-    if output or calls:
-        with Assistant(separator="\n"):
-            Text(output)
-            if calls:
-                text(words["calls"], calls=str(calls))
-    with User(separator="\n"):
-        pictures(step.observations_images)
-        if step.observations is not None:
-            text(words["observation"], observation=step.observations)
-        if step.error is not None and calls:
-            text(words["error of a call"], id=calls[0]["id"], error=str(step.error))
-        elif step.error is not None:
-            text(words["error"], error=str(step.error))
+    if output:
+        yield Assistant, partial(Text, output)
+    if calls:
+        yield Assistant, partial(text, words["calls"], calls=str(calls))
+    if step.observations_images:
+        yield User, partial(pictures, step.observations_images)
+    if step.observations is not None:
+        yield User, partial(text, words["observation"], observation=step.observations)
+    if step.error is not None and calls:
+        error_text = words["error of a call"]
+        yield User, partial(text, error_text, id=calls[0]["id"], error=str(step.error))
+    elif step.error is not None:
+        yield User, partial(text, words["error"], error=str(step.error))
 
 
 def pictures(images: Sequence[Picture] | None) -> list[Image]:

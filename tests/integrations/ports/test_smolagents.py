@@ -6,8 +6,6 @@ value with Markdown or tags in instructions differs, and so do merged turns for 
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
-from operator import itemgetter
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -33,7 +31,6 @@ from tests.folding import failures, unequal
 from tests.integrations.ports import smolagents_prompts as port
 from tests.integrations.ports.requests import (
     CLAUDE,
-    Body,
     as_json,
     of_anthropic,
     of_litellm,
@@ -237,39 +234,17 @@ CLAUDES: dict[str, Callable[[], Client]] = {
 }
 
 
-def joined(body: Body) -> Body:
-    """Return a body in which neighbouring texts are one, with a line end between them."""
-    for message in body["messages"]:
-        groups = groupby(message["content"], itemgetter("type"))
-        message["content"] = [
-            {"type": "text", "text": "\n".join(block["text"] for block in blocks)}
-            if kind == "text"
-            else next(blocks)
-            for kind, blocks in groups
-        ]
-    return body
-
-
 def test_requests_to_claude(words: dict[str, str]) -> None:
-    """What LiteLLM makes of both is the same; without it, merged turns are texts of their own."""
+    """What LiteLLM makes of both is the same, and what is written without it."""
 
     def wrong(name: str) -> str:
         pairs = rendered(CLAUDES[name](), words, model=CLAUDE)
         return "".join(
-            unequal(theirs, of_litellm(ours)) + unequal(theirs, joined(of_anthropic(ours)))
+            unequal(theirs, of_litellm(ours)) + unequal(theirs, of_anthropic(ours))
             for theirs, ours in ((through_litellm(request.sent), ours) for request, ours in pairs)
         )
 
     assert [] == failures(CLAUDES, wrong)
-
-
-def test_merged_turns_for_anthropic(words: dict[str, str]) -> None:
-    """``merge_separator`` joins texts where a target takes a string: for Anthropic they are two."""
-    request, ours = rendered(CLAUDES["calls"](), words, model=CLAUDE)[-1]
-    theirs = through_litellm(request.sent)["messages"][-1]["content"]
-    blocks = of_anthropic(ours)["messages"][-1]["content"]
-    assert theirs == [{"type": "text", "text": "\n".join(block["text"] for block in blocks)}]
-    assert len(blocks) == 2
 
 
 def test_values_in_instructions(words: dict[str, str]) -> None:
