@@ -801,6 +801,29 @@ def test_an_item_behind_a_tag_that_takes_the_line_end(
     assert (hints, []) == (trimmed, untrimmed)
 
 
+@pytest.mark.parametrize(
+    ("part", "shown"),
+    [
+        (lambda: System(Value("<code>")), ["<code>"]),
+        (lambda: System(List(Value("</code>"), Value("```python"))), ["</code>", "```python"]),
+        (lambda: System(Value("a"), Value("<b>"), Value("<b>\n")), ["<b>", "<b>"]),
+        (lambda: Developer("Use ", Value("<code>")), []),
+        (lambda: System(Template.from_string("{{ a }}", a="<a>")), ["<a>"]),
+        (lambda: System(Template.from_string("{{ a }}", a=trusted("<a>"))), []),
+        (lambda: System(Value("Use <code>.")), []),
+        (lambda: System(Value("<")), []),
+        (lambda: User(Value("<code>")), []),
+        (lambda: Grounding("plan", Value("</context>")), []),
+        (lambda: System("<code>"), []),
+    ],
+)
+def test_a_value_that_is_a_tag(part: Callable[[], Node], shown: list[str]) -> None:
+    """It is a hint in instructions, where it is encoded, with the way to write one's own tag."""
+    hints = render(Timeline(part(), User("q"))).losses
+    assert shown == [loss.what.split("'")[1] for loss in hints for _ in range(loss.count)]
+    assert all(loss.name == "encoded_tag" and "trusted(...)" in loss.why for loss in hints)
+
+
 NOW = Volatile("12:00", "now")
 
 

@@ -102,6 +102,8 @@ def unknown_option(component: Component, name: str) -> OptionError:
     by_position = [x.name for x in _parameters(component) if x.kind in _BY_POSITION]
     if not fix.startswith("did") and name in (*by_position, "content", "text"):
         fix = f"write it without its name: {usage(component)}"
+    if name == "cache":
+        fix = "for a cache mark write CacheBreakpoint() after it"
     return OptionError(problem, fix=fix, at=(component.source,))
 
 

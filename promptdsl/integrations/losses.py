@@ -28,16 +28,22 @@ class Crossing:
         self.library = library
         self.losses = list(losses)
         self.rendered: Rendered | None = None
+        self._starts = False
+        """Whether the losses of the render come first."""
         self._places: tuple[Message | None, dict[int, tuple[int, ...]]] = (None, {})
         """The index of each block in the last message, after that of its result, by its id()."""
         self.index: int | None = None
         self.message: Message | None = None
 
     @classmethod
-    def of(cls, library: str, rendered: Rendered) -> Self:
-        """Return a crossing that starts with the losses of a render without a target."""
+    def of(cls, library: str, rendered: Rendered, *, all_losses: bool = False) -> Self:
+        """Return a crossing that starts with the losses of a render without a target.
+
+        With ``all_losses`` these are the losses of a render for a target, too.
+        """
         crossing = cls(library)
         crossing.rendered = rendered
+        crossing._starts = all_losses or rendered.facts.provider is None
         return crossing
 
     def located(self, error: DataError) -> DataError:
@@ -161,7 +167,7 @@ class Crossing:
 
         With ``strict`` it is called now, and :class:`LossError` is raised for more than hints.
         """
-        losses = partial(_located, self.rendered, tuple(self.losses))
+        losses = partial(_located, self.rendered, tuple(self.losses), starts=self._starts)
         return strictly(losses, self.library) if strict else losses
 
 
@@ -173,12 +179,13 @@ def strictly(losses: Callable[[], tuple[Loss, ...]], library: str) -> tuple[Loss
     return located
 
 
-def _located(rendered: Rendered | None, losses: tuple[Loss, ...]) -> tuple[Loss, ...]:
-    """Return losses on the way to another library, after those of a render without a target."""
+def _located(
+    rendered: Rendered | None, losses: tuple[Loss, ...], *, starts: bool
+) -> tuple[Loss, ...]:
+    """Return losses on the way to another library with their lines, those of the render first."""
     if rendered is None:
         return losses
-    before = rendered.losses if rendered.facts.provider is None else ()
-    return rendered.located((*before, *losses))
+    return rendered.located((*(rendered.losses if starts else ()), *losses))
 
 
 _HINTS = {

@@ -38,8 +38,7 @@ def to_openai_agents(
     """
     is_target = rendered.facts.provider == RESPONSES
     target = rendered if is_target else rendered.for_target(RESPONSES)
-    payload, crossing = target.payload(), Crossing("the Agents SDK", target.losses)
-    crossing.rendered = target
+    payload, crossing = target.payload(), Crossing.of("the Agents SDK", target, all_losses=True)
     crossing.lose_settings(rendered)
     if rendered.tools:
         crossing.hint("unsent_setting", "tools", "an agent is given functions: Agent(tools=...)")

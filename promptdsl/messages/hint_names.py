@@ -22,6 +22,7 @@ HINTS: Mapping[str, str] = {
     "missing_space": "A sentence of a text ends, and the next one begins at once.",
     "part_as_text": "A text contains the outline of a part that was not rendered.",
     "unused_variable": "A variable was given to a template that does not use it.",
+    "encoded_tag": "A value of instructions is a tag or a code fence: it is sent encoded.",
     "glued_item": "An item of a list in a template is on the line of the text before it.",
     "undescribed_tool": "A tool has neither a description nor a docstring.",
     "volatile_in_cache": "A Volatile stands before a cache mark of the author.",

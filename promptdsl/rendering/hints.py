@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from promptdsl.components.arguments import id_for, sentences_touch
 from promptdsl.config.wires import wire_of
+from promptdsl.foundation.escaping import decode
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message
@@ -241,6 +242,36 @@ def volatile_hints(messages: Sequence[Message], spans: Iterable[Span]) -> Iterat
                 what = f"Volatile {it.label!r}"
                 yield hint("volatile_in_cache", what, why, it.address, source=it.source)
             covered = []
+
+
+# Values that are tags.
+
+_TAG = re.compile(r"\s*(?:</?[A-Za-z][\w.:-]*>|[`~]{3,}[\w+-]*)\s*")
+"""A tag or a code fence, and nothing else."""
+
+
+_INSTRUCTIONS = ("system", "developer")
+
+
+def has_tag_values(root: Node) -> bool:
+    """Return whether a value of a tree is a tag or a code fence, and nothing else."""
+    values = (node for node, _ in walk(root) if isinstance(node, ValueNode))
+    return any(_TAG.fullmatch(str(value.text)) for value in values)
+
+
+def tag_hints(spans: Iterable[Span]) -> Iterator[Loss]:
+    """Yield a hint for each value of instructions that is a tag or a fence, and is sent encoded."""
+    for span in spans:
+        if span.kind != "value" or span.role not in _INSTRUCTIONS or _TAG.fullmatch(span.text):
+            continue
+        text = decode(span.text)
+        if _TAG.fullmatch(text):
+            what = f"the value {text.strip()!r}"
+            why = (
+                f"a value opens and closes nothing, so {span.text.strip()!r} is sent: "
+                "write trusted(...) where the text is yours"
+            )
+            yield hint("encoded_tag", what, why, span.address, source=span.source)
 
 
 # Parts that were made text too early.

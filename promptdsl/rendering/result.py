@@ -93,7 +93,13 @@ class Rendered:
         One hint stands for all places of one line with the same cause: ``count`` tells how many.
         """
         from promptdsl.rendering.conversation_hints import end_hints, recording_hints
-        from promptdsl.rendering.hints import author_hints, unread_hints, volatile_hints
+        from promptdsl.rendering.hints import (
+            author_hints,
+            has_tag_values,
+            tag_hints,
+            unread_hints,
+            volatile_hints,
+        )
 
         if not self._hints:
             return self.located(self._losses)
@@ -102,6 +108,8 @@ class Rendered:
         hints = [*author_hints(stages), *recording_hints(stages, self.messages, names)]
         if stages["written"].mask & CACHE:
             hints += volatile_hints(self.messages, self.spans())
+        if has_tag_values(stages["read"]):
+            hints += tag_hints(self.spans())
         if self.facts.provider is not None and not self._is_part:
             hints += end_hints(self.messages, self.facts, stages["written"])
         hints += unread_hints(stages["fill"])

@@ -10,20 +10,27 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import pytest
 
 from promptdsl import (
+    AS_WRITTEN,
     Assistant,
     CacheBreakpoint,
+    Developer,
     Document,
+    Event,
     Grounding,
     History,
     Image,
     Node,
+    Reasoning,
     Section,
     System,
+    Text,
     Timeline,
     Tool,
     ToolMessage,
@@ -39,7 +46,7 @@ from tests.providers.conversations import PNG
 pytestmark = pytest.mark.sdk("litellm")
 
 Body: TypeAlias = dict[str, Any]
-Send: TypeAlias = Callable[[Bridged[list[Body]]], Body]
+Send: TypeAlias = Callable[[Bridged[list[Body]], str], Body]
 
 MODEL = "claude-opus-4-5"
 EMPTY = "[System: Empty message content sanitised to satisfy protocol]"
@@ -52,12 +59,12 @@ def send() -> Send:
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     config = pytest.importorskip("litellm").AnthropicConfig()
 
-    def sent(bridged: Bridged[list[Body]]) -> Body:
+    def sent(bridged: Bridged[list[Body]], model: str) -> Body:
         messages, tools = deepcopy((bridged.messages, [*bridged.tools]))
         params: Body = {}
         if tools:
-            config.map_openai_params({"tools": tools}, params, MODEL, drop_params=False)
-        made: Body = config.transform_request(MODEL, messages, params, {}, {})
+            config.map_openai_params({"tools": tools}, params, model, drop_params=False)
+        made: Body = config.transform_request(model, messages, params, {}, {})
         return made
 
     return sent
@@ -78,7 +85,10 @@ def sent_blocks(content: Any) -> list[Body]:
 
 def body(payload: Mapping[str, Any]) -> Body:
     """Return what is compared of a request: its blocks, and its tools without what LiteLLM adds."""
-    turns = [(turn["role"], sent_blocks(turn["content"])) for turn in payload["messages"]]
+    turns = [
+        (role, [block for turn in group for block in sent_blocks(turn["content"])])
+        for role, group in groupby(payload["messages"], itemgetter("role"))
+    ]
     tools = [
         {**tool, "type": "custom", "input_schema": {"properties": {}, **tool["input_schema"]}}
         for tool in payload.get("tools", ())
@@ -95,11 +105,11 @@ def marks(data: object) -> Iterator[object]:
             yield from marks(value)
 
 
-def difference(prompt: Node, send: Send, **request: Any) -> str:
-    """Return where LiteLLM's request is another one; both carry marks."""
-    rendered = render(prompt, model=MODEL, **request)
-    ours, theirs = body(rendered.to_anthropic()), body(send(to_litellm(rendered)))
-    return unequal(ours, theirs) or ("" if [*marks(ours)] else "no mark is sent")
+def difference(prompt: Node, send: Send, model: str = MODEL, **request: Any) -> str:
+    """Return where LiteLLM's request is another one."""
+    rendered = render(prompt, model=model, **request)
+    ours, theirs = body(rendered.to_anthropic()), body(send(to_litellm(rendered), model))
+    return unequal(ours, theirs)
 
 
 FIND = Tool(name="find", description="Find a page.", input_schema={"type": "object"})
@@ -108,6 +118,7 @@ HOUR, SHORT = CacheBreakpoint("1h"), CacheBreakpoint("5m")
 MANY: list[Any] = ["x", SHORT] * 5
 IMAGE, PDF = Image.from_base64(PNG, "image/png"), Document.from_bytes(b"%PDF-1.7")
 ASK, USE = User("Where?"), ToolUse("find", {"q": "a"}, id="a")
+RESULT = ToolMessage("a", "Here.")
 CALL, MARKED_CALL = Assistant("I look.", USE), Assistant(USE, cache=True)
 PROMPTS: dict[str, Node] = {
     "system text": Timeline(System("Be kind.", cache=True), ASK),
@@ -132,7 +143,54 @@ PROMPTS: dict[str, Node] = {
 @pytest.mark.parametrize("cache", [None, "auto"])
 def test_written_prompts(send: Send, cache: Any) -> None:
     """Marks of an author and marks that are placed for one are where they are for Anthropic."""
-    assert [] == failures(PROMPTS, lambda name: difference(PROMPTS[name], send, cache=cache))
+
+    def wrong(name: str) -> str:
+        sent = render(PROMPTS[name], model=MODEL, cache=cache).to_anthropic()
+        no_mark = "" if [*marks(sent)] else "no mark is sent"
+        return difference(PROMPTS[name], send, cache=cache) or no_mark
+
+    assert [] == failures(PROMPTS, wrong)
+
+
+SIGNED = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+HIDDEN = {"type": "redacted_thinking", "data": "ZW5j"}
+PDF_FAR = Document.from_url("https://example.org/a.pdf")
+THOUGHT = History.from_anthropic(
+    [
+        {"role": "user", "content": [{"type": "text", "text": text} for text in "ab"]},
+        {"role": "assistant", "content": [SIGNED, HIDDEN, {"type": "text", "text": "c"}]},
+        {"role": "user", "content": "d"},
+    ]
+)
+BLOCKS: dict[str, Node] = {
+    "texts": Timeline(User(Text("A."), Text("B."), IMAGE, Text("C."))),
+    "merged turns": Timeline(User("A."), User("B."), Assistant("C."), Assistant("D."), ASK),
+    "merged events": Timeline(Event("A."), Event("B."), ASK),
+    "system texts": Timeline(System("A.", Section("b", "B.")), System("C."), ASK),
+    "results of texts": Timeline(FIND, ASK, CALL, ToolMessage("a", Text("A."), Text("B."))),
+    "reasoning": Timeline(THOUGHT),
+    "reasoning, and a call": Timeline(
+        FIND, THOUGHT, Assistant(Reasoning("Hm.", "c2ln", origin="anthropic"), USE), RESULT, ASK
+    ),
+    "a later instruction": Timeline(ASK, Assistant("A."), ASK, Developer("B.")),
+    "one at an answer": Timeline(ASK, Developer("B."), Assistant("A."), ASK),
+    "one between questions": Timeline(ASK, Developer("B."), ASK),
+    "one behind an answer": Timeline(ASK, Assistant("A."), Developer("B."), ASK),
+    "one behind results": Timeline(FIND, ASK, CALL, RESULT, Developer("B."), Assistant("A."), ASK),
+    "an event behind results": Timeline(FIND, ASK, CALL, RESULT, Event("B.")),
+    "an address": Timeline(User("A.", PDF_FAR, Image.from_url("https://example.org/a.png"))),
+}
+
+
+@pytest.mark.parametrize("model", [MODEL, "claude-opus-5-5"])
+@pytest.mark.parametrize("settings", [{}, AS_WRITTEN])
+def test_blocks(send: Send, settings: Any, model: str) -> None:
+    """The blocks are those of Anthropic, one by one, whatever is joined."""
+
+    def wrong(name: str) -> str:
+        return difference(BLOCKS[name], send, model, transformation=settings)
+
+    assert [] == failures(BLOCKS, wrong)
 
 
 def test_recorded_conversations_sent(recorded: dict[str, list[Body]], send: Send) -> None:

@@ -1,5 +1,7 @@
 """What a library has no word for is told: a loss for each thing that does not come along."""
 
+import pickle
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
@@ -8,18 +10,25 @@ import pytest
 from promptdsl import (
     Block,
     DocumentBlock,
+    History,
     ImageBlock,
+    Loss,
+    LossError,
     MediaSource,
     Message,
     OutputSchema,
     Prompt,
     ReasoningBlock,
     Rendered,
+    System,
     TextBlock,
+    Timeline,
     ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
     UnknownBlock,
+    User,
+    VideoBlock,
     render,
 )
 from tests.integrations.crossings import rendered
@@ -292,3 +301,35 @@ def test_a_part_that_is_not_known() -> None:
     later = ai.InstructionDeltaPart(id=None, content="Be brief.")
     request = ai.ModelRequest([ai.UserPromptPart("Hi"), later])
     assert [("content", "a part of kind 'instruction-delta'")] == read("pydantic_ai", request)
+
+
+@pytest.mark.parametrize(
+    "library",
+    [needing(name) for name in ("langchain", "litellm", "mcp", "openai_agents", "pydantic_ai")],
+)
+def test_lines_are_looked_up_when_losses_are_read(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Writing messages looks up no line; reading the losses does, once; ``strict`` does at once."""
+    image = VideoBlock(MediaSource("file_id", "f"))
+    prompt = Timeline(User("Look."), History([Message("user", [image])]), System("Be kind."))
+    looked_up: list[int] = []
+    located = Rendered.located
+
+    def counted(rendered: Rendered, losses: Iterable[Loss]) -> tuple[Loss, ...]:
+        looked_up.append(1)
+        return located(rendered, losses)
+
+    monkeypatch.setattr(Rendered, "located", counted)
+    write = getattr(import_module(f"promptdsl.integrations.{library}"), f"to_{library}")
+    bridged = write(render(prompt))
+    assert [] == looked_up
+    losses = bridged.losses
+    count = len(looked_up)
+    assert count
+    assert losses is bridged.losses
+    assert count == len(looked_up)
+    assert losses == pickle.loads(pickle.dumps(bridged)).losses
+    if any(loss.kind != "hint" for loss in losses):
+        with pytest.raises(LossError):
+            write(render(prompt), strict=True)

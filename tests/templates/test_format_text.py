@@ -1,6 +1,7 @@
 """Texts written for ``str.format``, as templates."""
 
 from collections.abc import Callable
+from pathlib import Path
 from string import Formatter
 from typing import Any
 
@@ -10,13 +11,21 @@ from hypothesis import strategies as st
 
 from promptdsl import (
     Assistant,
+    Developer,
     Ephemeral,
+    Event,
+    List,
     Node,
+    Section,
     System,
     Template,
     TemplateError,
+    Timeline,
+    ToolMessage,
+    ToolUse,
     User,
     Volatile,
+    register_templates,
     render,
     trusted,
 )
@@ -184,3 +193,39 @@ def test_any_text_is_that_of_str_format(text: str) -> None:
         assert not is_good
     else:
         assert text.format_map(given) == found
+
+
+ENDED = "\n# Rules\n\n  Be kind.\n\n"
+PLACES: dict[str, Callable[[Node], Node]] = {
+    "system": System,
+    "section": lambda part: System(Section("rules", part)),
+    "developer": Developer,
+    "user": User,
+    "event": Event,
+    "ephemeral": Ephemeral,
+    "beside others": lambda part: System("a", part, "b", separator="\n"),
+    "list": lambda part: System(List(part)),
+    "result": lambda part: ToolMessage("a", part),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_line_ends_around_a_text(place: str, tmp_path: Path) -> None:
+    """A text that is given as it is comes out as a registered file does, in every place."""
+
+    def sent(part: Node) -> str:
+        call = Assistant(ToolUse("f", {}, id="a"))
+        before = (User("q"), call) if place == "result" else ()
+        prompt = Timeline(*before, PLACES[place](part))
+        return str(render(prompt).messages[-1])
+
+    (tmp_path / "rules.md").write_text(ENDED)
+    with register_templates(tmp_path, keep_trailing_newline=True):
+        expected = sent(Template("rules.md"))
+    assert expected == sent(Template.from_format(ENDED))
+    assert expected == sent(Template.from_string(ENDED, keep_trailing_newline=True))
+
+
+def test_an_indented_text_of_code() -> None:
+    """A text of Jinja that does not keep its last line end is dedented, as a string is."""
+    assert "a\n  b" == only_text(System(Template.from_string("\n    a\n      b\n    ")))

@@ -308,10 +308,11 @@ def sent_role(request: ChatLike, place: Place, parts: list[Param]) -> str:
     ``parts`` are those of its text: a later instruction is put in a fence where a server takes one
     leading system message alone.
     """
-    role, facts = _native_role(request, place), request.facts
-    if role == "user" or place.number < request.head or facts.later_system is True:
+    role, facts, message = _native_role(request, place), request.facts, place.message
+    # Behind LiteLLM only what was said as an instruction is one of the leading ones.
+    leads = place.number < request.head and (message.kind in SPOKEN_KINDS or not facts.litellm_keys)
+    if role == "user" or leads or facts.later_system is True:
         return role
-    message = place.message
     if facts.litellm_keys and (message.kind == "recorded_system" or _has_place(request, place)):
         return role
     if facts.later_system is None:
