@@ -16,6 +16,7 @@ from promptdsl import (
     Loss,
     Message,
     ModelFacts,
+    Prompt,
     ProviderName,
     ReasoningBlock,
     Rendered,
@@ -23,7 +24,9 @@ from promptdsl import (
     ToolResultBlock,
     ToolUseBlock,
     block_from_dict,
+    provider_names,
     read_payload,
+    render,
 )
 from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.integrations import Bridged
@@ -130,13 +133,15 @@ def from_litellm(
     ``origin`` is the provider it came from, and only that provider gets it again. Losses are in
     ``losses``. Raises :class:`DataError` for anything but messages of Chat.
     """
+    if origin is not None and origin not in provider_names():
+        render(Prompt(), provider=origin)  # the error for an unknown provider
     entries = [_plain_message(item) for item in listed(messages, "LiteLLM's messages")]
     crossing, read_messages = Crossing("promptdsl"), list[Message]()
     # The further keys of a server of Chat are its own.
     named = "openai"
     if origin is not None and ModelFacts(origin).wire.form == named:
         named = origin
-    chat_messages = read_payload(entries, named).messages
+    chat_messages = read_payload([*map(_without_own_keys, entries)], named).messages
     try:
         for crossing.index, message in enumerate(chat_messages):
             item = entries_of(entries[crossing.index])
@@ -144,6 +149,21 @@ def from_litellm(
     except DataError as error:
         raise crossing.located(error) from None
     return Bridged(tuple(read_messages), crossing.checked(strict=False))
+
+
+def _without_own_keys(item: object) -> object:
+    """Return a message without the keys that Chat does not have: those of a reply, of LiteLLM."""
+    entries = entries_of(item)
+    if not entries:
+        return item
+    chat_item = {key: value for key, value in entries.items() if key not in _OWN_KEYS}
+    calls = items_of(entries.get("tool_calls"))
+    if any("index" in entries_of(call) for call in calls):
+        pairs = ((call, entries_of(call)) for call in calls)
+        chat_item["tool_calls"] = [
+            {key: keys[key] for key in keys if key != "index"} or call for call, keys in pairs
+        ]
+    return chat_item
 
 
 def _plain_message(item: object) -> object:
@@ -189,6 +209,11 @@ def _with_reasoning(blocks: list[Block], item: JsonObject, origin: str | None) -
     for block in chat_thoughts:
         keys |= {key: value for key, value in block.extra.items() if key != "thinking_blocks"}
     keys |= {key: item[key] for key in _OWN_KEYS if item.get(key)}
+    fields = dict(entries_of(keys.get(_FIELDS)))
+    if "thinking_blocks" in fields and fields["thinking_blocks"] == item.get("thinking_blocks"):
+        # LiteLLM repeats them in its replies.
+        del fields["thinking_blocks"]
+        keys[_FIELDS] = fields
     texts = [block for block in others if isinstance(block, TextBlock)]
     match keys.get(_FIELDS):
         case {"thought_signatures": [str() as signature], **others_fields} if (

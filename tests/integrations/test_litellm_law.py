@@ -5,12 +5,13 @@ the address of a picture, which is in a mapping. A id that is used twice is a ca
 """
 
 import json
+from importlib import import_module
 from itertools import cycle
 from typing import Any
 
 import pytest
 
-from promptdsl import AS_WRITTEN, History, Timeline, render
+from promptdsl import AS_WRITTEN, History, TargetError, Timeline, render
 from promptdsl.integrations.litellm import from_litellm, to_litellm
 from tests.folding import failures, unequal
 
@@ -105,7 +106,7 @@ def answers_of(origin: str) -> list[list[Item]]:
     ]
 
 
-MODELS = {"anthropic": "claude-opus-4-5", "gemini": "gemini-2.5-pro"}
+MODELS = {"anthropic": "claude-opus-4-5", "gemini": "gemini-3.1-pro"}
 
 
 def lists_of(origin: str) -> list[list[Item]]:
@@ -159,3 +160,44 @@ def test_recorded_conversations(recorded: dict[str, list[Item]], model: str) -> 
         return difference(messages[: last + 1], "openai_compatible", model)
 
     assert [] == failures(recorded, wrong)
+
+
+@pytest.mark.sdk("litellm")
+def test_replies_as_litellm_gives_them() -> None:
+    """What a reply has beside, such as numbers of calls, is left out, without a hint that misleads.
+
+    Read as an object or as what is dumped of it, it is the same.
+    """
+    thinking = [{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}]
+    reply = import_module("litellm.types.utils").Message(
+        role="assistant",
+        content="I look.",
+        tool_calls=[{**call("a"), "index": 0}],
+        thinking_blocks=thinking,
+        reasoning_content="Hm.",
+        provider_specific_fields={"citations": None, "thinking_blocks": thinking},
+        images=[],
+    )
+    expected = {
+        "role": "assistant",
+        "content": "I look.",
+        "tool_calls": [call("a")],
+        "thinking_blocks": thinking,
+        "reasoning_content": "Hm.",
+        "provider_specific_fields": {"citations": None},
+    }
+    asked, result = {"role": "user", "content": "q"}, {"role": "tool", "tool_call_id": "a"}
+    for answer in (reply, reply.model_dump(), reply.model_dump(exclude_none=True)):
+        conversation = [asked, answer, {**result, "content": "r"}]
+        history = History(from_litellm(conversation, origin="anthropic").messages)
+        rendered = render(Timeline(history), model="claude-opus-4-5", transformation=AS_WRITTEN)
+        bridged = to_litellm(rendered, strict=True)
+        assert ([asked, expected], ()) == (bridged.messages[:2], bridged.losses)
+        assert [] == [loss for loss in rendered.losses if loss.kind != "hint"]
+        assert thinking == rendered.to_anthropic()["messages"][1]["content"][:1]
+
+
+def test_an_unknown_origin() -> None:
+    """The origin of a conversation is a provider: another name is an error that names the right."""
+    with pytest.raises(TargetError, match="did you mean 'anthropic'"):
+        from_litellm([{"role": "user", "content": "q"}], origin="claude")

@@ -337,10 +337,12 @@ def call_keys(request: ChatLike, place: Place, block: ToolUseBlock, *, first: bo
     keys = _kept(block.extra, facts) if own else {}
     sent = [*keys]
     signature = signature_for(block, facts)
-    if signature and facts.litellm_keys:
-        keys.setdefault(FIELDS, {SIGNATURE: signature})
-        sent.append(SIGNATURE)
-    if facts.signatures and not is_signed("extra_content", keys.get("extra_content")):
+    if facts.litellm_keys:
+        # Where a model needs a substitute, LiteLLM sends it.
+        if signature:
+            keys.setdefault(FIELDS, {SIGNATURE: signature})
+            sent.append(SIGNATURE)
+    elif facts.signatures and not is_signed("extra_content", keys.get("extra_content")):
         if signature:
             sent.append(SIGNATURE)
             keys["extra_content"] = {"google": {SIGNATURE: signature}}
