@@ -101,18 +101,16 @@ class Turns(Request):
     """Instructions, each with its params, that wait for the message after them."""
     open: bool = False
     """Whether the pending instructions are between calls and their results."""
+    is_split: bool = attrs.field(init=False)
+    """Whether each message stays a turn of its own."""
 
     def __attrs_post_init__(self) -> None:
         self.messages = self.prompt.messages
+        self.is_split = self.facts.wire.takes_neighbours and not self.prompt.merges
         spoken = (
             n for n, m in enumerate(self.messages) if SIDES[m.role] and m.kind in SPOKEN_KINDS
         )
         self.head = next(spoken, len(self.messages))
-
-    @property
-    def is_split(self) -> bool:
-        """Whether each message stays a turn of its own."""
-        return self.facts.wire.takes_neighbours and not self.prompt.merges
 
     def depends(self, stop: int) -> tuple[object, ...]:
         """Return all that the turns of the first ``stop`` messages depend on, beside these."""
@@ -177,8 +175,7 @@ def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
     for index, message in enumerate(request.messages[start:stop], start):
         role, text = SIDES[message.role], message.plain
         is_leading = role is None and index < request.head and message.kind in SPOKEN_KINDS
-        pair = request.messages[index - 1 : index + 1]
-        if role == request.role != "" and _are_joined(request, pair):
+        if role == request.role != "" and _is_joined(request, index):
             request.hint(Place(index, message, message.role), "joined_turns", *_JOINED)
         forgotten = None
         if request.calls and role == "assistant" != request.role:
@@ -207,11 +204,14 @@ def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
 _JOINED = ("a turn after one of the same role", "the target joins them: sent as one")
 
 
-def _are_joined(request: Turns, pair: Sequence[Message]) -> bool:
-    """Return whether turns of one speaker are joined that were recorded, or are to stay apart."""
-    if request.is_split or len(pair) < 2 or pair[0].role != pair[1].role or pair[0].role == "tool":
+def _is_joined(request: Turns, index: int) -> bool:
+    """Return whether a message joins that of its role before it: recorded, or to stay apart."""
+    if request.is_split or index == 0:
         return False
-    return not request.prompt.merges or pair[0].kind == pair[1].kind == "recorded"
+    before, message = request.messages[index - 1 : index + 1]
+    if before.role != message.role or message.role == "tool":
+        return False
+    return not request.prompt.merges or before.kind == message.kind == "recorded"
 
 
 def _add_message(request: Turns, place: Place, params: list[Param]) -> None:
