@@ -7,7 +7,7 @@ the params of a message; ``write_turns`` puts them into turns.
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from operator import attrgetter
 from typing import TypeVar
@@ -18,7 +18,6 @@ from promptdsl.config.wires import compacts
 from promptdsl.foundation.frozen import new_dict, new_list
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.loss import Loss
-from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import FLEETING, ROLES, SPOKEN_KINDS
 from promptdsl.providers.shared.blocks import BlockRules, block_params
