@@ -30,7 +30,7 @@ Fence: TypeAlias = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Form:
+class EditForm:
     """A form of edits: its texts by their names, and its examples."""
 
     texts: Mapping[str, str]
@@ -68,7 +68,7 @@ class Chat:
     marks_cache: bool = False
 
 
-def aider_prompt(form: Form, chat: Chat) -> Timeline:
+def aider_prompt(form: EditForm, chat: Chat) -> Timeline:
     """Return the next request; a budget leaves out the reminder first."""
     texts = form.texts
     with Timeline(transformation=AS_WRITTEN) as prompt:
@@ -93,7 +93,7 @@ def aider_prompt(form: Form, chat: Chat) -> Timeline:
     return prompt
 
 
-def write_instructions(form: Form, chat: Chat) -> None:
+def write_instructions(form: EditForm, chat: Chat) -> None:
     """Write the instructions, and the examples in them or after them."""
     texts = form.texts
     source = filled(texts["main_system"], texts, chat)

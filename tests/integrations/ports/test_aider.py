@@ -20,7 +20,7 @@ from promptdsl import Rendered, Timeline, decode, render
 from promptdsl.integrations.litellm import to_litellm
 from tests.folding import failures, unequal
 from tests.integrations.ports.agents import agent_folder
-from tests.integrations.ports.aider_prompt import Chat, Files, Form, aider_prompt
+from tests.integrations.ports.aider_prompt import Chat, Files, EditForm, aider_prompt
 from tests.integrations.ports.requests import CLAUDE, as_json, of_litellm, through_litellm
 
 FOLDER = agent_folder("aider")
@@ -197,7 +197,7 @@ class Aider:
         """Return our prompt for a coder that has made its messages: then it has its fence."""
         prompts = coder.gpt_prompts
         texts = {name: getattr(prompts, name) for name in dir(prompts) if name[0] != "_"}
-        form = Form({**texts, **self.words}, texts["example_messages"])
+        form = EditForm({**texts, **self.words}, texts["example_messages"])
         chat = replace(chat, platform=coder.get_platform_info(), fence=coder.fence)
         return aider_prompt(form, chat)
 
