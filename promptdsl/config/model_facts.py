@@ -228,8 +228,8 @@ class ModelFacts:
         repr=False,
     )
     """What requests and replies of the provider look like; it stays when a server is gone."""
-    models_origins: tuple[str, ...] = ()
-    """Behind a gateway: the origins of what the model takes as its own."""
+    behind: "ModelFacts | None" = None
+    """The facts of the model at its own provider, where the target is a gateway to it."""
     role_layers: tuple[tuple[str, Roles], ...] = ()
     """The roles that each layer sets: the provider's defaults, then the model's own."""
 
@@ -253,7 +253,20 @@ class ModelFacts:
     @property
     def origins(self) -> tuple[str, ...]:
         """The origins of what the target takes as its own; see :attr:`Wire.origins`."""
-        return (*self.wire.origins, *self.models_origins)
+        return self.wire.origins
+
+    @property
+    def answer_origins(self) -> tuple[str, ...]:
+        """The origins whose reasoning, and further keys of an answer, the target takes again.
+
+        Behind a gateway these are the gateway's own and the model's.
+        """
+        if self.behind is None:
+            return self.origins
+        if self.behind.wire.form == "openai_responses":
+            # Chat has no place for the reasoning of Responses.
+            return (self.wire.name, "openai")
+        return (self.wire.name, *self.behind.origins)
 
     @property
     def cache_rule(self) -> "CacheRule":

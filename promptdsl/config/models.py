@@ -46,6 +46,12 @@ def facts_for(model: str | None, provider: str | None) -> ModelFacts:
     return _look_up(model, provider, _added, REGISTRY.added)
 
 
+@lru_cache(maxsize=64)
+def facts_with(facts: ModelFacts, changes: tuple[tuple[str, object], ...]) -> ModelFacts:
+    """Return facts with changes; the same object for the same ones."""
+    return attrs.evolve(facts, **dict(changes))
+
+
 @attrs.frozen(eq=False, repr=False)
 class ModelEntry:
     """The facts of the models of one name; ``on`` has the facts that are true on one provider."""

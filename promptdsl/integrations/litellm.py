@@ -16,7 +16,6 @@ from promptdsl import (
     Loss,
     Message,
     ModelFacts,
-    Prompt,
     ProviderName,
     ReasoningBlock,
     Rendered,
@@ -26,7 +25,6 @@ from promptdsl import (
     block_from_dict,
     provider_names,
     read_payload,
-    render,
 )
 from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.integrations import Bridged
@@ -50,10 +48,9 @@ _GATEWAY = "litellm"
 _CHAT = "openai_compatible"
 """The origin of what is read of Chat without the name of a server."""
 _FIELDS = "provider_specific_fields"
-_OWN_KEYS = (_FIELDS, "reasoning_items")
-"""The keys of an answer that only LiteLLM has."""
-_NO_SIGNATURES = ("openai_responses",)
-"""The providers whose encrypted reasoning has no place in Chat."""
+_ITEMS = "reasoning_items"
+_OWN_KEYS = (_FIELDS, _ITEMS, "cache_control", "annotations")
+"""The keys of a message that are read here, or only told of."""
 
 
 def to_litellm(
@@ -73,7 +70,7 @@ def to_litellm(
     ``strict=True`` :class:`LossError` when text or media is lost.
     """
     target = rendered if rendered.facts.provider else rendered.for_target(_GATEWAY)
-    written = target.behind(_GATEWAY, **_facts_of(target.facts))
+    written = target.behind(_GATEWAY, **_changes_for(target.facts))
     payload = written.payload()
     losses = partial(_losses, target, written)
     tools = tuple(payload.get("tools", ()))
@@ -85,7 +82,8 @@ def _losses(rendered: Rendered, written: Rendered) -> tuple[Loss, ...]:
     # The schema of the answer belongs to the call, which is a hint of its own.
     losses = [loss for loss in written.losses if loss.path != "output"]
     if rendered.facts.wire.two_sided:
-        # LiteLLM leaves out what these models do not take.
+        # LiteLLM leaves out the names that these models do not take.
+        losses = [loss for loss in losses if loss.name != "speaker_name"]
         losses += [loss for loss in rendered.losses if loss.name == "speaker_name"]
     crossing = Crossing("LiteLLM", tuple(losses))
     crossing.lose_settings(rendered)
@@ -93,11 +91,11 @@ def _losses(rendered: Rendered, written: Rendered) -> tuple[Loss, ...]:
 
 
 @lru_cache(maxsize=64)
-def _facts_of(model: ModelFacts) -> dict[str, Any]:  # Any: each fact has its own type
+def _changes_for(model: ModelFacts) -> dict[str, Any]:  # Any: each fact has its own type
     """Return the facts of LiteLLM that depend on the model behind it."""
     wire = model.wire
-    return {
-        # It forwards pictures in results; Gemini's signatures are in ids (BerriAI/litellm#37849).
+    changes: dict[str, Any] = {
+        # Gemini's signatures are in ids (BerriAI/litellm#37849).
         "longest_id": 40 if model.provider in ("openai", "openai_responses") else None,
         "names": True,
         # It passes marks on, those with a time to live to models that take one after a tool. For
@@ -111,13 +109,17 @@ def _facts_of(model: ModelFacts) -> dict[str, Any]:  # Any: each fact has its ow
         # none: such a text is fenced as it is without LiteLLM.
         "later_system": not wire.two_sided,
         "instructions": model.instructions,
-        # It sends on an address of a file; one that the model does not take is loaded by now.
-        "file_addresses": wire.two_sided,
+        "result_instructions": model.result_instructions,
         # Each text is a block of its own at a model that takes blocks.
         "joins_texts": wire.joins or not wire.two_sided,
         "binds_reasoning": model.binds_reasoning,
-        "models_origins": () if wire.form in _NO_SIGNATURES else model.origins,
     }
+    if wire.two_sided:
+        # It forwards what the model takes, and addresses of files; others are loaded by now.
+        changes |= {"media": model.media, "file_addresses": True}
+    if wire.form == "anthropic":
+        changes["result_media"] = ("image", "document")
+    return changes
 
 
 def from_litellm(
@@ -131,39 +133,23 @@ def from_litellm(
 
     Takes dictionaries and LiteLLM's own ``Message``. Reasoning is read from ``thinking_blocks``;
     ``origin`` is the provider it came from, and only that provider gets it again. Losses are in
-    ``losses``. Raises :class:`DataError` for anything but messages of Chat.
+    ``losses``. Raises :class:`TargetError` for an unknown origin, :class:`DataError` for anything
+    but messages of Chat.
     """
-    if origin is not None and origin not in provider_names():
-        render(Prompt(), provider=origin)  # the error for an unknown provider
-    entries = [_plain_message(item) for item in listed(messages, "LiteLLM's messages")]
+    items = [_plain_message(item) for item in listed(messages, "LiteLLM's messages")]
     crossing, read_messages = Crossing("promptdsl"), list[Message]()
-    # The further keys of a server of Chat are its own.
+    # The further keys of a server of Chat are its own, and an unknown name is refused.
     named = "openai"
-    if origin is not None and ModelFacts(origin).wire.form == named:
-        named = origin
-    chat_messages = read_payload([*map(_without_own_keys, entries)], named).messages
+    if origin not in (None, *provider_names()) or ModelFacts(origin).wire.form == named:
+        named = str(origin)
+    chat_messages = read_payload([*map(_message_of_chat, items)], named).messages
     try:
         for crossing.index, message in enumerate(chat_messages):
-            item = entries_of(entries[crossing.index])
+            item = entries_of(items[crossing.index])
             read_messages.append(_whole_message(crossing, message, item, origin))
     except DataError as error:
         raise crossing.located(error) from None
     return Bridged(tuple(read_messages), crossing.checked(strict=False))
-
-
-def _without_own_keys(item: object) -> object:
-    """Return a message without the keys that Chat does not have: those of a reply, of LiteLLM."""
-    entries = entries_of(item)
-    if not entries:
-        return item
-    chat_item = {key: value for key, value in entries.items() if key not in _OWN_KEYS}
-    calls = items_of(entries.get("tool_calls"))
-    if any("index" in entries_of(call) for call in calls):
-        pairs = ((call, entries_of(call)) for call in calls)
-        chat_item["tool_calls"] = [
-            {key: keys[key] for key in keys if key != "index"} or call for call, keys in pairs
-        ]
-    return chat_item
 
 
 def _plain_message(item: object) -> object:
@@ -172,13 +158,52 @@ def _plain_message(item: object) -> object:
     item = dump(exclude_none=True) if callable(dump) else item
     parts = [entries_of(part) or part for part in items_of(entries_of(item).get("content"))]
     for index, part in enumerate(parts):
-        url, mark = (entries_of(part).get(key) for key in ("image_url", "cache_control"))
-        if isinstance(url, str):
-            parts[index] = {**entries_of(part), "image_url": {"url": url}}
-        if mark:
-            # The text after a mark of Chat is read without the blank line before it.
-            parts[index] = {**entries_of(parts[index]), "prompt_cache_breakpoint": True}
+        entries = entries_of(part)
+        url = entries.get("image_url")
+        url = entries_of(url).get("url", url)
+        if isinstance(url, str) and url.startswith("data:") and not url.startswith("data:image/"):
+            # A file of another type is sent as a picture, too.
+            others = {key: value for key, value in entries.items() if key != "image_url"}
+            parts[index] = {**others, "type": "file", "file": {"file_data": url}}
+        elif isinstance(entries.get("image_url"), str):
+            parts[index] = {**entries, "image_url": {"url": url}}
     return {**entries_of(item), "content": parts} if parts else item
+
+
+def _message_of_chat(item: object) -> object:
+    """Return a message with the keys that Chat has: without those of a reply, and of LiteLLM."""
+    entries = entries_of(item)
+    if not entries:
+        return item
+    chat_item = {key: value for key, value in entries.items() if key not in _OWN_KEYS}
+    calls, parts = items_of(entries.get("tool_calls")), items_of(entries.get("content"))
+    if calls:
+        chat_item["tool_calls"] = [
+            _without(call, {"index": None, "function": (_FIELDS,)}) for call in calls
+        ]
+    if parts:
+        chat_item["content"] = [
+            _without(part, {"image_url": ("format",), "file": ("format",)}) for part in parts
+        ]
+    for part in items_of(chat_item.get("content")):
+        if isinstance(part, dict) and part.get("cache_control"):
+            # The text after a mark of Chat is read without the blank line before it.
+            part["prompt_cache_breakpoint"] = True
+    return chat_item
+
+
+def _without(part: JsonValue, paths: Mapping[str, tuple[str, ...] | None]) -> JsonValue:
+    """Return a part or a call without some keys, or without some keys of the mapping there."""
+    if not isinstance(part, Mapping):
+        return part
+    entries = dict(part)
+    for key, inner_keys in paths.items():
+        if inner_keys is None:
+            entries.pop(key, None)
+        elif isinstance(entries.get(key), Mapping):
+            inner = entries_of(entries[key])
+            entries[key] = {key: value for key, value in inner.items() if key not in inner_keys}
+    return entries
 
 
 def _whole_message(
@@ -190,56 +215,65 @@ def _whole_message(
         calls = iter(items_of(item.get("tool_calls")))
         for index, block in enumerate(blocks):
             if isinstance(block, ToolUseBlock):
-                blocks[index] = _signed_call(crossing, block, entries_of(next(calls, None)))
-        blocks = _with_reasoning(blocks, item, origin)
+                call = entries_of(next(calls, None))
+                blocks[index] = _signed_call(crossing, block, call, origin)
+        blocks = _answer(blocks, item, origin)
     if item.get("annotations"):
         crossing.hint("unsent_key", "annotations of a message")
     return message if tuple(blocks) == message.content else message.replace(content=tuple(blocks))
 
 
-def _with_reasoning(blocks: list[Block], item: JsonObject, origin: str | None) -> list[Block]:
-    """Return the blocks of an answer with its reasoning, and the further keys of the answer.
-
-    A text alone stays as Chat has it when its origin is not known.
-    """
+def _answer(blocks: list[Block], item: JsonObject, origin: str | None) -> list[Block]:
+    """Return the blocks of an answer: its reasoning with the further keys, then the others."""
     chat_thoughts = [block for block in blocks if isinstance(block, ReasoningBlock)]
     others = [block for block in blocks if not isinstance(block, ReasoningBlock)]
-    # The further keys, which belong to the first thought.
+    keys = _further_keys(chat_thoughts, item)
+    fields = entries_of(keys.get(_FIELDS))
+    texts = [block for block in others if isinstance(block, TextBlock)]
+    signatures = items_of(fields.get("thought_signatures"))
+    is_of_text = len(fields) == len(texts) == len(signatures) == 1
+    if is_of_text and isinstance(item.get("content"), str):
+        text = texts[0]
+        signed = attrs.evolve(text, extra={**text.extra, SIGNATURE: signatures[0]})
+        others[others.index(text)] = signed
+        del keys[_FIELDS]
+    thoughts = _thoughts(chat_thoughts, item, origin)
+    if not keys:
+        return [*thoughts, *others]
+    first = thoughts[0] if thoughts else ReasoningBlock("", origin=origin)
+    extra = {**first.extra, **keys, FROM: origin or _CHAT}
+    return [attrs.evolve(first, extra=extra), *thoughts[1:], *others]
+
+
+def _further_keys(chat_thoughts: list[ReasoningBlock], item: JsonObject) -> dict[str, JsonValue]:
+    """Return the further keys of an answer, without the copy of the reasoning in them."""
     keys: dict[str, JsonValue] = {}
     for block in chat_thoughts:
-        keys |= {key: value for key, value in block.extra.items() if key != "thinking_blocks"}
-    keys |= {key: item[key] for key in _OWN_KEYS if item.get(key)}
+        keys |= block.extra
+    keys |= {key: item[key] for key in (_FIELDS, _ITEMS) if item.get(key)}
+    keys.pop("thinking_blocks", None)
+    keys.pop(FROM, None)
     fields = dict(entries_of(keys.get(_FIELDS)))
     if "thinking_blocks" in fields and fields["thinking_blocks"] == item.get("thinking_blocks"):
         # LiteLLM repeats them in its replies.
         del fields["thinking_blocks"]
         keys[_FIELDS] = fields
-    texts = [block for block in others if isinstance(block, TextBlock)]
-    match keys.get(_FIELDS):
-        case {"thought_signatures": [str() as signature], **others_fields} if (
-            len(texts) == 1 and not others_fields
-        ):
-            text = texts[0]
-            others[others.index(text)] = attrs.evolve(
-                text, extra={**text.extra, SIGNATURE: signature}
-            )
-            del keys[_FIELDS]
-        case _:
-            pass
-    # The reasoning.
+    if not fields:
+        keys.pop(_FIELDS, None)
+    return keys
+
+
+def _thoughts(
+    chat_thoughts: list[ReasoningBlock], item: JsonObject, origin: str | None
+) -> list[ReasoningBlock]:
+    """Return the reasoning of an answer: its thinking blocks, else its text."""
     thoughts = [_read_thought(part, origin) for part in items_of(item.get("thinking_blocks"))]
-    text_beside = item.get("reasoning_content")
-    if thoughts and text_beside and isinstance(text_beside, str):
-        thoughts[0] = _with_item(thoughts[0], {"reasoning_content": text_beside})
-    elif not thoughts and origin is None:
-        thoughts = [attrs.evolve(block, extra={}) for block in chat_thoughts if block.text]
-    elif not thoughts and text_beside and isinstance(text_beside, str):
-        thoughts = [ReasoningBlock(text_beside, origin=origin)]
-    if keys.keys() <= {FROM}:
-        return [*thoughts, *others]
-    first = thoughts[0] if thoughts else ReasoningBlock("", origin=origin)
-    extra = {**first.extra, **keys, FROM: _CHAT}
-    return [attrs.evolve(first, extra=extra), *thoughts[1:], *others]
+    text = item.get("reasoning_content")
+    if not isinstance(text, str) or not text:
+        return thoughts or [attrs.evolve(block, extra={}) for block in chat_thoughts if block.text]
+    if thoughts:
+        return [_with_item(thoughts[0], {"reasoning_content": text}), *thoughts[1:]]
+    return [ReasoningBlock(text, origin=origin or _CHAT)]
 
 
 def _with_item(block: ReasoningBlock, item: JsonObject) -> ReasoningBlock:
@@ -285,7 +319,9 @@ def _marked_blocks(crossing: Crossing, blocks: tuple[Block, ...], item: JsonObje
     return marked
 
 
-def _signed_call(crossing: Crossing, block: ToolUseBlock, call: JsonObject) -> ToolUseBlock:
+def _signed_call(
+    crossing: Crossing, block: ToolUseBlock, call: JsonObject, origin: str | None
+) -> ToolUseBlock:
     """Return a call with its mark, and its signature of Gemini where that is its only field."""
     cache = crossing.read_cache(call.get("cache_control")) or block.cache
     extra: dict[str, JsonValue] = dict(block.extra)
@@ -296,8 +332,9 @@ def _signed_call(crossing: Crossing, block: ToolUseBlock, call: JsonObject) -> T
     if isinstance(signature, str) and entries_of(call.get(_FIELDS)).keys() <= {SIGNATURE}:
         extra.pop(_FIELDS, None)
         extra[SIGNATURE] = signature
-    if extra.keys() <= {FROM, SIGNATURE}:
-        extra.pop(FROM, None)
+    extra.pop(FROM, None)
+    if not extra.keys() <= {SIGNATURE}:
+        extra[FROM] = origin or _CHAT
     return attrs.evolve(block, extra=extra, cache=cache)
 
 

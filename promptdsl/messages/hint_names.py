@@ -42,6 +42,7 @@ HINTS: Mapping[str, str] = {
     "unsent_key": "A block, a message or a tool has a further key that the target does not take.",
     "needed_key": "The request needs a key or header of the caller's beside what is sent.",
     "unsent_reasoning": "The reasoning of a model cannot be sent to this target, or not here.",
+    "moved_reasoning": "Reasoning behind other parts of an answer is sent before these.",
     "repeated_item": "An item with the id of another one is left out.",
     "unsent_setting": "Another library takes the tools, the tool_choice or the output elsewhere.",
     "no_tools": "The conversation contains calls, and no tool is sent.",

@@ -22,6 +22,9 @@ CONVERSATION: tuple[Kind, ...] = ("written", "recorded", "summary", "mixed", "tr
 SPOKEN_KINDS: frozenset[Kind] = frozenset({*CONVERSATION, "recorded_system"})
 """The kinds of messages that are part of the conversation: neither events nor request-only."""
 
+RECORDED_KINDS: frozenset[Kind] = frozenset({"recorded", "recorded_system"})
+"""The kinds of messages that are sent in the form they were recorded in."""
+
 LEADING: tuple[Kind, ...] = ("written", "recorded")
 """The kinds of system messages that belong to the first one."""
 

@@ -236,7 +236,7 @@ def _for_target(
         media_roots=request.media_roots,
         hints=request.hints,
         is_part=request.is_part,
-        cache=request.cache,
+        write=partial(_written, tree=outgoing.stages[-1][1], request=_repeated(request)),
     )
     if request.strict and any(loss.kind != "hint" for loss in losses + outgoing.losses):
         fix = "write it another way for this target, or render without strict=True"
@@ -260,11 +260,16 @@ def _again(
         provider, [it.name for it in wires() if it.templated]
     ):
         template = None
-    loading = request.loading
-    if loading is not None:
-        loading = attrs.evolve(loading, waits=False, failed={}, wanted={})
-    other = attrs.evolve(request, provider=provider, template=template, loading=loading, again=True)
+    other = attrs.evolve(_repeated(request), provider=provider, template=template, again=True)
     return _for_target(other, stages, losses, settled=is_settled(hollow(stages[-1][1])))
+
+
+def _repeated(request: RenderRequest) -> RenderRequest:
+    """Return a request whose addresses may be loaded once more, without awaiting these."""
+    if request.loading is None:
+        return request
+    loading = attrs.evolve(request.loading, waits=False, failed={}, wanted={})
+    return attrs.evolve(request, loading=loading)
 
 
 def _prepared(
@@ -296,22 +301,28 @@ def _prepared(
             join_texts=config.join_texts,
             merges=config.merge_consecutive,
         )
-    marked = prompt
-    written = None
-    if facts.provider is not None:
-        from promptdsl.providers.written import WrittenPayload
+    if facts.provider is None:
+        return Outgoing(tuple(stages), losses, prompt, prompt, None)
+    written = _written(prompt, facts, tree=tree, request=request)
+    losses += written.losses
+    if prompt.stored is not None:
+        losses += (_stored_elsewhere(prompt.stored, facts),)
+    return Outgoing(tuple(stages), losses, prompt, written.prompt, written)
 
-        if request.loading is not None:
-            marked = request.loading.loaded(marked, facts, tree)
-        if request.cache is not None:
-            from promptdsl.providers.shared.cache_marks import auto_marked
 
-            marked = auto_marked(marked, facts)
-        written = WrittenPayload(marked, facts)
-        losses += written.losses
-        if prompt.stored is not None:
-            losses += (_stored_elsewhere(prompt.stored, facts),)
-    return Outgoing(tuple(stages), losses, prompt, marked, written)
+def _written(
+    prompt: Prompt, facts: ModelFacts, *, tree: RootNode, request: RenderRequest
+) -> "WrittenPayload":
+    """Return a prompt as it is written for a target: with bytes and automatic cache marks."""
+    from promptdsl.providers.written import WrittenPayload
+
+    if request.loading is not None:
+        prompt = request.loading.loaded(prompt, facts, tree)
+    if request.cache is not None:
+        from promptdsl.providers.shared.cache_marks import auto_marked
+
+        prompt = auto_marked(prompt, facts)
+    return WrittenPayload(prompt, facts)
 
 
 def _stored_elsewhere(stored: StoredConversation, facts: ModelFacts) -> Loss:

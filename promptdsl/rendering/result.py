@@ -1,7 +1,7 @@
 """The result of rendering: messages, losses, and each provider's payload."""
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Never, cast
 
 import attrs
@@ -84,7 +84,7 @@ class Rendered:
     """The losses before their lines are looked up."""
     _hints: bool = attrs.field(alias="hints")
     _is_part: bool = attrs.field(alias="is_part")
-    _cache: str | None = attrs.field(alias="cache")
+    _write: "Callable[[Prompt, ModelFacts], WrittenPayload]" = attrs.field(alias="write")
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
@@ -401,21 +401,25 @@ class Rendered:
         """
         return self._again(provider)
 
-    def behind(self, gateway: str, **facts: Any) -> "Rendered":  # Any: the facts that differ there
-        """Return the same messages as they go to the same model through a gateway, a provider."""
-        from promptdsl.config.models import facts_for
-        from promptdsl.providers.shared.cache_marks import auto_marked
-        from promptdsl.providers.written import WrittenPayload
+    def behind(self, gateway: str, **changes: Any) -> "Rendered":  # Any: each fact has its type
+        """Return the same messages as they go to the same model through a gateway, a provider.
+
+        ``changes`` are the facts of the gateway that depend on this model.
+        """
+        from promptdsl.config.models import facts_for, facts_with
 
         known_facts = facts_for(self.facts.model, gateway)
-        gateway_facts = _changed_facts(known_facts, tuple(facts.items()))
-        marked = self._marked
-        if self._cache is not None:
-            marked = auto_marked(marked, gateway_facts)
-        new = WrittenPayload(marked, gateway_facts)
+        facts = facts_with(known_facts, (*changes.items(), ("behind", self.facts)))
+        written = self._write(self._marked, facts)
         before = {id(loss) for loss in (self._written.losses if self._written else ())}
         kept = tuple(loss for loss in self._losses if id(loss) not in before)
-        return attrs.evolve(self, facts=new.facts, written=new, losses=kept + new.losses)
+        return attrs.evolve(
+            self,
+            facts=facts,
+            marked=written.prompt,
+            written=written,
+            losses=kept + written.losses,
+        )
 
     def _to(self, target: str) -> dict[str, Any]:
         provider = self.facts.provider
@@ -528,8 +532,3 @@ class Rendered:
 
     __add__ = __radd__ = __format__
 
-
-@lru_cache(maxsize=64)
-def _changed_facts(facts: ModelFacts, changes: tuple[tuple[str, Any], ...]) -> ModelFacts:
-    """Return facts with changes; the same object for the same ones."""
-    return attrs.evolve(facts, **dict(changes))

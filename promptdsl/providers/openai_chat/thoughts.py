@@ -164,8 +164,8 @@ def send_thoughts(
     for block, index in thoughts:
         request.block = index
         kept = _send_keys(request, place, block, entry)
-        if facts.litellm_keys and is_thinking(block):
-            _send_thinking(request, place, block, entry)
+        if is_thinking(block, facts):
+            texts += _send_thinking(request, place, block, entry)
             continue
         tags = _tags_of(block, facts)
         why = _why_left_out(request, place, block, has_place=bool(key or tags))
@@ -175,6 +175,7 @@ def send_thoughts(
             continue
         param: Param = {"type": "text", "text": request.clean(place, block.text, "reasoning")}
         request.note(place, block, param)
+        _tell_moved(request, place, index)
         if tags:
             tagged.append(_between_tags(request, param, tags))
         else:
@@ -203,7 +204,7 @@ def _send_keys(request: ChatLike, place: Place, block: ReasoningBlock, entry: Pa
     A signature beside the text has no place in Chat.
     """
     facts = request.facts
-    kept = _kept(block.extra, facts) if block.origin in facts.origins else {}
+    kept = _kept(block.extra, facts) if block.origin in facts.answer_origins else {}
     for key, value in kept.items():
         known = entry.get(key)
         if is_list(known) and is_list(value):
@@ -216,25 +217,31 @@ def _send_keys(request: ChatLike, place: Place, block: ReasoningBlock, entry: Pa
     if FROM in block.extra:
         lose_keys(request, place, block, known=kept)
     signed = bool(block.signature or block.encrypted)
-    if signed and block.origin in facts.origins and not facts.litellm_keys:
+    if signed and block.origin in facts.answer_origins and not is_thinking(block, facts):
         why = f"{facts.provider} has no place for it"
         request.lose(place, "content", "the signature of reasoning", why)
     return kept
 
 
-def is_thinking(block: ReasoningBlock) -> bool:
-    """Return whether LiteLLM has reasoning in Anthropic's form: it is signed, or was read so."""
-    return bool(block.signature or block.encrypted) or THINKING in _item_of(block)
+def is_thinking(block: ReasoningBlock, facts: ModelFacts) -> bool:
+    """Return whether reasoning goes to LiteLLM in Anthropic's form: signed, or read so.
+
+    A signature of Gemini that was not read so has no place beside its text.
+    """
+    is_signed_elsewhere = block.origin != GEMINI and bool(block.signature or block.encrypted)
+    return facts.litellm_keys and (is_signed_elsewhere or THINKING in _item_of(block))
 
 
-def _send_thinking(request: ChatRequest, place: Place, block: ReasoningBlock, entry: Param) -> None:
-    """Add reasoning in Anthropic's form to an answer, beside its text where it was read so."""
+def _send_thinking(
+    request: ChatRequest, place: Place, block: ReasoningBlock, entry: Param
+) -> list[Param]:
+    """Add reasoning in Anthropic's form to an answer, and return the text it was read with."""
     why = why_foreign(request, block)
     if not why and place.number < request.stale:
         why = "what it is bound to has changed"
     if why:
         lose_reasoning(request, place, block, why)
-        return
+        return []
     item = _item_of(block)
     param: Param = {"type": "thinking", "thinking": block.text, "signature": block.signature}
     if block.encrypted:
@@ -242,12 +249,21 @@ def _send_thinking(request: ChatRequest, place: Place, block: ReasoningBlock, en
     if is_mapping(recorded := item.get(THINKING)):
         param = json_copy(dict(recorded))
     if not is_sendable(request, place, *map(str, param.values())):
-        return
+        return []
     request.note(place, block, param)
     entry.setdefault(THINKING_BLOCKS, []).append(param)
+    _tell_moved(request, place, request.block or 0)
     text = item.get("reasoning_content")
-    if isinstance(text, str):
-        entry["reasoning_content"] = request.clean(place, text, "reasoning")
+    if not isinstance(text, str):
+        return []
+    return [{"type": "text", "text": request.clean(place, text, "reasoning")}]
+
+
+def _tell_moved(request: ChatRequest, place: Place, index: int) -> None:
+    """Tell that reasoning behind other parts of an answer is sent before these."""
+    if any(block.type != "reasoning" for block in place.message.content[:index]):
+        why = "it stands behind other parts of the answer, and Chat has it before these"
+        request.hint(place, "moved_reasoning", "reasoning block", why)
 
 
 def _item_of(block: ReasoningBlock) -> Mapping[str, object]:
@@ -323,7 +339,7 @@ def signature_for(block: TextBlock | ToolUseBlock, facts: ModelFacts) -> str:
     signature = block.extra.get(SIGNATURE)
     if not isinstance(signature, str):
         return ""
-    return signature if not facts.litellm_keys or GEMINI in facts.origins else ""
+    return signature if not facts.litellm_keys or GEMINI in facts.answer_origins else ""
 
 
 def call_keys(request: ChatLike, place: Place, block: ToolUseBlock, *, first: bool) -> Param:
@@ -333,7 +349,7 @@ def call_keys(request: ChatLike, place: Place, block: ToolUseBlock, *, first: bo
     wrote elsewhere, or a substitute.
     """
     facts = request.facts
-    own = block.extra.get(FROM) in facts.origins
+    own = block.extra.get(FROM) in facts.answer_origins
     keys = _kept(block.extra, facts) if own else {}
     sent = [*keys]
     signature = signature_for(block, facts)

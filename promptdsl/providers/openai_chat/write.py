@@ -71,6 +71,8 @@ if TYPE_CHECKING:
     )
     from openai.types.shared_params import ResponseFormatJSONSchema
 
+SIGNATURES = "thought_signatures"
+"""The key of the signatures of Gemini on the texts of an answer, at LiteLLM."""
 MARK_OF_MESSAGE = {"mark": "message"}
 """What a text was recorded with whose cache mark was that of its message, at LiteLLM."""
 _SPEAKER = re.compile(r"[^\s<|\\/>\ud800-\udfff]{1,64}")
@@ -107,17 +109,31 @@ def _text_part(request: ChatRequest, place: Place, block: TextBlock) -> Param | 
     known = ["refusal", "audio"] if part else ["refusal"]
     if part is None and not lose_blank(request, place, block):
         refused = place.role == "assistant" and block.extra.get("refusal") is True
-        kind = "refusal" if refused and takes_lists(request, place) else "text"
+        kind = "refusal" if refused and _takes_refusals(request, place) else "text"
         part = {"type": kind, kind: block.text}
     cache, facts = block.cache, request.facts
-    if facts.litellm_keys and block.extra:
-        if signature := signature_for(block, facts):
-            known.append(SIGNATURE)
-            request.text_signatures.append(signature)
-        if block.extra.get(ITEM) == MARK_OF_MESSAGE:
-            request.message_mark, cache = cache, None
+    signature = signature_for(block, facts) if facts.litellm_keys else ""
+    if part and signature and place.role == "assistant":
+        known.append(SIGNATURE)
+        request.text_signatures.append(signature)
+    if part and _has_mark_of_message(request, place, block):
+        request.message_mark, cache = cache, None
     lose_keys(request, place, block, known=known)
     return marked(request, place, cache, part)
+
+
+def _takes_refusals(request: ChatRequest, place: Place) -> bool:
+    """Return whether an answer may have a part of this type: LiteLLM drops it for some models."""
+    behind = request.facts.behind
+    return takes_lists(request, place) and not (behind and behind.wire.two_sided)
+
+
+def _has_mark_of_message(request: ChatRequest, place: Place, block: TextBlock) -> bool:
+    """Return whether the mark of a text is that of its message, whose content is this text."""
+    if block.extra.get(ITEM) != MARK_OF_MESSAGE or not request.facts.lasting_marks:
+        return False
+    content = [it for it in place.message.content if it.type not in ("reasoning", "tool_use")]
+    return content == [block] and request.prompt.lone_text != "list"
 
 
 def _recording_part(request: ChatRequest, place: Place, audio: object) -> Param | None:
@@ -429,6 +445,7 @@ _NO_NAME = "the target takes no speaker's name"
 
 def _write_message(request: ChatRequest, place: Place) -> None:
     message = place.message
+    request.text_signatures, request.message_mark = [], None
     parts = _parts(request, place, message.content)
     if request.moved and message.role != "tool":
         _send_moved(request)
@@ -463,12 +480,14 @@ def _write_message(request: ChatRequest, place: Place) -> None:
 
 def _add_keys_of_message(request: ChatRequest, place: Place, entry: Param) -> None:
     """Add the signatures of the texts in a message, its cache mark and its speaker's name."""
-    if request.text_signatures:
-        fields = {"thought_signatures": request.text_signatures, **entry.get(FIELDS, {})}
-        entry[FIELDS], request.text_signatures = fields, []
+    signatures, fields = request.text_signatures, entry.get(FIELDS, EMPTY)
+    if len(signatures) == 1 and isinstance(entry["content"], str) and SIGNATURES not in fields:
+        entry[FIELDS] = {**fields, SIGNATURES: signatures}
+    elif signatures:
+        why = "an answer of one text has a place for one"
+        request.lose(place, "content", "the signature of a text", why)
     if request.message_mark:
         marked(request, place, request.message_mark, entry)
-        request.message_mark = None
     name = place.message.details.name
     if name and request.facts.names and _SPEAKER.fullmatch(name):
         entry["name"] = name

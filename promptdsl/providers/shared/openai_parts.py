@@ -6,7 +6,7 @@ tools, calls and whole results, too.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import attrs
@@ -17,7 +17,7 @@ from promptdsl.foundation.unicode import is_blank
 from promptdsl.messages import ReasoningBlock
 from promptdsl.messages.media.source import MediaSource, data_url, plain_type
 from promptdsl.messages.message import Message
-from promptdsl.messages.roles import SPOKEN_KINDS
+from promptdsl.messages.roles import RECORDED_KINDS, SPOKEN_KINDS
 from promptdsl.providers.shared.cache_marks import settle_marks
 from promptdsl.providers.shared.clean import fenced, file_name
 from promptdsl.providers.shared.request import MODEL_FIRST, OPENING, Param, Place, Request
@@ -42,6 +42,8 @@ class ChatLike(Request):
 
     head: int = attrs.field(init=False)
     asked: int = attrs.field(init=False)
+    placed: frozenset[int] = frozenset()
+    """The indices of the instructions that the model behind a gateway takes in their place."""
     leading: list[Param] = attrs.field(factory=new_list)
     """The parts of leading instructions that wait to be sent as one message."""
     thoughts: list[tuple[ReasoningBlock, int]] = attrs.field(factory=new_list)
@@ -57,10 +59,38 @@ class ChatLike(Request):
         if facts.reasoning_back == "turn":
             asked = (n for n in range(len(messages) - 1, -1, -1) if _asks(messages[n]))
             self.asked = next(asked, -1)
+        if facts.behind is not None and facts.instructions:
+            self.placed = _placed(messages, after_results=facts.result_instructions)
 
     def depends(self, stop: int) -> tuple[object, ...]:
         """Return all that the entries of the first ``stop`` messages depend on, beside these."""
-        return (*Request.depends(self, stop), min(self.head, stop), min(self.asked, stop))
+        indices = (min(self.head, stop), min(self.asked, stop))
+        placed = self.placed and frozenset(number for number in self.placed if number < stop)
+        return (*Request.depends(self, stop), *indices, placed)
+
+
+def _placed(messages: Sequence[Message], *, after_results: bool) -> frozenset[int]:
+    """Return the indices of the instructions that Claude takes in their place.
+
+    It takes them after a turn of the user in the conversation, and before an answer or at the end.
+    """
+    placed: set[int] = set()
+    waiting: list[int] = []
+    has_begun = may_follow = False
+    for index, message in enumerate(messages):
+        if message.role in ("system", "developer"):
+            waiting.append(index)
+            continue
+        types = {b.type for b in message.content if b.type != "text" or not is_blank(b.text)}
+        if not types:
+            continue
+        if may_follow and message.role == "assistant":
+            placed.update(waiting)
+        has_begun = has_begun or message.kind in SPOKEN_KINDS
+        is_result = "tool_result" in types
+        may_follow = has_begun and message.role != "assistant" and (after_results or not is_result)
+        waiting = []
+    return frozenset(placed.union(waiting) if may_follow else placed)
 
 
 def _asks(message: Message) -> bool:
@@ -98,7 +128,7 @@ def marked(request: Request, place: Place, cache: str | None, part: Param | None
 def why_foreign(request: ChatLike, block: ReasoningBlock) -> str:
     """Return why a target takes no reasoning of another origin; empty for its own."""
     origin, provider = block.origin, request.facts.provider
-    if origin in request.facts.origins:
+    if origin in request.facts.answer_origins:
         return ""
     if origin is None:
         return "nothing says which server it is of"
@@ -120,7 +150,7 @@ def stay_apart(request: Request, place: Place) -> bool:
     Where neighbouring messages were merged, their texts are joined.
     """
     message = place.message
-    is_recorded = message.kind in ("recorded", "recorded_system") and len(message.origins) < 2
+    is_recorded = message.kind in RECORDED_KINDS and len(message.origins) < 2
     return is_recorded or not (request.prompt.join_texts and request.facts.joins_texts)
 
 
@@ -309,11 +339,12 @@ def sent_role(request: ChatLike, place: Place, parts: list[Param]) -> str:
     leading system message alone.
     """
     role, facts, message = _native_role(request, place), request.facts, place.message
-    # Behind LiteLLM only what was said as an instruction is one of the leading ones.
-    leads = place.number < request.head and (message.kind in SPOKEN_KINDS or not facts.litellm_keys)
+    # To a gateway only what was said as an instruction is one of the leading ones.
+    is_behind = facts.behind is not None
+    leads = place.number < request.head and (message.kind in SPOKEN_KINDS or not is_behind)
     if role == "user" or leads or facts.later_system is True:
         return role
-    if facts.litellm_keys and (message.kind == "recorded_system" or _has_place(request, place)):
+    if is_behind and (message.kind in RECORDED_KINDS or place.number in request.placed):
         return role
     if facts.later_system is None:
         request.hint(place, "later_instruction", f"{message.role} message", _MAYBE)
@@ -328,19 +359,6 @@ def sent_role(request: ChatLike, place: Place, parts: list[Param]) -> str:
     return "user"
 
 
-def _has_place(request: ChatLike, place: Place) -> bool:
-    """Return whether the model behind a gateway takes an instruction in its place.
-
-    Claude takes it after a turn of the user, and before an answer or at the end.
-    """
-    if not request.facts.instructions:
-        return False
-    messages, number = request.messages, place.number
-    before = [it.role for it in messages[:number] if it.role not in ("system", "developer")]
-    after = (it.role for it in messages[number:] if it.role not in ("system", "developer"))
-    return before[-1:] != ["assistant"] and next(after, "assistant") == "assistant"
-
-
 def _native_role(request: Request, place: Place) -> str:
     message, facts = place.message, request.facts
     if message.role == "user":
@@ -351,7 +369,7 @@ def _native_role(request: Request, place: Place) -> str:
         return "user"
     # A recorded system message is a system message again, at its place.
     system = message.role == "system" or message.kind == "recorded_system"
-    has_role = facts.developer or (facts.litellm_keys and message.kind == "recorded")
+    has_role = facts.developer or (facts.behind is not None and message.kind == "recorded")
     return "system" if system or not has_role else "developer"
 
 

@@ -2,13 +2,12 @@
 
 from promptdsl.messages import DataBlock, TextBlock
 from promptdsl.messages.message import Message
-from promptdsl.messages.roles import LEADING
 from promptdsl.tree.data_nodes import data_node
 from promptdsl.tree.group_nodes import FormatNode
 from promptdsl.tree.masks import MEDIA, RECORDED, SECTION, SYSTEM, TEXT, bits
 from promptdsl.tree.node import DEFAULTS, Child, Node, Options, make
 from promptdsl.tree.part_nodes import MediaNode, VerbatimNode
-from promptdsl.tree.recorded import cut, options_of
+from promptdsl.tree.recorded import cut, leading_systems, options_of
 from promptdsl.tree.rewrite import make_turn, unique_ids, with_content
 from promptdsl.tree.turn_nodes import ConsolidatedNode, RecordedNode, RootNode, TurnNode
 
@@ -35,7 +34,7 @@ def consolidate(root: RootNode, *, merges: bool) -> RootNode:
     for child in root.content:
         if child.mask & (SYSTEM | SECTION):
             parts.append(child)
-        elif isinstance(child, RecordedNode) and (count := _leading_count(child)):
+        elif isinstance(child, RecordedNode) and (count := leading_systems(child)):
             parts += [_system_turn(message, child) for message in child.items[:count]]
             if count < len(child.items):
                 rest.append(cut(child, count))
@@ -80,17 +79,8 @@ _SYSTEM_CONTENT = SYSTEM | SECTION | RECORDED
 def _has_system(child: Node) -> bool:
     """Return whether a turn, a loose section or a recording has system content to move."""
     if isinstance(child, RecordedNode):
-        return _leading_count(child) > 0
+        return leading_systems(child) > 0
     return child.mask & (SYSTEM | SECTION) != 0
-
-
-def _leading_count(recorded: RecordedNode) -> int:
-    """Return the number of system messages at the beginning of a recording."""
-    messages: tuple[Message, ...] = recorded.items
-    for index, message in enumerate(messages):
-        if message.role != "system" or message.kind not in LEADING:
-            return index
-    return len(messages)
 
 
 def _system_turn(message: Message, recorded: RecordedNode) -> TurnNode:
