@@ -767,6 +767,23 @@ def test_a_mapping_is_for_all_templates_that_get_its_keys() -> None:
     assert [] == losses_of(System(*two, fixed), User(most))
 
 
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        ("{{ name }}: $plan.", True),
+        ("{{ name }}: ${plan}", True),
+        ("{{ name }}: %(plan)s", True),
+        ("{{ name }}: $planet, %(plan)d", False),
+        ("{{ name }}: $ plan", False),
+    ],
+)
+def test_marks_of_other_template_languages(text: str, is_told: bool) -> None:
+    """A whole word that is marked as Python or a shell marks variables is told."""
+    given = {"name": "Ann", "plan": "free", "a.(b": 1}
+    hints = [what for _, what, _, _ in told(System(Template.from_string(text, given)))]
+    assert hints == (["the variable 'plan'"] if is_told else [])
+
+
 def test_a_mapping_is_also_for_a_template_that_is_left_out() -> None:
     """What a template for people would use is not known, so nothing of its mapping is told."""
     given = {"name": "Ann", "plan": "free", "tone": "kind"}
@@ -810,7 +827,11 @@ def test_an_item_behind_a_tag_that_takes_the_line_end(
         (lambda: Developer("Use ", Value("<code>")), []),
         (lambda: System(Template.from_string("{{ a }}", a="<a>")), ["<a>"]),
         (lambda: System(Template.from_string("{{ a }}", a=trusted("<a>"))), []),
+        (lambda: System(Value('<code a="b">')), ['<code a="b">']),
+        (lambda: System(Value("<br/>"), Value("<br />")), ["<br/>", "<br />"]),
+        (lambda: System(Value('```py title="a"')), ['```py title="a"']),
         (lambda: System(Value("Use <code>.")), []),
+        (lambda: System(Value("<a> and <b>")), []),
         (lambda: System(Value("<")), []),
         (lambda: User(Value("<code>")), []),
         (lambda: Grounding("plan", Value("</context>")), []),

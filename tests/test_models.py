@@ -52,7 +52,7 @@ ENTRIES = {
     **{f"model {name}": entry for name, entry in TABLES["models"].items()},
 }
 PROVIDERS = tuple(TABLES["providers"])
-UNSAID = {"model", "known", "guesses_media", "wire", "role_layers", "models_origins"}
+UNSAID = {"model", "known", "guesses_media", "wire", "role_layers", "behind"}
 FACTS = {field.name for field in attrs.fields(ModelFacts)} - UNSAID
 NAMES = [pattern for entry in TABLES["models"].values() for pattern in entry["patterns"]]
 PATTERNS = [

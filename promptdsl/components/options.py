@@ -102,9 +102,15 @@ def unknown_option(component: Component, name: str) -> OptionError:
     by_position = [x.name for x in _parameters(component) if x.kind in _BY_POSITION]
     if not fix.startswith("did") and name in (*by_position, "content", "text"):
         fix = f"write it without its name: {usage(component)}"
-    if name == "cache":
+    if name == "cache" and label(component) == "Timeline":
+        fix = 'for cache marks write render(..., cache="auto")'
+    elif name == "cache" and label(component) not in _UNCACHED:
         fix = "for a cache mark write CacheBreakpoint() after it"
     return OptionError(problem, fix=fix, at=(component.source,))
+
+
+_UNCACHED = ("Output", "Reserve", "Ephemeral", "Grounding")
+"""What no cache mark can follow: settings of a request, and what is sent once."""
 
 
 def too_many(component: Node, *given: object) -> OptionError:

@@ -263,10 +263,9 @@ class ModelFacts:
         """
         if self.behind is None:
             return self.origins
-        if self.behind.wire.form == "openai_responses":
-            # Chat has no place for the reasoning of Responses.
-            return (self.wire.name, "openai")
-        return (self.wire.name, *self.behind.origins)
+        # Chat has no place for the reasoning of Responses.
+        chat = self.behind.wire.chat
+        return (self.wire.name, *((chat,) if chat else self.behind.origins))
 
     @property
     def cache_rule(self) -> "CacheRule":

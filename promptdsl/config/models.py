@@ -47,7 +47,10 @@ def facts_for(model: str | None, provider: str | None) -> ModelFacts:
 
 
 @lru_cache(maxsize=64)
-def facts_with(facts: ModelFacts, changes: tuple[tuple[str, object], ...]) -> ModelFacts:
+def facts_with(
+    facts: ModelFacts,
+    changes: tuple[tuple[str, Any], ...],  # Any: each fact has its own type
+) -> ModelFacts:
     """Return facts with changes; the same object for the same ones."""
     return attrs.evolve(facts, **dict(changes))
 

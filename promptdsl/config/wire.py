@@ -161,6 +161,8 @@ class Wire:
     """By type of an object, the keys that a request needs, also where their value is null."""
     silent: tuple[str, ...] = ()
     """The keys of parts that the model does not read, beside its mark: ids, signatures."""
+    chat: str | None = None
+    """The same provider in Chat, where it has a form of its own beside that."""
     two_sided: bool = False
     """Whether neighbours of one side are one message."""
     takes_neighbours: bool = False

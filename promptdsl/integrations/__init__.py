@@ -32,7 +32,7 @@ class Bridged(Generic[T]):
     ('Hi.', ())
 
     ``messages`` are in the form of the library they go to. ``tools`` are the tools it takes beside
-    the messages, in its own form.
+    the messages, in its own form. Two are equal when their messages and tools are.
     """
 
     messages: T

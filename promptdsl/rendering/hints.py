@@ -215,7 +215,9 @@ def template_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
 
 def _is_marked_otherwise(name: str, source: str) -> bool:
     """Return whether a text has the mark of a variable in a form that is not that of Jinja."""
-    return any(mark in source for mark in (f"{{{name}}}", f"${name}", f"%({name})s"))
+    name = re.escape(name)
+    forms = (rf"\{{{name}\}}", rf"\${name}\b", rf"%\({name}\)s")
+    return re.search("|".join(forms), source) is not None
 
 
 # Tools, and values under a cache mark.
@@ -246,8 +248,8 @@ def volatile_hints(messages: Sequence[Message], spans: Iterable[Span]) -> Iterat
 
 # Values that are tags.
 
-_TAG = re.compile(r"\s*(?:</?[A-Za-z][\w.:-]*>|[`~]{3,}[\w+-]*)\s*")
-"""A tag or a code fence, and nothing else."""
+_TAG = re.compile(r"\s*(?:</?[A-Za-z][\w.:-]*(?:\s[^<>]*)?/?>|[`~]{3,}[^`\n]*)\s*")
+"""A tag, with attributes or without, or the line of a code fence, and nothing else."""
 
 
 _INSTRUCTIONS = ("system", "developer")

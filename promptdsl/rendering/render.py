@@ -52,6 +52,7 @@ from promptdsl.tree.turn_nodes import RootNode
 
 if TYPE_CHECKING:
     from promptdsl.budget.dropped import Dropped
+    from promptdsl.providers.written import WrittenPayload
 
 Stages: TypeAlias = tuple[tuple[str, RootNode], ...]
 """The trees after each pass, with its name; the first is the tree as written."""

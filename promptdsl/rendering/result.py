@@ -531,4 +531,3 @@ class Rendered:
         raise no_text()
 
     __add__ = __radd__ = __format__
-

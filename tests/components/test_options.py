@@ -30,12 +30,14 @@ from promptdsl import (
     Limit,
     Note,
     OptionError,
+    Output,
     PromptError,
     Reserve,
     Section,
     System,
     Text,
     Timeline,
+    Tool,
     ToolMessage,
     ToolResult,
     ToolUse,
@@ -198,7 +200,26 @@ def test_what_has_no_priority(write: Any) -> None:
 @pytest.mark.parametrize("write", [Ephemeral, lambda *c, **k: Grounding("g", *c, **k)])
 def test_request_only_turns_have_no_cache(write: Any) -> None:
     """What is sent once cannot be marked for a cache."""
-    assert "takes no 'cache'" in raised(OptionError, lambda: write("x", cache=True)).what
+    error = raised(OptionError, lambda: write("x", cache=True))
+    assert "takes no 'cache'" in error.what
+    assert "CacheBreakpoint" not in error.fix
+
+
+@pytest.mark.parametrize(
+    ("write", "fix"),
+    [
+        (lambda: Tool(name="find", cache=True), "CacheBreakpoint() after it"),
+        (lambda: Text("x", cache=True), "CacheBreakpoint() after it"),
+        (lambda: Timeline(User("x"), cache=True), 'render(..., cache="auto")'),
+        (lambda: Reserve(100, cache=True), None),
+        (lambda: Output({"type": "object"}, cache=True), None),
+    ],
+)
+def test_where_a_cache_mark_is_written(write: Callable[[], object], fix: str | None) -> None:
+    """The advice is a part that can follow, for a prompt the option, and else it is not there."""
+    error = raised(OptionError, write)
+    assert "takes no 'cache'" in error.what
+    assert fix in error.fix if fix else "cache" not in error.fix
 
 
 @pytest.mark.parametrize("write", [Section, Grounding])

@@ -51,7 +51,7 @@ def sent(prompt: Node, model: Any = None, **options: Any) -> tuple[list[Item], l
 
 
 @pytest.mark.parametrize(
-    "target, origin, keys",
+    ("target", "origin", "keys"),
     [
         (CLAUDE, "anthropic", {"thinking_blocks"}),
         (CLAUDE, "litellm", {"thinking_blocks"}),
@@ -138,7 +138,7 @@ MARK = {"type": "ephemeral"}
 
 
 @pytest.mark.parametrize(
-    "more, settings, place",
+    ("more", "settings", "place"),
     [
         ([], AS_WRITTEN, "message"),
         ([], {**AS_WRITTEN, "lone_text": "list"}, "part"),
@@ -252,7 +252,8 @@ def test_refusals() -> None:
     prompt = Timeline(ASKED, History.from_openai([refused]), MORE)
     (claude,), _ = sent(prompt, CLAUDE)
     (openai,), _ = sent(prompt, "gpt-5")
-    assert ("No.", [{"type": "refusal", "refusal": "No."}]) == (claude["content"], openai["content"])
+    assert "No." == claude["content"]
+    assert [{"type": "refusal", "refusal": "No."}] == openai["content"]
 
 
 WAVE = b"RIFF$\x00\x00\x00WAVEfmt "
@@ -260,7 +261,7 @@ PDF = b"%PDF-1.7"
 
 
 @pytest.mark.parametrize(
-    "part, model, kind",
+    ("part", "model", "kind"),
     [
         (Audio.from_url("https://a.org/a.wav"), "gpt-4o-audio-preview", "input_audio"),
         (Document.from_url("https://a.org/a.pdf"), "gpt-5.5-pro", "file"),
@@ -268,7 +269,7 @@ PDF = b"%PDF-1.7"
     ],
 )
 def test_addresses_are_loaded_for_chat(part: Node, model: str, kind: str) -> None:
-    """A ``media_loader`` gives the bytes of what the model takes at an address, and Chat does not."""
+    """A ``media_loader`` gives the bytes at an address that the model takes, and Chat does not."""
     calls: list[str] = []
 
     def load(address: str) -> bytes:

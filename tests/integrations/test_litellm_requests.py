@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
+from importlib import import_module
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, TypeAlias
@@ -191,6 +192,53 @@ def test_blocks(send: Send, settings: Any, model: str) -> None:
         return difference(BLOCKS[name], send, model, transformation=settings)
 
     assert [] == failures(BLOCKS, wrong)
+
+
+@pytest.fixture(scope="module")
+def contents() -> Callable[[Bridged[list[Body]]], list[Body]]:
+    """Return LiteLLM's own way from its messages to the contents of a request of Gemini."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    pytest.importorskip("litellm")
+    gemini = import_module("litellm.llms.vertex_ai.gemini.transformation")
+
+    def made(bridged: Bridged[list[Body]]) -> list[Body]:
+        _, messages = gemini._transform_system_message(True, deepcopy(bridged.messages))
+        written: list[Body] = gemini._gemini_convert_messages_with_history(messages, model=GEMINI)
+        return written
+
+    return made
+
+
+GEMINI = "gemini-3.1-pro"
+RENAMED = {"thoughtSignature": "thought_signature", "content": "output"}
+"""The keys of a part that LiteLLM writes in another way, or under another name."""
+
+
+def gemini_parts(contents: list[Body]) -> list[tuple[str, list[Any]]]:
+    """Return the parts of the turns of each side, with one name for each key."""
+
+    def usual(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {RENAMED.get(key, key): usual(inner) for key, inner in value.items()}
+
+    turns = groupby(contents, itemgetter("role"))
+    parts = [(role, [part for turn in group for part in turn["parts"]]) for role, group in turns]
+    return [(role, [usual(part) for part in of_side]) for role, of_side in parts]
+
+
+@pytest.mark.parametrize("settings", [{}, AS_WRITTEN])
+def test_parts_of_gemini(contents: Any, settings: Any) -> None:
+    """So are the parts of a request of Gemini: texts, calls, results and signatures."""
+    prompts = {**PROMPTS, **BLOCKS}
+
+    def wrong(name: str) -> str:
+        rendered = render(prompts[name], model=GEMINI, transformation=settings)
+        ours: Any = rendered.to_gemini()["contents"]
+        return unequal(gemini_parts(ours), gemini_parts(contents(to_litellm(rendered))))
+
+    # Gemini needs the media type of an address.
+    assert [] == failures(prompts.keys() - {"an address"}, wrong)
 
 
 def test_recorded_conversations_sent(recorded: dict[str, list[Body]], send: Send) -> None:

@@ -11,6 +11,7 @@ from promptdsl import (
     AS_WRITTEN,
     Assistant,
     Developer,
+    Ephemeral,
     Event,
     History,
     Message,
@@ -114,6 +115,20 @@ def test_recorded_instructions() -> None:
     assert ["system", "system", "user"] == roles()
     assert ["system", "user"] == roles(System("d"))
     assert ["system", "user"] == roles(Section("d", "e"))
+
+
+@pytest.mark.parametrize("position", ["after_system", "start", "before_user", "end"])
+@pytest.mark.parametrize("more", [[], [{"role": "system", "content": "b"}]])
+def test_request_only_turns_beside_recorded_instructions(position: Any, more: list[Any]) -> None:
+    """What goes after the system text goes behind all of its messages."""
+    systems = [{"role": "system", "content": "a"}, *more]
+    recorded = [*systems, {"role": "user", "content": "c"}]
+    prompt = Timeline(History.from_openai(recorded), Ephemeral("e", position=position))
+    sent: Any = render(prompt, model="gpt-5", transformation=AS_WRITTEN).to_openai()["messages"]
+    texts = [message["content"] for message in sent]
+    context = "<context>\ne\n</context>"
+    others = ["c", context] if position == "end" else [context, "c"]
+    assert [*(message["content"] for message in systems), *others] == texts
 
 
 def test_it_cannot_be_changed() -> None:

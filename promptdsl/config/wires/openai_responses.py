@@ -10,6 +10,7 @@ WIRE = Wire(
     __name__,
     other_names=("responses", "openai_response"),
     telemetry=("openai", "chat"),
+    chat="openai",
     deploys=True,
     own_models=True,
     entries="input",

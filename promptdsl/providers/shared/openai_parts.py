@@ -127,8 +127,9 @@ def marked(request: Request, place: Place, cache: str | None, part: Param | None
 
 def why_foreign(request: ChatLike, block: ReasoningBlock) -> str:
     """Return why a target takes no reasoning of another origin; empty for its own."""
-    origin, provider = block.origin, request.facts.provider
-    if origin in request.facts.answer_origins:
+    facts, origin = request.facts, block.origin
+    provider = (facts.behind or facts).provider
+    if origin in facts.answer_origins:
         return ""
     if origin is None:
         return "nothing says which server it is of"
@@ -149,9 +150,13 @@ def stay_apart(request: Request, place: Place) -> bool:
 
     Where neighbouring messages were merged, their texts are joined.
     """
-    message = place.message
-    is_recorded = message.kind in RECORDED_KINDS and len(message.origins) < 2
-    return is_recorded or not (request.prompt.join_texts and request.facts.joins_texts)
+    message, facts = place.message, request.facts
+    if message.kind in RECORDED_KINDS and len(message.origins) < 2:
+        return True
+    if place.role == "result" and facts.behind and facts.behind.wire.results_apart:
+        # A result of Gemini is one text, which LiteLLM makes without blank lines.
+        return False
+    return not (request.prompt.join_texts and facts.joins_texts)
 
 
 def begin_turn(parts: list[Param], joint: str | None, *, apart: bool = False) -> None:

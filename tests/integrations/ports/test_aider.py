@@ -20,7 +20,7 @@ from promptdsl import Rendered, Timeline, decode, render
 from promptdsl.integrations.litellm import to_litellm
 from tests.folding import failures, unequal
 from tests.integrations.ports.agents import agent_folder
-from tests.integrations.ports.aider_prompt import Chat, Files, EditForm, aider_prompt
+from tests.integrations.ports.aider_prompt import Chat, EditForm, Files, aider_prompt
 from tests.integrations.ports.requests import CLAUDE, as_json, of_litellm, through_litellm
 
 FOLDER = agent_folder("aider")
