@@ -252,8 +252,15 @@ class ModelFacts:
 
     @property
     def origins(self) -> tuple[str, ...]:
-        """The origins of what the target takes as its own; see :attr:`Wire.origins`."""
-        return self.wire.origins
+        """The origins of what the target takes as its own; see :attr:`Wire.origins`.
+
+        Behind a gateway, only a model with an API of the same form has blocks and tools of its own.
+        """
+        if self.behind is None:
+            return self.wire.origins
+        if self.behind.wire.form == self.wire.form:
+            return (self.wire.name, *self.behind.origins)
+        return (self.wire.name,)
 
     @property
     def answer_origins(self) -> tuple[str, ...]:
@@ -263,9 +270,10 @@ class ModelFacts:
         """
         if self.behind is None:
             return self.origins
-        # Chat has no place for the reasoning of Responses.
-        chat = self.behind.wire.chat
-        return (self.wire.name, *((chat,) if chat else self.behind.origins))
+        if self.behind.wire.chat:
+            # What OpenAI's Chat wrote goes back there; the reasoning of Responses has no place.
+            return (self.wire.name, self.behind.wire.chat)
+        return (self.wire.name, *self.behind.origins)
 
     @property
     def cache_rule(self) -> "CacheRule":

@@ -82,41 +82,51 @@ def _losses(rendered: Rendered, written: Rendered) -> tuple[Loss, ...]:
     # The schema of the answer belongs to the call, which is a hint of its own.
     losses = [loss for loss in written.losses if loss.path != "output"]
     if rendered.facts.wire.two_sided:
-        # LiteLLM leaves out the names that these models do not take.
+        # LiteLLM leaves out the names that these models do not take, and they need tools, too.
         losses = [loss for loss in losses if loss.name != "speaker_name"]
-        losses += [loss for loss in rendered.losses if loss.name == "speaker_name"]
+        losses += [loss for loss in rendered.losses if loss.name in ("speaker_name", "no_tools")]
     crossing = Crossing("LiteLLM", tuple(losses))
     crossing.lose_settings(rendered)
     return tuple(crossing.losses)
 
 
+_AS_AT_A_SERVER = (
+    *("later_system", "several_systems", "list_roles", "media", "document_types", "exact_id"),
+    *("user_after_results", "result_names", "missing_reasoning"),
+)
+"""The facts of a server of Chat that hold behind LiteLLM, too: it sends Chat on as it is."""
+
+
 @lru_cache(maxsize=64)
 def _changes_for(model: ModelFacts) -> dict[str, Any]:  # Any: each fact has its own type
-    """Return the facts of LiteLLM that depend on the model behind it."""
+    """Return the facts of LiteLLM that depend on the model behind it; the row has the others."""
     wire = model.wire
     changes: dict[str, Any] = {
         # Gemini's signatures are in ids (BerriAI/litellm#37849).
         "longest_id": 40 if model.provider in ("openai", "openai_responses") else None,
         "names": True,
-        # It passes marks on, those with a time to live to models that take one after a tool. For
-        # Gemini it makes a stored cache of the marked messages alone, which changes their order.
+        "binds_reasoning": model.binds_reasoning,
+        "later_system": True,
+        "instructions": model.instructions,
+        "result_instructions": model.result_instructions,
+        # Marks are passed on. For Gemini they would make a stored cache of the marked messages
+        # alone, which changes their order.
         "cache_marks": model.cache_marks,
         "answer_marks": model.answer_marks,
         "tool_marks": model.tool_marks,
+        # These are facts of cache_control, which models have that take a mark after a tool.
         "lasting_marks": model.tool_marks,
         "message_marks": model.tool_marks,
-        # It moves a later system message, and tells the model that it did, where a provider takes
-        # none: such a text is fenced as it is without LiteLLM.
-        "later_system": not wire.two_sided,
-        "instructions": model.instructions,
-        "result_instructions": model.result_instructions,
         # Each text is a block of its own at a model that takes blocks.
         "joins_texts": wire.joins or not wire.two_sided,
-        "binds_reasoning": model.binds_reasoning,
+        "media": model.media,
     }
+    if wire.form == "openai" and model.provider != _GATEWAY:
+        changes |= {name: getattr(model, name) for name in _AS_AT_A_SERVER}
     if wire.two_sided:
-        # It forwards what the model takes, and addresses of files; others are loaded by now.
-        changes |= {"media": model.media, "file_addresses": True}
+        # A later system message would be moved, and the model told so: it is fenced as it is
+        # without LiteLLM. Addresses of files are sent on; others are loaded by now.
+        changes |= {"later_system": False, "file_addresses": True}
     if wire.form == "anthropic":
         changes["result_media"] = ("image", "document")
     return changes
@@ -350,5 +360,6 @@ def _read_thought(part: JsonValue, origin: str | None) -> ReasoningBlock:
         keys = {"type", "thinking", "signature"}
     block = block_from_dict({"type": "reasoning", **content, "origin": origin})
     assert isinstance(block, ReasoningBlock)
-    is_usual = set(entries) == keys and (block.signature or block.encrypted)
+    # Gemini's own signatures are of parts, not of thoughts.
+    is_usual = set(entries) == keys and (block.signature or block.encrypted) and origin != "gemini"
     return block if is_usual else _with_item(block, {"thinking": dict(entries)})

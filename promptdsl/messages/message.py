@@ -33,7 +33,7 @@ from promptdsl.messages.message_checks import (
     refuse_unknown_keys,
 )
 from promptdsl.messages.read_blocks import attachments, contents
-from promptdsl.messages.roles import KINDS, ROLES, Kind, Role
+from promptdsl.messages.roles import KINDS, LEADING, ROLES, Kind, Role
 
 _set = object.__setattr__
 
@@ -410,3 +410,11 @@ def open_calls(messages: Sequence[Message]) -> list[tuple[Message, ToolUseBlock]
             results = (it for it in message.content if isinstance(it, ToolResultBlock))
             answered.update(it.tool_use_id for it in results)
     return []
+
+
+def leading_systems(messages: Sequence[Message]) -> int:
+    """Return the number of system messages at the beginning that belong to the first one."""
+    for index, message in enumerate(messages):
+        if message.role != "system" or message.kind not in LEADING:
+            return index
+    return len(messages)

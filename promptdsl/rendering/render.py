@@ -237,7 +237,7 @@ def _for_target(
         media_roots=request.media_roots,
         hints=request.hints,
         is_part=request.is_part,
-        write=partial(_written, tree=outgoing.stages[-1][1], request=_repeated(request)),
+        write=partial(_written, tree=outgoing.stages[-1][1], request=_again_at_once(request)),
     )
     if request.strict and any(loss.kind != "hint" for loss in losses + outgoing.losses):
         fix = "write it another way for this target, or render without strict=True"
@@ -263,6 +263,13 @@ def _again(
         template = None
     other = attrs.evolve(_repeated(request), provider=provider, template=template, again=True)
     return _for_target(other, stages, losses, settled=is_settled(hollow(stages[-1][1])))
+
+
+def _again_at_once(request: RenderRequest) -> RenderRequest:
+    """Return a request for another payload of the same messages, which awaits nothing."""
+    if request.loading is not None and request.loading.waits:
+        return attrs.evolve(request, loading=None)
+    return _repeated(request)
 
 
 def _repeated(request: RenderRequest) -> RenderRequest:

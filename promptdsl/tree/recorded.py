@@ -5,7 +5,6 @@ from typing import TypeVar, cast
 
 from promptdsl.messages.conversation_cache import Recording
 from promptdsl.messages.message import Message
-from promptdsl.messages.roles import LEADING
 from promptdsl.tree.node import Options
 from promptdsl.tree.rewrite import copied
 from promptdsl.tree.turn_nodes import RecordedNode
@@ -64,12 +63,3 @@ def recording(run: RecordedNode) -> Recording:
         known = Recording((), run.items, run.mask, run.start)
         _set(run, "known", known)
     return known
-
-
-def leading_systems(recorded: RecordedNode) -> int:
-    """Return the number of system messages at the beginning of a recording."""
-    messages: tuple[Message, ...] = recorded.items
-    for index, message in enumerate(messages):
-        if message.role != "system" or message.kind not in LEADING:
-            return index
-    return len(messages)

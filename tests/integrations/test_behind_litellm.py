@@ -1,5 +1,6 @@
 """What goes to a model behind LiteLLM: its own things, each once, in the place that LiteLLM has."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -11,26 +12,33 @@ from promptdsl import (
     Block,
     Developer,
     Document,
+    Ephemeral,
     Event,
     History,
+    Image,
     Message,
     Node,
     ReasoningBlock,
     TextBlock,
     Timeline,
     Tool,
+    ToolDefinition,
     ToolMessage,
     ToolUse,
     Transcript,
     UnknownBlock,
     User,
+    arender,
     render,
 )
 from promptdsl.integrations.litellm import from_litellm, to_litellm
+from tests.providers.conversations import PNG
 
 Item = dict[str, Any]
 CLAUDE, GEMINI = "claude-opus-4-5", "gemini-3.1-pro"
 ASKED, MORE = User("q"), User("w")
+WAVE = b"RIFF$\x00\x00\x00WAVEfmt "
+PDF = b"%PDF-1.7"
 SIGNED = {"thought_signature": "c2ln"}
 
 
@@ -202,6 +210,8 @@ INSTRUCTED: dict[str, list[Node]] = {
     "behind an answer": [ASKED, Assistant("a"), Developer("d"), MORE],
     "behind results": [*CALLS, Developer("d"), Assistant("a"), MORE],
     "behind an event": [Event("e"), Developer("d"), Assistant("a"), MORE],
+    "behind an event, first": [Event("e"), Developer("d"), ASKED],
+    "behind what is for this request": [Ephemeral("x", position="flow"), Developer("d"), ASKED],
     "two": [ASKED, Developer("d"), Developer("e"), Assistant("a"), MORE, Developer("f")],
     "a blank message between": [ASKED, Developer("d"), User(" "), Assistant("a"), MORE],
     "a blank answer between": [ASKED, Developer("d"), Assistant(" "), MORE],
@@ -214,13 +224,20 @@ def test_instructions_are_where_claude_takes_them(name: str, model: str) -> None
     """An instruction is a system message where it is one for Anthropic, else fenced text."""
     rendered = render(Timeline(*INSTRUCTED[name]), model=model)
     payload: Any = rendered.to_anthropic()
-    native = [*payload.get("system", ())]
-    for turn in payload["messages"]:
-        native += turn["content"] if turn["role"] == "system" else []
-    items = [it for it in to_litellm(rendered).messages if it["role"] == "system"]
-    contents = [it["content"] for it in items]
-    texts = [[part["text"] for part in it] if isinstance(it, list) else [it] for it in contents]
-    assert [block["text"] for block in native] == [text for group in texts for text in group]
+    turns = [{"role": "system", "content": payload.get("system", [])}, *payload["messages"]]
+    items = to_litellm(rendered).messages
+    assert spoken_texts(turns) == spoken_texts(items)
+
+
+def spoken_texts(items: list[Item]) -> list[tuple[str, str]]:
+    """Return the texts of messages in their order, each with the side that says it."""
+    sides = {"tool": "user", "developer": "system"}
+    texts: list[tuple[str, str]] = []
+    for item in items:
+        role, content = sides.get(item["role"], item["role"]), item["content"] or []
+        parts = [{"text": content}] if isinstance(content, str) else content
+        texts += [(role, part["text"]) for part in parts if "text" in part]
+    return [(role, text) for role, text in texts if text not in ("r", ".")]
 
 
 def test_long_conversations_with_instructions() -> None:
@@ -256,8 +273,91 @@ def test_refusals() -> None:
     assert [{"type": "refusal", "refusal": "No."}] == openai["content"]
 
 
-WAVE = b"RIFF$\x00\x00\x00WAVEfmt "
-PDF = b"%PDF-1.7"
+CUSTOM = {"type": "custom", "custom": {"name": "code"}}
+OWN: dict[str, tuple[Node, str]] = {
+    "a block": (answer(UnknownBlock({"type": "x"}, origin="openai"), TextBlock("a")), "'x'"),
+    "a block of Chat": (
+        answer(UnknownBlock({"type": "x"}, origin="openai_compatible"), TextBlock("a")),
+        "'x'",
+    ),
+    "a tool": (Tool(ToolDefinition("code", raw=CUSTOM, origin="openai")), "'custom'"),
+}
+
+
+@pytest.mark.parametrize("model", [CLAUDE, GEMINI])
+@pytest.mark.parametrize("name", OWN)
+def test_what_openai_has(name: str, model: str) -> None:
+    """What has the form of Chat goes to no other model either: it is a loss, as in its own API."""
+    part, sign = OWN[name]
+    bridged = to_litellm(render(Timeline(ASKED, part, MORE), model=model))
+    assert sign not in str((bridged.messages, bridged.tools))
+    assert ["content"] == [loss.kind for loss in bridged.losses]
+
+
+def test_a_custom_call() -> None:
+    """A call with a text as its input is a call of a function for other models than OpenAI's."""
+    call = {"id": "a", "type": "custom", "custom": {"name": "find", "input": "x"}}
+    items: list[Item] = [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": "r"},
+    ]
+    prompt = Timeline(CALLS[0], ASKED, History.from_openai(items), MORE)
+    assert ["function", "custom"] == [
+        sent(prompt, model)[0][0]["tool_calls"][0]["type"] for model in (CLAUDE, "gpt-5")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "target"),
+    [
+        (Timeline(User("u", Image.from_base64(PNG, "image/png"))), {"provider": "deepseek"}),
+        (Timeline(User("u", Audio.from_bytes(WAVE, media_type="audio/wav"))), {"model": "gpt-5"}),
+        (Timeline(ASKED, Assistant("z"), MORE, Developer("d"), MORE), {"provider": "deepseek"}),
+        (Timeline(*CALLS, MORE), {"provider": "mistral"}),
+    ],
+)
+def test_a_server_of_chat(prompt: Node, target: Any) -> None:
+    """LiteLLM sends Chat on as it is, so a server gets what it gets without it."""
+    rendered = render(prompt, **target)
+    payload: Any = rendered.to_openai()
+    bridged = to_litellm(rendered)
+    assert payload["messages"] == bridged.messages
+    kinds = [[loss.kind for loss in losses] for losses in (rendered.losses, bridged.losses)]
+    assert kinds[0] == kinds[1]
+
+
+def test_reasoning_of_a_server_of_responses() -> None:
+    """It goes back to its server, and that of OpenAI does not go there."""
+    for origin, keys in (("openai", set[str]()), ("deepseek_responses", {"reasoning_content"})):
+        prompt = Timeline(ASKED, answer(ReasoningBlock("Hm.", origin=origin), TextBlock("a")), MORE)
+        (message,), _ = sent(prompt, provider="deepseek_responses")
+        assert keys == message.keys() - {"role", "content"}
+
+
+def test_signatures_at_the_gateway_itself() -> None:
+    """For the provider ``litellm`` the name of the model tells that it is one of Gemini."""
+    prompt = Timeline(ASKED, answer(TextBlock("a", extra=SIGNED)), MORE)
+    (message,), losses = sent(prompt, GEMINI, provider="litellm")
+    assert {"thought_signatures": ["c2ln"]} == message["provider_specific_fields"]
+    assert [] == losses
+
+
+def test_calls_without_tools() -> None:
+    """Claude needs tools beside calls, through LiteLLM, too."""
+    _, losses = sent(Timeline(*CALLS[1:], MORE), CLAUDE)
+    assert ["no_tools"] == losses
+
+
+def test_an_asynchronous_loader() -> None:
+    """What it has not loaded for the model's own API is a loss, with the advice."""
+
+    async def load(_: str) -> bytes:
+        return PDF
+
+    document = Document.from_url("https://a.org/a.pdf")
+    rendering = arender(Timeline(User("x", document)), model="gpt-5.5-pro", media_loader=load)
+    bridged = to_litellm(asyncio.run(rendering))
+    assert ["content"] == [loss.kind for loss in bridged.losses]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import AS_WRITTEN, History, TargetError, Timeline, render
+from promptdsl import AS_WRITTEN, History, TargetError, Timeline, Tool, render
 from promptdsl.integrations.litellm import from_litellm, to_litellm
 from tests.folding import failures, unequal
 
@@ -90,6 +90,7 @@ def answers_of(origin: str) -> list[list[Item]]:
             [{**plain, "provider_specific_fields": {"thought_signatures": ["c2ln"]}}],
             [{**asking, "tool_calls": [signed], "provider_specific_fields": fields}, one],
             [{**plain, "thinking_blocks": unsigned, "reasoning_content": "Hm."}],
+            [{**plain, "thinking_blocks": THINKING[:1], "reasoning_content": "Hm.\n"}],
         ]
     marked = call("b", cache_control=MARK)
     return [
@@ -190,7 +191,8 @@ def test_replies_as_litellm_gives_them() -> None:
     for answer in (reply, reply.model_dump(), reply.model_dump(exclude_none=True)):
         conversation = [asked, answer, {**result, "content": "r"}]
         history = History(from_litellm(conversation, origin="anthropic").messages)
-        rendered = render(Timeline(history), model="claude-opus-4-5", transformation=AS_WRITTEN)
+        prompt = Timeline(Tool(name="find", description="Find."), history)
+        rendered = render(prompt, model="claude-opus-4-5", transformation=AS_WRITTEN)
         bridged = to_litellm(rendered, strict=True)
         assert ([asked, expected], ()) == (bridged.messages[:2], bridged.losses)
         assert [] == [loss for loss in rendered.losses if loss.kind != "hint"]

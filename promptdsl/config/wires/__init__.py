@@ -48,6 +48,7 @@ def _of_server(server: Server) -> Wire:
         telemetry=(server.telemetry or server.name, wire.telemetry[1]),
         any_model=True,
         signs=wire.signs and facts.get("reasoning_back", "never") == "never",
+        chat=None,
         deploys=False,
         own_models=False,
         some_models=False,

@@ -339,7 +339,8 @@ def signature_for(block: TextBlock | ToolUseBlock, facts: ModelFacts) -> str:
     signature = block.extra.get(SIGNATURE)
     if not isinstance(signature, str):
         return ""
-    return signature if not facts.litellm_keys or GEMINI in facts.answer_origins else ""
+    is_gemini = facts.signatures or GEMINI in facts.answer_origins
+    return signature if is_gemini or not facts.litellm_keys else ""
 
 
 def call_keys(request: ChatLike, place: Place, block: ToolUseBlock, *, first: bool) -> Param:

@@ -169,7 +169,9 @@ def _call_part(request: ChatRequest, place: Place, block: ToolUseBlock) -> Param
         _lose_type(request, place, block)
         return None
     name = tool_name(request, place, block.name)
-    custom = block.extra.get("custom") is True
+    behind = request.facts.behind
+    takes_custom = behind is None or behind.wire.form == request.dialect.form
+    custom = takes_custom and block.extra.get("custom") is True
     kind, key = ("custom", "input") if custom else ("function", "arguments")
     function = {"name": name, key: text_of_arguments(request, place, block, key)}
     id = _sent_id(request, block.id)
@@ -475,7 +477,11 @@ def _write_message(request: ChatRequest, place: Place) -> None:
             entry["audio"] = part["audio"]
             request.note_change(part, entry["audio"])
     _add_keys_of_message(request, place, entry)
-    request.entries.append(entry)
+    entries = request.entries
+    leads = request.facts.behind is not None and role != "user" and place.number < request.head
+    # Behind LiteLLM a leading instruction stays before events.
+    spoken = (n for n, it in enumerate(entries) if it["role"] not in ("system", "developer"))
+    entries.insert(next(spoken, len(entries)) if leads else len(entries), entry)
 
 
 def _add_keys_of_message(request: ChatRequest, place: Place, entry: Param) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import attrs
 
+from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.wires.openai import WIRE
 from promptdsl.foundation.frozen import is_list, is_mapping, new_list
 from promptdsl.foundation.unicode import is_blank
@@ -54,12 +55,12 @@ class ChatLike(Request):
         self.head, self.asked = 0, -1
         facts = self.facts
         if not (facts.later_system is True and facts.several_systems):
-            spoken = (n for n, it in enumerate(messages) if it.role not in ("system", "developer"))
+            spoken = (n for n, it in enumerate(messages) if _speaks(it, facts))
             self.head = next(spoken, len(messages))
         if facts.reasoning_back == "turn":
             asked = (n for n in range(len(messages) - 1, -1, -1) if _asks(messages[n]))
             self.asked = next(asked, -1)
-        if facts.behind is not None and facts.instructions:
+        if facts.behind is not None and facts.instructions and facts.later_system is not True:
             self.placed = _placed(messages, after_results=facts.result_instructions)
 
     def depends(self, stop: int) -> tuple[object, ...]:
@@ -69,10 +70,18 @@ class ChatLike(Request):
         return (*Request.depends(self, stop), *indices, placed)
 
 
-def _placed(messages: Sequence[Message], *, after_results: bool) -> frozenset[int]:
-    """Return the indices of the instructions that Claude takes in their place.
+def _speaks(message: Message, facts: ModelFacts) -> bool:
+    """Return whether a message is no instruction; behind a gateway, also no event before them."""
+    if message.role in ("system", "developer"):
+        return False
+    return facts.behind is None or message.kind in SPOKEN_KINDS
 
-    It takes them after a turn of the user in the conversation, and before an answer or at the end.
+
+def _placed(messages: Sequence[Message], *, after_results: bool) -> frozenset[int]:
+    """Return the indices of the instructions that the model takes in their place.
+
+    It takes them where Anthropic's adapter sends them (``two_sided.py``): after a turn of the user
+    in the conversation, and before an answer or at the end.
     """
     placed: set[int] = set()
     waiting: list[int] = []
@@ -81,16 +90,26 @@ def _placed(messages: Sequence[Message], *, after_results: bool) -> frozenset[in
         if message.role in ("system", "developer"):
             waiting.append(index)
             continue
-        types = {b.type for b in message.content if b.type != "text" or not is_blank(b.text)}
-        if not types:
+        if _is_blank(message):
             continue
-        if may_follow and message.role == "assistant":
+        is_answer = message.role == "assistant"
+        if may_follow and is_answer:
             placed.update(waiting)
+        waiting.clear()
         has_begun = has_begun or message.kind in SPOKEN_KINDS
-        is_result = "tool_result" in types
-        may_follow = has_begun and message.role != "assistant" and (after_results or not is_result)
-        waiting = []
+        may_follow = has_begun and not is_answer and (after_results or not _has_result(message))
     return frozenset(placed.union(waiting) if may_follow else placed)
+
+
+def _is_blank(message: Message) -> bool:
+    """Return whether a message is white space alone, so that it is not sent."""
+    if message.plain is not None:
+        return is_blank(message.plain)
+    return all(block.type == "text" and is_blank(block.text) for block in message.content)
+
+
+def _has_result(message: Message) -> bool:
+    return message.plain is None and any(it.type == "tool_result" for it in message.content)
 
 
 def _asks(message: Message) -> bool:
@@ -331,6 +350,7 @@ def trim_answer(request: Request) -> None:
 
 
 _WHY_FENCED = "takes no system message after the first, so the text is sent in a user turn"
+_WHY_MISPLACED = "the model takes no system message at this place, so it is text of a user"
 _MAYBE = (
     "some servers refuse a system message after the first: name the server, such as "
     "provider='mistral', or register later_system"
@@ -354,7 +374,7 @@ def sent_role(request: ChatLike, place: Place, parts: list[Param]) -> str:
     if facts.later_system is None:
         request.hint(place, "later_instruction", f"{message.role} message", _MAYBE)
         return role
-    reason = f"{facts.provider} {_WHY_FENCED}"
+    reason = _WHY_MISPLACED if facts.instructions else f"{facts.provider} {_WHY_FENCED}"
     request.hint(place, "fenced_turn", f"{message.role} message", reason)
     if message.kind in SPOKEN_KINDS:
         for part in parts:

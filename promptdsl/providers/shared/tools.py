@@ -43,7 +43,9 @@ def write_tools(
     ``closes``, ``strict`` goes from tools whose schema is not closed: they would be refused.
     """
     params: list[Param] = []
-    tools, own = request.prompt.tools, {origin, *request.facts.origins}
+    tools, own = request.prompt.tools, {*request.facts.origins}
+    if request.facts.behind is None:
+        own.add(origin)
     request.taken_names |= {tool.name for tool in tools}
     are_whole = is_whole(ENCODER.encode([(it.description, it.input_schema) for it in tools]))
     for tool in tools:

@@ -1,13 +1,13 @@
 """Consolidate: all system content becomes one system turn, the first turn of the prompt."""
 
 from promptdsl.messages import DataBlock, TextBlock
-from promptdsl.messages.message import Message
+from promptdsl.messages.message import Message, leading_systems
 from promptdsl.tree.data_nodes import data_node
 from promptdsl.tree.group_nodes import FormatNode
 from promptdsl.tree.masks import MEDIA, RECORDED, SECTION, SYSTEM, TEXT, bits
 from promptdsl.tree.node import DEFAULTS, Child, Node, Options, make
 from promptdsl.tree.part_nodes import MediaNode, VerbatimNode
-from promptdsl.tree.recorded import cut, leading_systems, options_of
+from promptdsl.tree.recorded import cut, options_of
 from promptdsl.tree.rewrite import make_turn, unique_ids, with_content
 from promptdsl.tree.turn_nodes import ConsolidatedNode, RecordedNode, RootNode, TurnNode
 
@@ -34,7 +34,7 @@ def consolidate(root: RootNode, *, merges: bool) -> RootNode:
     for child in root.content:
         if child.mask & (SYSTEM | SECTION):
             parts.append(child)
-        elif isinstance(child, RecordedNode) and (count := leading_systems(child)):
+        elif isinstance(child, RecordedNode) and (count := leading_systems(child.items)):
             parts += [_system_turn(message, child) for message in child.items[:count]]
             if count < len(child.items):
                 rest.append(cut(child, count))
@@ -79,7 +79,7 @@ _SYSTEM_CONTENT = SYSTEM | SECTION | RECORDED
 def _has_system(child: Node) -> bool:
     """Return whether a turn, a loose section or a recording has system content to move."""
     if isinstance(child, RecordedNode):
-        return leading_systems(child) > 0
+        return leading_systems(child.items) > 0
     return child.mask & (SYSTEM | SECTION) != 0
 
 

@@ -9,14 +9,14 @@ from promptdsl.foundation.errors import PlacementError
 from promptdsl.foundation.escaping import inline_line
 from promptdsl.foundation.labelled import labelled
 from promptdsl.messages import ToolResultBlock
-from promptdsl.messages.message import Message
+from promptdsl.messages.message import Message, leading_systems
 from promptdsl.messages.roles import CONVERSATION
 from promptdsl.rendering.text.format import fence, line_in_fence
 from promptdsl.tree import masks
 from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.part_nodes import VerbatimNode
-from promptdsl.tree.recorded import cut, leading_systems
+from promptdsl.tree.recorded import cut
 from promptdsl.tree.rewrite import has_content, make_turn, mapped_role, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, RootNode, TurnNode
 
@@ -50,11 +50,15 @@ def _positioned(content: Iterable[Node], config: Resolved) -> list[Node]:
                 waiting.setdefault(position, []).append(child)
         elif child.mask & masks.SYSTEM:
             system.append(child)
-        elif isinstance(child, RecordedNode) and not conversation:
+        elif (
+            isinstance(child, RecordedNode)
+            and not conversation
+            and (count := leading_systems(child.items))
+        ):
             # Where the settings merge no turns, its system messages are still in it.
-            count = leading_systems(child)
-            system += [cut(child, 0, count)] if count else []
-            conversation += [cut(child, count)] if count < len(child.items) else []
+            system.append(cut(child, 0, count))
+            if count < len(child.items):
+                conversation.append(cut(child, count))
         else:
             conversation.append(child)
 
