@@ -15,6 +15,7 @@ from promptdsl.batch.renderer import json_line
 from promptdsl.batch.rows import RowReader, digest_of
 from promptdsl.batch.service import MESSAGES, Service, service_of
 from promptdsl.batch.writer import ERRORS, IDS, SCHEMAS, read_manifest
+from promptdsl.foundation.answers import read_answer
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.extras import require
 from promptdsl.foundation.files import written_whole
@@ -323,10 +324,18 @@ def _answer(result: object, service: Service, validator: Any) -> dict[str, Any]:
     if message.calls:
         found["calls"] = [call.to_dict() for call in message.calls]
     if validator is not None and not message.calls:
-        output = read_json(message.text)
-        problem = _problem(output, validator)
+        output, problem = _output_of(message.text, validator)
         found |= {"error": problem} if problem else {"output": output}
     return found
+
+
+def _output_of(text: str, validator: Any) -> tuple[object, str]:  # Any: jsonschema
+    """Return the JSON value of an answer, and why it has not the form of its schema, if so."""
+    try:
+        output = read_answer(text, lambda value: not _problem(value, validator))
+    except PromptError as error:
+        return ABSENT, error.what
+    return output, _problem(output, validator)
 
 
 def _words(wrong: object) -> str:

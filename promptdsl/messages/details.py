@@ -7,7 +7,7 @@ from typing import TypeAlias
 import attrs
 
 from promptdsl.foundation.frozen import EMPTY, frozen
-from promptdsl.foundation.json import JsonObject
+from promptdsl.foundation.json import ABSENT, JsonObject
 from promptdsl.foundation.source import Position, Source, looked_up
 
 
@@ -20,7 +20,7 @@ class Details:
     metadata: Mapping[str, object] = attrs.field(default=EMPTY, converter=frozen)
     tags: tuple[str, ...] = ()
     token_usage: Mapping[str, object] | None = attrs.field(default=None, converter=frozen)
-    structured_output: object = attrs.field(default=None, converter=frozen)
+    structured_output: object = attrs.field(default=ABSENT, converter=frozen)
     finish_reason: str | None = None
     raw_finish_reason: str | None = None
     extra: JsonObject = attrs.field(default=EMPTY, converter=frozen)
@@ -77,4 +77,6 @@ def origin_of(raw: RawOrigin) -> Origin:
     head, number, at, details, components = raw
     address = head if number < 0 else f"{head}[{number}]"
     notes = {key: getattr(details, key) for key in DETAIL_KEYS - {"name"}}
+    if details.structured_output is ABSENT:
+        notes["structured_output"] = None
     return Origin(address, looked_up(at), components=components, **notes)

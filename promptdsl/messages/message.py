@@ -9,7 +9,7 @@ from attrs.exceptions import FrozenInstanceError
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_mapping, plain, thawed
-from promptdsl.foundation.json import JsonDict, JsonObject
+from promptdsl.foundation.json import ABSENT, JsonDict, JsonObject
 from promptdsl.foundation.source import door, end_traceback, looked_up
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
@@ -166,8 +166,17 @@ class Message:
 
     @property
     def structured_output(self) -> Any:  # Any: its author knows the type
-        """The value that was parsed from the text of an assistant message."""
-        return self.details.structured_output
+        """The value that was parsed from the text of an assistant message, ``None`` without one.
+
+        An answer may be ``None``, too: ``null``. See :attr:`has_structured_output`.
+        """
+        value = self.details.structured_output
+        return None if value is ABSENT else value
+
+    @property
+    def has_structured_output(self) -> bool:
+        """Whether a value was parsed from the text of an assistant message."""
+        return self.details.structured_output is not ABSENT
 
     @property
     def finish_reason(self) -> str | None:

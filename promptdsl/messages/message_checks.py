@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.foundation.escaping import is_rare
 from promptdsl.foundation.frozen import EMPTY, Around, is_list, is_mapping, json_leaf, plain
+from promptdsl.foundation.json import ABSENT
 from promptdsl.messages.blocks import Block, ToolResultBlock
 from promptdsl.messages.details import DETAIL_KEYS, Details
 from promptdsl.messages.field_checks import kind_of, mapping, optional, string
@@ -25,7 +26,7 @@ def checked_details(details: Mapping[str, object]) -> Details:
         else plain(mapping(metadata, "metadata"), "metadata", _notes_leaf),
         tags=_tags(details.get("tags")),
         token_usage=None if token_usage is None else mapping(token_usage, "token_usage"),
-        structured_output=details.get("structured_output"),
+        structured_output=details.get("structured_output", ABSENT),
         finish_reason=optional(details.get("finish_reason"), "finish_reason"),
         raw_finish_reason=optional(details.get("raw_finish_reason"), "raw_finish_reason"),
         extra=EMPTY if extra is None else plain(mapping(extra, "extra"), "extra"),

@@ -3,15 +3,17 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 
 from promptdsl.config.models import check_provider
 from promptdsl.config.wires import forms, wire_of
+from promptdsl.foundation.answers import has_shape, read_answer
 from promptdsl.foundation.errors import DataError, TargetError
 from promptdsl.foundation.frozen import is_list, is_mapping, plain
-from promptdsl.foundation.json import ABSENT, read_json
+from promptdsl.foundation.json import Absent, JsonValue
 from promptdsl.foundation.source import author, door
 from promptdsl.messages.message import Message
+from promptdsl.messages.prompt import OutputSchema
 from promptdsl.messages.provider_names import ProviderName
 from promptdsl.providers.registry import TARGETS
 from promptdsl.providers.shared.checks import mapping
@@ -19,7 +21,10 @@ from promptdsl.providers.shared.checks import mapping
 
 @door
 def read_response(
-    reply: object, *, structured: bool = False, provider: ProviderName | str | None = None
+    reply: object,
+    *,
+    structured: bool | OutputSchema = False,
+    provider: ProviderName | str | None = None,
 ) -> Message:
     """Return the assistant message of a reply: the object an SDK returned, or its dictionary form.
 
@@ -28,10 +33,13 @@ def read_response(
     as it came), the provider's word where it is another one (``raw_finish_reason``), the token
     counts (``token_usage``: ``input`` with the part from a cache, ``output``, ``cache_read``,
     ``cache_write``, ``reasoning``, ``total``), and ``structured_output`` where the SDK parsed the
-    answer. With ``structured=True`` the text of the answer is read as JSON instead; it is ``None``
-    in a message that only calls tools. ``provider`` names the server that sent the reply, such as
-    ``deepseek``: what it takes again goes back to it alone. Without it the reply itself tells its
-    provider, and Chat's is of any server. A stream is read with :func:`read_stream`.
+    answer. With ``structured=True`` it is the JSON value in the text of the answer: the whole text,
+    the value in a code fence, or the only object or list in the prose; a message that only calls
+    tools has none. Give the schema instead, such as ``rendered.output``, so that of several values
+    the one is read that has its type and its required keys. ``provider`` names the server that sent
+    the reply, such as ``deepseek``: what it takes again goes back to it alone. Without it the reply
+    itself tells its provider, and Chat's is of any server. A stream is read with
+    :func:`read_stream`.
 
     >>> from promptdsl import read_response
     >>> content = [{"type": "text", "text": "Rain."}]
@@ -41,8 +49,8 @@ def read_response(
     ('Rain.', 'stop')
 
     Raises :class:`DataError` for a reply that no provider sends, or another than the one named, for
-    one that is an error without an answer, and for an answer that is not JSON when ``structured``
-    asks for it; :class:`TargetError` for an unknown provider.
+    one that is an error without an answer, and when ``structured`` asks for a value, for an answer
+    without one, with several, or a refusal; :class:`TargetError` for an unknown provider.
     """
     named = named_provider(provider)
     try:
@@ -64,19 +72,33 @@ def read_response(
     except DataError as error:
         fix = advice_about(reply) or error.fix or "give the object the client returned"
         raise DataError(error.what, fix=fix, at=(author(),)) from None
-    if not structured:
+    if structured is False:
         return message if parsed is None else message.replace(structured_output=parsed)
     if message.calls and not message.text.strip():
-        return message.replace(structured_output=None)
-    answer = read_json(message.text)
-    if answer is ABSENT:
-        reason = f" (finish_reason {message.finish_reason!r})" if message.finish_reason else ""
+        return message
+    try:
+        return message.replace(structured_output=_answer_of(message, structured))
+    except DataError as error:
+        raise DataError(error.what, fix=error.fix, at=(author(),)) from None
+
+
+def _answer_of(message: Message, structured: OutputSchema | bool) -> JsonValue:
+    """Return the JSON value in an answer; :class:`DataError` where there is not one."""
+    reason = f" (finish_reason {message.finish_reason!r})" if message.finish_reason else ""
+    refused = any(getattr(block, "extra", {}).get("refusal") is True for block in message.content)
+    if refused or message.finish_reason == "refused":
+        what = f"the model refused to answer{reason}: {message.text[:60]!r}"
+        raise DataError(what, fix="ask for something else, or show the refusal")
+    fits = None
+    if isinstance(structured, OutputSchema):
+        fits = partial(has_shape, schema=structured.schema)
+    answer = read_answer(message.text, fits)
+    if isinstance(answer, Absent):
         raise DataError(
             f"the answer is not JSON{reason}: {message.text[:60]!r}",
             fix="ask for it with an Output(schema), and leave room for the whole answer",
-            at=(author(),),
         )
-    return message.replace(structured_output=answer)
+    return answer
 
 
 def named_provider(provider: str | None) -> str | None:
