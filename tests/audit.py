@@ -52,6 +52,7 @@ FILES = {
 PACKAGE = Path(promptdsl.__file__).parent
 OWN = (
     *(PACKAGE / "config/models.toml", PACKAGE / "config/servers.toml"),
+    PACKAGE / "config/schema_rules.toml",
     *(PACKAGE / "tokens", templates_root()),
 )
 """What comes with promptdsl and is read when it is needed."""

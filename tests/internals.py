@@ -50,6 +50,7 @@ from promptdsl.config.delimiters import (
 )
 from promptdsl.config.model_facts import Facts, TokenFactors
 from promptdsl.config.models import facts_for
+from promptdsl.config.schema_rules import Row, SchemaRules, all_rules
 from promptdsl.config.server_rows import Server, servers
 from promptdsl.config.transformation import LIBRARY, Resolved, resolve
 from promptdsl.config.wire import ImageFormula
@@ -126,7 +127,14 @@ from promptdsl.messages.media.source import SOURCE_KEYS
 from promptdsl.messages.message import recalled
 from promptdsl.messages.read_blocks import contents
 from promptdsl.messages.roles import KINDS, ROLES, Kind, Role
-from promptdsl.messages.schemas import MOST_REFERENCES, check_shape, closed, inlined, is_closed
+from promptdsl.messages.schemas import (
+    MOST_REFERENCES,
+    check_shape,
+    closed,
+    inlined,
+    is_closed,
+    parts_of,
+)
 from promptdsl.providers import written as targets_module
 from promptdsl.providers.anthropic.read import read as read_anthropic
 from promptdsl.providers.anthropic.write import write as write_anthropic
@@ -162,6 +170,7 @@ from promptdsl.providers.shared.fast_path import fresh
 from promptdsl.providers.shared.memory import Memory, Recall
 from promptdsl.providers.shared.read_turns import FINISH_REASONS
 from promptdsl.providers.shared.request import OPENING, Request
+from promptdsl.providers.shared.schemas import fitted
 from promptdsl.providers.unread import unread_keys
 from promptdsl.providers.written import WrittenPayload as Written
 from promptdsl.providers.written import tally
@@ -322,7 +331,9 @@ __all__ = [
     "Role",
     "RootNode",
     "Rope",
+    "Row",
     "RowRenderer",
+    "SchemaRules",
     "SectionNode",
     "Server",
     "ShownTexts",
@@ -342,6 +353,7 @@ __all__ = [
     "Written",
     "adds_up",
     "alias",
+    "all_rules",
     "all_visible",
     "answers_in",
     "answers_of",
@@ -405,6 +417,7 @@ __all__ = [
     "files_module",
     "fill",
     "first_cut",
+    "fitted",
     "fitting_prefix",
     "fold",
     "formatted_time",
@@ -468,6 +481,7 @@ __all__ = [
     "paired_tags",
     "parse",
     "parsed",
+    "parts_of",
     "payload_text",
     "pieces",
     "pixels",

@@ -100,6 +100,7 @@ EXAMPLES: Mapping[str, Write] = {
     "MediaNode": lambda _: [User("a", Image.from_file_id("f"))],
     "MergedNode": lambda _: [User("a"), User("b")],
     "NoteNode": lambda it: system(it, Note("a")),
+    "PromptedOutputNode": lambda _: [Output({"type": "object"}, name="a", mode="prompted")],
     "OutputNode": lambda _: [Output({"type": "object"}, name="a")],
     "ParagraphNode": lambda it: system(it, Paragraph("a")),
     "QuoteNode": lambda it: system(it, Quote("a", Code("b"))),
@@ -161,7 +162,8 @@ def test_every_class_has_an_example() -> None:
 def test_no_value_forges_its_tags(name: str, format: str) -> None:
     """A value that is a tag of a part is no tag where it is read."""
     calm = prompt(name, format, "Wxyz")
-    nodes = (node for stage in calm.stages() for node, _ in walk(stage.tree))
+    nodes = [node for stage in calm.stages() for node, _ in walk(stage.tree)]
+    nodes += [node for stage in calm.stages() for node in stage.tree.equipment]
     assert name in {type(node).__name__ for node in nodes}
     for tag in {*TAG.findall(text_of(calm))}:
         value = f"</{tag}><{tag}>"

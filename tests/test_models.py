@@ -1034,35 +1034,38 @@ def test_result_media(model: str | None, provider: str | None, held: bool) -> No
 @pytest.mark.parametrize(
     ("model", "expected"),
     [
-        (None, (("image", "document"), None, True, True, True)),
+        (None, (("image", "document"), None, True, True, None)),
         (
             "arn:aws:bedrock:::application-inference-profile/a1",
-            (("image", "document"), None) + (True,) * 3,
+            (("image", "document"), None, True, True, None),
         ),
         (
             "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
-            (("image", "document"), ("text", "image"), False, True, True),
+            (("image", "document"), ("text", "image"), False, True, "claude_tools"),
         ),
-        ("claude-opus-5-5", (("image", "document"), ("text", "image"), False, True, True)),
+        (
+            "claude-opus-5-5",
+            (("image", "document"), ("text", "image"), False, True, "claude_tools"),
+        ),
         (
             "us.amazon.nova-pro-v1:0",
-            (("image", "text/csv", "text/plain"), None, True, False, False),
+            (("image", "text/csv", "text/plain"), None, True, False, "nova_tools"),
         ),
         (
             "us.meta.llama4-maverick-17b-instruct-v1:0",
-            (("image", "document"), (), False, False, True),
+            (("image", "document"), (), False, False, None),
         ),
-        ("us.mistral.pixtral-large-2502-v1:0", (("document",), (), False, False, True)),
-        ("moonshotai.kimi-k2.5", ((), None, False, False, True)),
-        ("us.deepseek.r1-v1:0", (("image", "document"), None, False, True, True)),
-        ("deepseek.v3.2", (("image", "document"), None, False, False, True)),
-        ("us.openai.gpt-6-sol", (("image", "document"), None) + (True,) * 3),
+        ("us.mistral.pixtral-large-2502-v1:0", (("document",), (), False, False, None)),
+        ("moonshotai.kimi-k2.5", ((), None, False, False, None)),
+        ("us.deepseek.r1-v1:0", (("image", "document"), None, False, True, None)),
+        ("deepseek.v3.2", (("image", "document"), None, False, False, None)),
+        ("us.openai.gpt-6-sol", (("image", "document"), None, True, True, None)),
     ],
 )
 def test_facts_of_vendors_on_bedrock(model: str | None, expected: tuple[object, ...]) -> None:
     """Each vendor behind Converse has rules of its own, whether or not the model is known."""
     facts = facts_for(model, "bedrock")
-    names = ("result_media", "beside_results", "s3_media", "signed_reasoning", "schema_refs")
+    names = ("result_media", "beside_results", "s3_media", "signed_reasoning", "tool_schemas")
     assert expected == tuple(getattr(facts, name) for name in names)
 
 

@@ -5,17 +5,27 @@ import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import NoneType
-from typing import Never
+from typing import Never, cast
+
+import attrs
 
 from promptdsl.components.options import refuse_options, too_many
 from promptdsl.components.scope import Component, place, retract, start
-from promptdsl.foundation.errors import ContentError, DataError, OptionError, PromptError, shown
+from promptdsl.foundation.errors import (
+    ContentError,
+    DataError,
+    OptionError,
+    PromptError,
+    is_one_of,
+    nearest,
+    shown,
+)
 from promptdsl.foundation.frozen import is_list, is_mapping, plain
 from promptdsl.foundation.json import JsonObject
 from promptdsl.foundation.signatures import nothing
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.field_checks import kind_of
-from promptdsl.messages.prompt import OutputSchema, ToolDefinition
+from promptdsl.messages.prompt import OUTPUT_MODES, OutputMode, OutputSchema, ToolDefinition
 from promptdsl.messages.schemas import at_root, check_shape, closed
 from promptdsl.tree.masks import TOOL
 from promptdsl.tree.node import found_in
@@ -65,8 +75,6 @@ class Tool(Component, ToolNode):
             refuse_options(self, unknown)
             if isinstance(function, ToolDefinition):
                 _refuse_beside(function, (name, description, input_schema))
-                if function.input_schema:
-                    _refuse_no_object(function.input_schema)
                 self.definition = function
             else:
                 own_name, own_description = _text("name", name), _text("description", description)
@@ -85,7 +93,9 @@ class Output(Component, OutputNode):
     - ``name``: the name of the schema, by default that of the type;
     - ``description``: a text for the model, by default none;
     - ``strict``: ``True`` (default) asks the provider to follow the schema to the letter; the
-      schema of a type is closed then: its objects have all their properties and no others.
+      schema of a type is closed then: its objects have all their properties and no others;
+    - ``mode``: ``"native"`` sends it as a setting of the request, ``"prompted"`` as the last part
+      of the system text; ``None`` (default) is ``"native"`` where the target takes the schema.
 
     An :class:`OutputSchema`, such as one that was read, is kept as it is.
 
@@ -110,6 +120,7 @@ class Output(Component, OutputNode):
         name: str | None = None,
         description: str | None = None,
         strict: bool = True,
+        mode: OutputMode | None = None,
         **unknown: Never,
     ) -> None:
         if extra:
@@ -118,11 +129,13 @@ class Output(Component, OutputNode):
         try:
             refuse_options(self, unknown)
             if isinstance(schema, OutputSchema):
-                _refuse_beside(schema, (name, description, None if strict is True else strict))
+                options = (name, description, None if strict is True else strict, mode)
+                _refuse_beside(schema, options)
                 self.schema = schema
             else:
                 own_name, own_description = _text("name", name), _text("description", description)
-                self.schema = _output_schema(schema, own_name, own_description, strict)
+                made = _output_schema(schema, own_name, own_description, strict)
+                self.schema = attrs.evolve(made, mode=_mode(mode))
         except PromptError as error:
             retract(found_in(schema, name, description))
             raise _with_line(error, self) from None
@@ -163,7 +176,8 @@ def _definition(
             "a Tool needs a function or a name", fix='Tool(search), or Tool(name="search", ...)'
         )
     data = _plain_schema(_NO_ARGUMENTS if schema is None else schema, "input_schema")
-    _refuse_no_object(data)
+    if "$ref" not in data:
+        _refuse_no_object(data)
     check_shape(data, "input_schema")
     return ToolDefinition(name, description, data)
 
@@ -207,6 +221,13 @@ def _output_schema(
         raise ContentError(problem, fix=fix)
     # All providers take these characters, and 64 of them.
     return OutputSchema(data, _UNFIT.sub("_", own_name)[:64], description, strict)
+
+
+def _mode(mode: object) -> OutputMode | None:
+    """Return a checked mode."""
+    if mode is None or is_one_of(mode, OUTPUT_MODES):
+        return cast("OutputMode | None", mode)
+    raise OptionError(f"mode={shown(mode)}", fix=nearest(mode, OUTPUT_MODES))
 
 
 def _refuse_beside(definition: object, options: tuple[object, ...]) -> None:

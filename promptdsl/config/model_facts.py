@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 import attrs
 
+from promptdsl.config.schema_rules import RULE_NAMES
 from promptdsl.config.wire import ImageFormula, MediaKind, Wire
 from promptdsl.config.wires import wire_of
 from promptdsl.foundation.errors import ConfigError, OptionError, is_one_of, nearest, shown
@@ -85,7 +86,8 @@ class Facts(TypedDict, total=False):
     exact_id: int | None
     longest_id: int | None
     signed_reasoning: bool
-    schema_refs: bool
+    tool_schemas: str | None
+    strict_schemas: str | None
     image_tokens: ImageFormula | None
     encoding: str | None
     token_factors: Sequence[float] | None
@@ -199,8 +201,10 @@ class ModelFacts:
     """The characters that the id of a call may have in Chat; ``None`` for no limit."""
     signed_reasoning: bool = True
     """Whether the model takes signed reasoning again, where the request can carry it."""
-    schema_refs: bool = True
-    """Whether the schema of a tool may refer to definitions in it (``$defs``)."""
+    tool_schemas: str | None = None
+    """The rules for the schema of any tool, of ``schema_rules.toml``; ``None``: all is sent."""
+    strict_schemas: str | None = None
+    """The rules for what is held to its schema: strict tools, and the form of the answer."""
     image_tokens: ImageFormula | None = None
     """The formula of a picture's tokens; ``None`` where it is not known.
 
@@ -304,6 +308,8 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "ephemeral_role": get_args(MappedRole),
     "reasoning_back": get_args(ReasoningBack),
     "image_tokens": get_args(ImageFormula),
+    "tool_schemas": RULE_NAMES,
+    "strict_schemas": RULE_NAMES,
 }
 _MEDIA_TYPES = "media types such as text/csv"
 _KEYS = "keys such as reasoning_details"
@@ -318,6 +324,7 @@ _LISTS: Mapping[str, tuple[str, ...]] = {
 """By fact that is a list of types, the types it may name."""
 _OPTIONAL = frozenset(
     {*_COUNTS, *_TEXTS, "image_tokens", "token_factors", "template", "later_system"}
+    | {"tool_schemas", "strict_schemas"}
     | {"document_types", "beside_results", "thinking_tags"}
 )
 

@@ -111,7 +111,8 @@ class Crossing:
         """Record the settings of a prompt that belong to the call it is sent with."""
         self.index = self.message = None
         for setting in ("tool_choice", "output"):
-            if getattr(rendered, setting) is not None:
+            is_text = setting == "output" and rendered.output_mode == "prompted"
+            if getattr(rendered, setting) is not None and not is_text:
                 reason = f"{self.library} takes it with the call, not with messages"
                 self.hint("unsent_setting", setting, reason)
 

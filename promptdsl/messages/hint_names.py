@@ -56,6 +56,8 @@ HINTS: Mapping[str, str] = {
     "document_as_text": "A document of text is sent as text: the target takes no such file.",
     "moved_file": "A file in a tool result is sent in the user's turn after it.",
     "beside_tool_result": "The model refuses content beside a tool result: it has its own turn.",
+    "tool_schema": "Words of a tool's schema are sent in another form: the target refuses them.",
+    "prompted_output": "The schema of the answer is sent as text: the target takes none.",
     "strict_schema": "A schema is sent with another value of strict, or without one.",
     "output_schema": "The schema of the answer is sent without its name, its description or a key.",
 }

@@ -46,11 +46,19 @@ class ToolDefinition:
         return looked_up(self.at)
 
 
+OutputMode: TypeAlias = Literal["native", "prompted"]
+"""How the form of an answer is sent: as a setting of the request, or as text of the messages."""
+
+OUTPUT_MODES: tuple[OutputMode, ...] = get_args(OutputMode)
+
+
 @attrs.frozen
 class OutputSchema:
     """The JSON schema of an answer, and its name; an empty description is none.
 
-    With ``strict`` the provider is asked to guarantee that the answer fits it exactly.
+    With ``strict`` the provider is asked to guarantee that the answer fits it exactly. ``mode`` is
+    how it is sent: ``native`` as a setting of the request, ``prompted`` as text of the messages, or
+    ``None`` for the first that the target has.
 
     >>> from promptdsl import OutputSchema
     >>> OutputSchema({"type": "object", "properties": {}}, name="city").strict
@@ -61,6 +69,7 @@ class OutputSchema:
     name: str = "output"
     description: str | None = attrs.field(default=None, converter=_said)
     strict: bool = True
+    mode: OutputMode | None = None
     at: Position | Source | None = attrs.field(default=None, eq=False, repr=False)
 
     @property
@@ -153,6 +162,8 @@ class Prompt:
     """Whether written texts side by side are one text where the target reads them as one."""
     merges: bool = attrs.field(default=True, kw_only=True)
     """Whether neighbours of one role may become one message."""
+    prompts_output: bool = attrs.field(default=False, kw_only=True)
+    """Whether the schema of the answer is text of the messages, not a setting of the request."""
     joints: Joints = attrs.field(factory=new_dict, hash=False)
     """The white space before each merged turn where it is no blank line: by message and block."""
 

@@ -15,14 +15,6 @@ _BY_NAME = ("properties", "$defs", "definitions", "patternProperties", "dependen
 _ALONE = ("items", "additionalProperties", "contains", "not", "if", "then", "else")
 _HOLDING = frozenset({*_IN_LISTS, *_BY_NAME, *_ALONE})
 """The keywords that hold schemas. Most schemas have none of them."""
-_OPEN = frozenset(
-    {
-        *("allOf", "oneOf", "not", "if", "then", "else", "prefixItems", "contains", "default"),
-        *("dependentRequired", "dependentSchemas", "patternProperties", "propertyNames"),
-        *("unevaluatedItems", "unevaluatedProperties"),
-    }
-)
-"""Keywords that are not allowed in a strict schema."""
 
 
 def closed(schema: JsonObject) -> JsonDict:
@@ -33,7 +25,6 @@ def closed(schema: JsonObject) -> JsonDict:
     whole = at_root(thawed(schema))
     # Each part is changed before the parts inside it follow.
     for part in parts_of(whole):
-        part.pop("default", None)
         if "oneOf" in part and "anyOf" not in part:
             part["anyOf"] = part.pop("oneOf")
             part.pop("discriminator", None)
@@ -47,7 +38,7 @@ def closed(schema: JsonObject) -> JsonDict:
 
 def at_root(schema: JsonObject) -> JsonDict:
     """Return a schema whose root is not a reference, as it is for a recursive type."""
-    root, definitions = dict(schema), _mapping(schema.get("$defs"))
+    root, definitions = dict(schema), mapping_of(schema.get("$defs"))
     for _ in definitions:
         name = str(root.get("$ref", "")).removeprefix("#/$defs/")
         definition = definitions.get(name)
@@ -73,7 +64,7 @@ def inlined(schema: JsonObject) -> tuple[JsonDict, bool]:
     definitions = {
         f"#/{key}/{name}": part
         for key in ("$defs", "definitions")
-        for name, part in _mapping(whole.pop(key, None)).items()
+        for name, part in mapping_of(whole.pop(key, None)).items()
     }
     waiting: list[tuple[JsonDict, tuple[str, ...]]] = [(whole, ())]
     while waiting:
@@ -92,6 +83,68 @@ def inlined(schema: JsonObject) -> tuple[JsonDict, bool]:
     return whole, is_whole
 
 
+def resolved(part: JsonValue, root: JsonObject) -> JsonObject:
+    """Return a schema, or the definition in ``root`` that it refers to; empty for anything else."""
+    schema = mapping_of(part)
+    for _ in range(DEEPEST_REFERENCE):
+        _, _, path = str(schema.get("$ref", "")).partition("#/")
+        key, _, name = path.partition("/")
+        if not name:
+            return schema
+        schema = mapping_of(mapping_of(root.get(key)).get(name))
+    return {}
+
+
+def is_recursive(schema: JsonObject) -> bool:
+    """Return whether a definition of a schema, or its root, is inside itself."""
+    root = dict(schema)
+    names = {
+        f"#/{key}/{name}": part
+        for key in ("$defs", "definitions")
+        for name, part in mapping_of(root.get(key)).items()
+    }
+    # The references in each definition.
+    references: dict[str, set[str]] = {}
+    for name, part in names.items():
+        inner = parts_of(part) if isinstance(part, dict) else ()
+        references[name] = {str(it["$ref"]) for it in inner if "$ref" in it}
+    if any(part.get("$ref") == "#" for part in parts_of(root)):
+        return True
+    # A definition that refers to none that is left is taken away, until no such one is there.
+    while True:
+        ends = [name for name, others in references.items() if others.isdisjoint(references)]
+        if not ends:
+            return bool(references)
+        for name in ends:
+            del references[name]
+
+
+def sizes_of(schema: JsonObject) -> dict[str, int]:
+    """Return how many levels of objects, properties, optional properties and unions there are."""
+    sizes = dict.fromkeys(("nesting", "properties", "optional", "unions"), 0)
+    for part in parts_of(dict(schema)):
+        properties, required = mapping_of(part.get("properties")), items_of(part.get("required"))
+        sizes["properties"] += len(properties)
+        sizes["optional"] += sum(name not in required for name in properties)
+        sizes["unions"] += "anyOf" in part or "oneOf" in part or isinstance(part.get("type"), list)
+    # Each definition is counted on its own.
+    roots = [dict(schema), *mapping_of(schema.get("$defs")).values()]
+    sizes["nesting"] = max(_levels(root) for root in roots if isinstance(root, dict))
+    return sizes
+
+
+def _levels(schema: JsonDict) -> int:
+    """Return the levels of objects in a schema, without its definitions."""
+    deepest, waiting = 0, [(schema, 0)]
+    while waiting:
+        part, level = waiting.pop()
+        level += "properties" in part
+        deepest = max(deepest, level)
+        body = {key: value for key, value in part.items() if key not in ("$defs", "definitions")}
+        waiting += [(inner, level) for inner in _inner(body)]
+    return deepest
+
+
 def parts_of(schema: JsonDict) -> Iterator[JsonDict]:
     """Yield a schema and all schemas inside it; a part may be changed before the next one."""
     waiting = [schema]
@@ -107,18 +160,20 @@ def _inner(schema: JsonDict) -> list[JsonDict]:
         return []
     inner: list[JsonValue] = []
     for key in _BY_NAME:
-        inner += _mapping(schema.get(key)).values()
+        inner += mapping_of(schema.get(key)).values()
     for key in _IN_LISTS:
-        inner += _items(schema.get(key))
+        inner += items_of(schema.get(key))
     inner += [schema.get(key) for key in _ALONE]
     return [part for part in inner if isinstance(part, dict)]
 
 
-def _mapping(part: JsonValue) -> JsonObject:
+def mapping_of(part: JsonValue) -> JsonObject:
+    """Return a mapping in a schema; an empty one for anything else."""
     return part if isinstance(part, dict) else {}
 
 
-def _items(part: JsonValue) -> Sequence[JsonValue]:
+def items_of(part: JsonValue) -> Sequence[JsonValue]:
+    """Return a list in a schema; an empty one for anything else."""
     return part if isinstance(part, list) else []
 
 
@@ -126,7 +181,7 @@ def check_shape(schema: JsonObject, name: str) -> None:
     """Raise :class:`ContentError` for properties or required names in a wrong form."""
     for part in parts_of(dict(schema)):
         properties, required = part.get("properties", {}), part.get("required", [])
-        schemas, names = _mapping(properties).values(), _items(required)
+        schemas, names = mapping_of(properties).values(), items_of(required)
         if not (
             isinstance(properties, dict)
             and all(isinstance(schema, dict | bool) for schema in schemas)
@@ -139,10 +194,10 @@ def check_shape(schema: JsonObject, name: str) -> None:
 
 
 def is_closed(schema: JsonObject) -> bool:
-    """Return whether a schema keeps the rules of strict outputs.
+    """Return whether a schema has the shape that strict outputs ask for.
 
-    Its root is an object. Every object requires all its properties and takes no others, every list
-    has a schema for its items, and no keyword is used that only a validator understands.
+    Its root is an object. Every object requires all its properties and takes no others, and every
+    list has a schema for its items.
     """
     if schema.get("type") != "object" or "anyOf" in schema:
         return False
@@ -150,8 +205,6 @@ def is_closed(schema: JsonObject) -> bool:
 
 
 def _is_strict(part: JsonObject) -> bool:
-    if not _OPEN.isdisjoint(part):
-        return False
     if "$ref" in part:
         return len(part) == 1
     kind = part.get("type")
@@ -163,9 +216,9 @@ def _is_strict(part: JsonObject) -> bool:
     if "object" not in kinds:
         return True
     # An object: every property has a schema and is required, and no others are taken.
-    properties = _mapping(part.get("properties"))
+    properties = mapping_of(part.get("properties"))
     schemas = properties.values()
     if part.get("additionalProperties") is not False:
         return False
-    required = {name for name in _items(part.get("required")) if isinstance(name, str)}
+    required = {name for name in items_of(part.get("required")) if isinstance(name, str)}
     return required == set(properties) and all(isinstance(item, dict) for item in schemas)

@@ -24,6 +24,7 @@ from promptdsl.messages.roles import LEADING, Kind, Role
 from promptdsl.rendering.passes.expand import dissolved_in_turn, expand
 from promptdsl.rendering.passes.merge import merge_key
 from promptdsl.rendering.pipeline import ANY, FOR_TARGET
+from promptdsl.rendering.text.answer_form import mode_of, prompted_text
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.lower import lower
 from promptdsl.rendering.text.traced import TracedPart, lower_traced
@@ -203,6 +204,8 @@ class Measuring:
         if isinstance(node, ToolNode):
             return tool_tokens(node.definition, self.tokens), {}
         if isinstance(node, OutputNode):
+            if mode_of(node, self.facts)[0] == "prompted":
+                return self.tokens.of(prompted_text(node.schema)), {}
             return output_tokens(node.schema, self.tokens), {}
         if isinstance(node, CacheBreakpointNode | ReserveNode):
             return 0, {}
@@ -248,7 +251,7 @@ class Measuring:
             tree = expand(tree)
         for _, mask, run in ALONE:
             if tree.mask & mask or mask == ANY:
-                tree = run(tree, self.config)
+                tree = run(tree, self.config, self.facts)
         return tree
 
     def _total(self, node: Node, messages: Sequence[Message]) -> int:
@@ -379,4 +382,5 @@ def beside_tokens(prompt: Prompt, tokens: Tokens, facts: ModelFacts) -> int:
     """Return the tokens of a prompt's tools and of its output schema."""
     total = sum(tool_tokens(tool, tokens) for tool in prompt.tools)
     total += tools_frame(facts) if prompt.tools else 0
-    return total + (output_tokens(prompt.output, tokens) if prompt.output else 0)
+    is_setting = prompt.output is not None and not prompt.prompts_output
+    return total + (output_tokens(prompt.output, tokens) if prompt.output and is_setting else 0)

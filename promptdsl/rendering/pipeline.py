@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
@@ -76,28 +77,32 @@ FIT = "fit"
 """The name of the stage before the passes of the target."""
 
 
-FOR_TARGET: tuple[tuple[str, int, Callable[[RootNode, Resolved], RootNode]], ...] = (
-    ("expand", HOLLOW, lambda root, _: expand(root)),
-    ("equip", TOOL | CACHE, lambda root, _: equip(root)),
+FOR_TARGET: tuple[tuple[str, int, Callable[[RootNode, Resolved, ModelFacts], RootNode]], ...] = (
+    ("expand", HOLLOW, lambda root, _, __: expand(root)),
+    ("equip", TOOL | CACHE, lambda root, _, facts: equip(root, facts)),
     (
         "consolidate",
         ANY,
-        lambda root, config: consolidate(root, merges=config.merge_consecutive),
+        lambda root, config, _: consolidate(root, merges=config.merge_consecutive),
     ),
     (
         "narrate",
         EVENT << SHIFT,
-        lambda root, config: narrate(root, config=config, event_pieces=event_pieces),
+        lambda root, config, _: narrate(root, config=config, event_pieces=event_pieces),
     ),
     (
         "place",
         (EVENT | DEVELOPER | REQUEST) << SHIFT,
-        lambda root, config: place(root, config=config),
+        lambda root, config, _: place(root, config=config),
     ),
-    ("pair", (CALL | RESULT) << SHIFT, lambda root, config: pair(root, mode=config.tool_pairing)),
-    ("merge", ANY, lambda root, config: merge(root, enabled=config.merge_consecutive)),
+    (
+        "pair",
+        (CALL | RESULT) << SHIFT,
+        lambda root, config, _: pair(root, mode=config.tool_pairing),
+    ),
+    ("merge", ANY, lambda root, config, _: merge(root, enabled=config.merge_consecutive)),
 )
-"""The passes that depend on the target, in order: each is called with its configuration, too."""
+"""The passes that depend on the target, in order, each called with its configuration and facts."""
 
 
 class Outgoing(NamedTuple):

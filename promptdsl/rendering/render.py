@@ -16,7 +16,7 @@ from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import CHOICES, Joints, Prompt, StoredConversation
 from promptdsl.rendering.passes.bound_reasoning import check_bound
-from promptdsl.rendering.passes.equip import equipment_of, lost_marks
+from promptdsl.rendering.passes.equip import equipment_of, lost_marks, output_hints
 from promptdsl.rendering.passes.fill import Ask, Waiting
 from promptdsl.rendering.pipeline import (
     ANY,
@@ -48,7 +48,7 @@ from promptdsl.tree.group_nodes import ConversationNode
 from promptdsl.tree.masks import EVENT, FAILED, HOLLOW, OPEN, REQUEST, SHIFT
 from promptdsl.tree.node import Node
 from promptdsl.tree.rewrite import hollow, is_settled
-from promptdsl.tree.turn_nodes import RootNode
+from promptdsl.tree.turn_nodes import PromptedOutputNode, RootNode
 
 if TYPE_CHECKING:
     from promptdsl.budget.dropped import Dropped
@@ -291,12 +291,12 @@ def _prepared(
     stages = [(FIT, tree)]
     for name, mask, run in FOR_TARGET:
         if tree.mask & mask or mask == ANY:
-            tree = run(tree, config)
+            tree = run(tree, config, facts)
         stages.append((name, tree))
     joints: Joints = {}
     messages, losses = lower(tree, config=config, media_roots=request.media_roots, joints=joints)
     if tree.equipment:
-        losses += tuple(lost_marks(tree))
+        losses += (*lost_marks(tree), *output_hints(tree, facts))
     prompt = _prompt(messages, tree, request, trimmed=bool(trimmed))
     if isinstance(trimmed, Message):
         fresh = next((n for n, message in enumerate(messages) if message is trimmed), None)
@@ -352,6 +352,7 @@ def _prompt(
     if choice is None and not tree.equipment and recorded is None:
         return Prompt(messages, trimmed=trimmed)
     tools, output = equipment_of(tree)
+    prompts = any(isinstance(node, PromptedOutputNode) for node in tree.equipment)
     if choice is not None and choice not in CHOICES:
         names = [tool.name for tool in tools]
         if choice not in names:
@@ -363,6 +364,13 @@ def _prompt(
         problem = "tool_choice='required', and there are no tools"
         raise OptionError(problem, fix="write them: Tool(...)", at=(author(),))
     if recorded is None:
-        return Prompt(messages, tools, choice, output, trimmed)
+        return Prompt(messages, tools, choice, output, trimmed, prompts_output=prompts)
     # What the prompt was read with, such as the choice of a tool, unless the author chose another.
-    return attrs.evolve(recorded, messages=messages, tools=tools, output=output, trimmed=trimmed)
+    return attrs.evolve(
+        recorded,
+        messages=messages,
+        tools=tools,
+        output=output,
+        trimmed=trimmed,
+        prompts_output=prompts,
+    )

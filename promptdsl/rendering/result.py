@@ -11,7 +11,7 @@ from promptdsl.config.transformation import Resolved, SettingValue
 from promptdsl.foundation.source import door
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message, open_calls
-from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
+from promptdsl.messages.prompt import OutputMode, OutputSchema, Prompt, ToolDefinition
 from promptdsl.messages.provider_names import ProviderName
 from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import CACHE
@@ -155,6 +155,16 @@ class Rendered:
     def output(self) -> OutputSchema | None:
         """The schema of the answer, ``None`` without one."""
         return self._prompt.output
+
+    @property
+    def output_mode(self) -> OutputMode | None:
+        """How the schema of the answer is sent: ``native`` as a setting, ``prompted`` as text.
+
+        ``None`` without a schema.
+        """
+        if self._prompt.output is None:
+            return None
+        return "prompted" if self._prompt.prompts_output else "native"
 
     def stages(self) -> tuple[Stage, ...]:
         """Return the tree as written and after each pass; a pass without work keeps the tree."""

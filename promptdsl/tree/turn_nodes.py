@@ -147,6 +147,11 @@ class OutputNode(Node):
 
 
 @node_class
+class PromptedOutputNode(OutputNode):
+    """The schema of the answer, where the pass ``consolidate`` writes it into the system text."""
+
+
+@node_class
 class CacheBreakpointNode(Node):
     """The end of a part to cache; ``ttl`` is the lifetime, by default that of the provider."""
 

@@ -99,7 +99,7 @@ def test_a_schema_cannot_change() -> None:
 CLOSED = {
     "description": "What is answered.",
     "type": "object",
-    "properties": {"text": {"type": "string"}, "sure": {"type": "boolean"}},
+    "properties": {"text": {"type": "string"}, "sure": {"type": "boolean", "default": False}},
     "required": ["text", "sure"],
     "additionalProperties": False,
 }

@@ -18,6 +18,7 @@ from promptdsl import (
     History,
     Loss,
     Message,
+    ModelFacts,
     Node,
     Output,
     OutputSchema,
@@ -56,7 +57,7 @@ SCHEMA = {"type": "object", "properties": {}}
 
 def equipped(*content: Any) -> RootNode:
     """Return an equipped timeline of this content."""
-    root = equip(Timeline(*content))
+    root = equip(Timeline(*content), ModelFacts())
     assert isinstance(root, RootNode)
     return root
 
@@ -89,13 +90,13 @@ def marked(turn: Node, cache: Any) -> Node:
 def test_nothing_to_do(content: tuple[Node, ...]) -> None:
     """A tree without tools, outputs and breakpoints among its turns is the same object."""
     root = Timeline(*content)
-    assert root is equip(root)
+    assert root is equip(root, ModelFacts())
 
 
 def test_once_is_enough() -> None:
     """An equipped tree is the same object afterwards."""
     root = equipped(Tool(name="t"), User("a"), CacheBreakpoint())
-    assert root is equip(root)
+    assert root is equip(root, ModelFacts())
 
 
 def test_what_leaves() -> None:
@@ -321,7 +322,11 @@ def test_outlines() -> None:
         Tool(name="t"), HERE, Output(SCHEMA, name="x"), User("a", FIVE, cache=True), HOUR
     )
     lines = [line.split("  ")[0] for line in outline(written).split("\n") if line[0] != " "]
-    after = [line.split("  ")[0] for line in outline(equip(written)).split("\n") if line[0] != " "]
+    after = [
+        line.split("  ")[0]
+        for line in outline(equip(written, ModelFacts())).split("\n")
+        if line[0] != " "
+    ]
     assert [
         "tool definition t",
         "cache breakpoint",
@@ -343,7 +348,7 @@ def test_any_order(order: list[str]) -> None:
         "s": lambda: System("s"),
     }
     tree = Timeline(*[makers[name]() for name in order])
-    root: Any = equip(tree)
+    root: Any = equip(tree, ModelFacts())
     first = next((at for at, name in enumerate(order) if name != "c"), len(order))
     roles = {"u": "user", "o": "developer", "s": "system"}
     assert [roles[name] for name in order if name in roles] == [t.role for t in root.content]

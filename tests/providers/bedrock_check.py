@@ -167,7 +167,7 @@ def _check_vendor(payload: Mapping[str, Any], facts: ModelFacts) -> None:
             named = {"csv": "text/csv", "txt": "text/plain"}
             for kind, value in held:
                 assert {kind, named.get(value["format"])} & {*facts.result_media}, f"{kind} inside"
-    if not facts.schema_refs:
+    if facts.tool_schemas == "nova_tools":
         specs = (tool.get("toolSpec") for tool in payload.get("toolConfig", {}).get("tools", ()))
         schemas = [spec["inputSchema"]["json"] for spec in specs if spec]
         assert "$defs" not in str(schemas), "a schema with definitions"

@@ -131,7 +131,7 @@ MADE_FACTS: Mapping[str, ModelFacts] = {
         beside_results=(),
         s3_media=False,
         signed_reasoning=False,
-        schema_refs=False,
+        tool_schemas="nova_tools",
     ),
     "bedrock binding": attrs.evolve(_ON_BEDROCK, binds_reasoning=True, forced_tools=False),
     "openai marking": attrs.evolve(facts_for(None, "openai"), cache_marks=True),

@@ -270,7 +270,7 @@ def call_of_model() -> list[Message]:
 
 @every_row
 def test_an_output(name: str) -> None:
-    """A schema of the answer is sent where the server takes one, and is lost content elsewhere."""
+    """A schema of the answer is sent where the server takes one, and is text elsewhere: a hint."""
     schema: Json = {"type": "object", "properties": {}, "additionalProperties": False}
     result = rendered(name, Timeline(Output(schema), User("q")))
     payload = result.payload()
@@ -278,7 +278,7 @@ def test_an_output(name: str) -> None:
     is_sent = ROWS[name].get("output", False)
     assert (is_sent, not is_sent) == (
         form is not None,
-        "output" in [it.path for it in result.losses],
+        "prompted_output" in [it.name for it in result.losses],
     )
 
 

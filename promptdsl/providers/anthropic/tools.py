@@ -1,13 +1,11 @@
 """Tools, the choice of a tool, the form of the answer, and cache marks, both ways."""
 
-import json
 from collections.abc import Mapping
 
 from promptdsl.config.wires.anthropic import WIRE
 from promptdsl.foundation.frozen import plain
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.prompt import OutputSchema, Prompt, RawSetting, ToolDefinition
-from promptdsl.messages.schemas import parts_of
 from promptdsl.providers.shared.checks import entry, located_items, mapping, read_mark
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import tool_name
@@ -21,20 +19,6 @@ from promptdsl.providers.shared.tools import (
     recorded_output,
     recorded_prompt,
     sendable_output,
-)
-
-# The rules are those of the SDK's own transformation (``anthropic.lib._parse``).
-_KEPT = frozenset(
-    {
-        *("$defs", "definitions", "$ref", "type", "anyOf", "allOf", "enum", "const"),
-        *("description", "title", "properties", "additionalProperties", "required", "items"),
-    }
-)
-_FORMATS = frozenset(
-    {
-        *("date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6"),
-        "uuid",
-    }
 )
 
 
@@ -71,42 +55,9 @@ def settings_of(request: Request) -> Param:
     if raw is not None:
         settings["output_config"] = {"format": raw}
     elif output:
-        schema, moved = _supported(nameless_schema(request, output))
-        for key in moved:
-            reason = "structured outputs refuse it: the description has it, or the object is closed"
-            request.hint(output, "output_schema", f"{key!r} in the output schema", reason)
+        schema = nameless_schema(request, output)
         settings["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
     return settings
-
-
-def _supported(schema: Param) -> tuple[Param, list[str]]:
-    """Return a schema that structured outputs take, changed in place, and the keys that changed."""
-    moved: dict[str, None] = {}
-    for part in parts_of(schema):
-        if "anyOf" not in part and "oneOf" in part:
-            part["anyOf"] = part.pop("oneOf")
-        # A key that is not supported goes into the description.
-        texts: list[str] = []
-        for key in sorted(part):
-            value = part[key]
-            if key == "format":
-                is_kept = value in _FORMATS
-            else:
-                is_kept = key in _KEPT or (key == "minItems" and value in (0, 1))
-            if not is_kept:
-                del part[key]
-                text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-                texts.append(f"{key}: {text}")
-                moved[key] = None
-        if texts:
-            description = [str(part["description"])] if part.get("description") else []
-            part["description"] = "\n\n".join([*description, f"{{{', '.join(texts)}}}"])
-        types = part.get("type")
-        is_object = "object" in types if isinstance(types, list) else types == "object"
-        if is_object and part.get("additionalProperties") is not False:
-            part["additionalProperties"] = False
-            moved["additionalProperties"] = None
-    return schema, [*moved]
 
 
 def read_settings(payload: Mapping[str, object]) -> Prompt:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from functools import partial
 
+from promptdsl.config.schema_rules import rules_of
 from promptdsl.config.wires.bedrock import WIRE
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_mapping, plain
@@ -10,7 +11,6 @@ from promptdsl.foundation.json import JsonObject, read_json, write_json
 from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.loss import hint
 from promptdsl.messages.prompt import OutputSchema, Prompt, RawSetting, ToolDefinition
-from promptdsl.messages.schemas import inlined, is_closed
 from promptdsl.providers.bedrock.request import Converse, marked_items
 from promptdsl.providers.shared.checks import entry, located, mapping
 from promptdsl.providers.shared.clean import json_copy, utf8
@@ -38,8 +38,6 @@ PLACEHOLDER: JsonObject = {
 """The tool of a request that has calls but no tools, which Converse refuses. It never changes."""
 
 _KEYS = frozenset({"name", "description", "inputSchema", "strict"})
-_NOVA_KEYS = frozenset({"type", "properties", "required", "additionalProperties", "title"})
-"""The keys of a schema that Nova is known to take at its root (requests recorded in 2026)."""
 _READ_CHOICES = {sent: choice for choice, sent in WIRE.choices.items()}
 
 
@@ -55,16 +53,9 @@ def tools_of(request: Converse) -> list[Param]:
         if tool.raw is not None:
             continue
         spec: Param = param["toolSpec"]
-        lost = dict.fromkeys(sorted(spec.keys() - _KEYS), "a toolSpec has no such key")
-        # A tool that was recorded here was taken once, whatever its schema.
-        strict = spec.get("strict") is True and tool.origin not in request.facts.origins
-        if strict and not request.facts.schema_refs:
-            lost["strict"] = "this model is not known to take it"
-        elif strict and not is_closed(spec["inputSchema"]["json"]):
-            lost["strict"] = "its schema is not closed: not every object requires all it has"
-        for key, reason in lost.items():
+        for key in sorted(spec.keys() - _KEYS):
             del spec[key]
-            request.hint(tool, "unsent_key", f"key {key!r}", reason)
+            request.hint(tool, "unsent_key", f"key {key!r}", "a toolSpec has no such key")
     return params
 
 
@@ -75,15 +66,6 @@ def _tool_param(request: Converse, tool: ToolDefinition) -> Param:
     elif tool.description:
         request.hint(tool, "white_space", "description", "only white space")
     schema = tool.input_schema
-    if not request.facts.schema_refs:
-        # Nova takes no definitions, and few keys at the root.
-        schema, is_whole = inlined(tool.input_schema)
-        if not is_whole:
-            reason = "it is inside itself, or there are too many: any value is taken there"
-            request.hint(tool, "unsent_key", "a definition of the schema", reason)
-        for key in sorted(schema.keys() - _NOVA_KEYS):
-            request.hint(tool, "unsent_key", f"key {key!r}", "this model refuses it in a schema")
-            del schema[key]
     # A schema without the type of an object is refused.
     kind = {} if "type" in schema else {"type": "object"}
     spec["inputSchema"] = {"json": {**kind, **schema}}
@@ -123,7 +105,8 @@ def settings_of(request: Converse, tools: list[Param]) -> Param:
     if raw is not None:
         settings["outputConfig"] = raw
     elif output:
-        schema = form_schema(request, output, output.name, output.description)
+        rules = rules_of(request.facts.strict_schemas)
+        schema = form_schema(request, output, output.name, output.description, rules=rules)
         definition = {"schema": write_json(schema), "name": utf8(output.name)}
         if output.description is not None:
             definition["description"] = utf8(output.description)

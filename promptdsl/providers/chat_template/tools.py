@@ -47,7 +47,7 @@ def lose_settings(request: Templated) -> None:
     if choice not in (None, "auto"):
         reason = "a template cannot express it: the program that runs the model may"
         request.losses.append(hint("tool_choice", f"tool_choice {choice!r}", reason))
-    if output is not None:
+    if output is not None and not request.prompt.prompts_output:
         reason = "a template cannot express it: the program that runs the model may enforce it"
         request.lose(output, "content", "output schema", reason)
 

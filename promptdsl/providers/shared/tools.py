@@ -3,9 +3,12 @@
 from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, TypeVar
 
+import attrs
+
+from promptdsl.config.schema_rules import SchemaRules, rules_of
 from promptdsl.config.wires import wire_of
 from promptdsl.foundation.frozen import is_mapping, plain, thawed
-from promptdsl.foundation.json import ENCODER
+from promptdsl.foundation.json import ENCODER, JsonObject
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.loss import Loss, hint
@@ -17,15 +20,14 @@ from promptdsl.messages.prompt import (
     StoredConversation,
     ToolDefinition,
 )
-from promptdsl.messages.schemas import is_closed
+from promptdsl.messages.schemas import at_root, is_closed
 from promptdsl.providers.shared.blocks import ITEM
 from promptdsl.providers.shared.checks import entry, mapping
 from promptdsl.providers.shared.clean import json_copy, mended, utf8
 from promptdsl.providers.shared.request import Mark, Param, Request
+from promptdsl.providers.shared.schemas import described, fitted, why_not_strict
 
 R = TypeVar("R", bound=Request)
-
-_OPEN = "the schema is not closed, as strict requires: sent without it"
 
 
 def write_tools(
@@ -47,37 +49,35 @@ def write_tools(
     if request.facts.behind is None:
         own.add(origin)
     request.taken_names |= {tool.name for tool in tools}
-    are_whole = is_whole(ENCODER.encode([(it.description, it.input_schema) for it in tools]))
+    encoded = ENCODER.encode([(it.description, it.input_schema) for it in tools])
+    are_whole = is_whole(encoded)
+    rules = rules_of(request.facts.tool_schemas)
+    fits = all(it.raw is not None or is_object(it.input_schema) for it in tools)
+    fits = fits and (rules is None or not rules.may_change(encoded))
     for tool in tools:
         if tool.raw is not None and tool.origin not in own:
             reason = f"a tool of {tool.origin}, which no other provider has"
             request.lose(tool, "content", f"tool {tool.name!r}", reason)
             continue
         if tool.raw is None:
-            param = write(request, tool)
             if not are_whole:
                 texts = (tool.description, tool.input_schema)
                 _note_surrogates(request, tool, f"tool {tool.name!r}", *texts)
-            # Further keys go out where they were read, and where the provider has them, too.
-            extra = {key: value for key, value in tool.extra.items() if key != ITEM}
             _note_keys_beside(request, tool, origin)
-            if not request.facts.strict_tools and extra.pop("strict", None):
-                why = f"{request.facts.provider} has no strict tools"
-                request.hint(tool, "unsent_key", "key 'strict'", why)
-            for key in [*extra] if tool.origin not in (None, *own) else ():
-                both = wire_of(origin).strict_tools and wire_of(tool.origin).strict_tools
-                # An empty value says nothing.
-                if extra[key] in (None, {}):
-                    del extra[key]
-                elif not (key == "strict" and both):
-                    request.hint(tool, "unsent_key", f"key {key!r}", f"{origin} has no such key")
-                    del extra[key]
-            fields: Param = param.get(inside, param)
+            extra = _keys_to_send(request, tool, origin, own)
+            sent_tool, is_strict = tool, extra.get("strict") is True
+            # A tool that was recorded here was taken as it is.
+            if tool.origin not in own and (is_strict or not fits):
+                sent_tool, is_strict = _fitted_tool(request, tool, strict=is_strict, closes=closes)
+            elif closes and is_strict and not is_closed(thawed(tool.input_schema)):
+                why = "strict is left out: the schema is not closed, as strict requires"
+                request.hint(tool, "strict_schema", f"the schema of the tool {tool.name!r}", why)
+                is_strict = False
+            param = write(request, sent_tool)
+            if extra.get("strict") is True and not is_strict:
+                del extra["strict"]
             if extra:
-                fields.update(json_copy(extra))
-            if closes and fields.get("strict") is True and not is_closed(thawed(tool.input_schema)):
-                fields["strict"] = False
-                request.hint(tool, "strict_schema", "strict", _OPEN)
+                param.get(inside, param).update(json_copy(extra))
         else:
             param = json_copy(dict(tool.raw))
         if tool.cache:
@@ -85,6 +85,71 @@ def write_tools(
         request.offered.add(tool.name)
         params.append(param)
     return params
+
+
+def is_object(schema: JsonObject) -> bool:
+    """Return whether a schema is that of an object, or empty: a tool without arguments."""
+    return not schema or schema.get("type") == "object"
+
+
+def _keys_to_send(
+    request: Request, tool: ToolDefinition, origin: str, own: Container[str | None]
+) -> dict[str, Any]:  # Any: JSON
+    """Return the further keys of a tool: where they were read, and where the provider has them."""
+    extra = {key: value for key, value in tool.extra.items() if key != ITEM}
+    if not request.facts.strict_tools and extra.pop("strict", None):
+        why = f"{request.facts.provider} has no strict tools"
+        request.hint(tool, "unsent_key", "key 'strict'", why)
+    for key in [*extra] if tool.origin is not None and tool.origin not in own else ():
+        both = wire_of(origin).strict_tools and wire_of(tool.origin).strict_tools
+        # An empty value says nothing.
+        if extra[key] in (None, {}):
+            del extra[key]
+        elif not (key == "strict" and both):
+            request.hint(tool, "unsent_key", f"key {key!r}", f"{origin} has no such key")
+            del extra[key]
+    return extra
+
+
+def _fitted_tool(
+    request: Request, tool: ToolDefinition, *, strict: bool, closes: bool
+) -> tuple[ToolDefinition, bool]:
+    """Return a tool with a schema that the target takes, and whether it can be strict.
+
+    One hint lists what changed.
+    """
+    schema, texts, changed = tool.input_schema, list[str](), dict[str, None]()
+    if not is_object(schema):
+        # All services ask for an object: a reference is followed, and anything else is described.
+        root = at_root(schema)
+        if root.get("type", "object") != "object":
+            texts.append(f"schema: {ENCODER.encode(root)}")
+            root, changed["type"] = {"properties": {}}, None
+        schema = {**root, "type": "object"}
+    strict_rules = rules_of(request.facts.strict_schemas)
+    why_open = ""
+    if strict and closes:
+        why_open = why_not_strict(schema, strict_rules)
+    elif strict and strict_rules:
+        why_open = fitted(schema, strict_rules).why_open
+    # What cannot be strict is sent as any other tool.
+    holding = strict_rules if strict and not why_open else None
+    for rules in filter(None, (rules_of(request.facts.tool_schemas), holding)):
+        fit = fitted(schema, rules)
+        schema = fit.schema
+        texts += fit.texts
+        changed |= dict.fromkeys(fit.changed)
+    whys: list[str] = []
+    if changed:
+        whys.append(f"the target refuses {', '.join(map(repr, changed))}: see the descriptions")
+    if why_open:
+        whys.append(f"strict is left out: {why_open}")
+    if whys:
+        name = "tool_schema" if changed else "strict_schema"
+        request.hint(tool, name, f"the schema of the tool {tool.name!r}", "; ".join(whys))
+    description = described(tool.description, texts) if texts else tool.description
+    sent = attrs.evolve(tool, input_schema=schema, description=description)
+    return sent, strict and not why_open
 
 
 def _note_keys_beside(request: Request, tool: ToolDefinition, origin: str) -> None:
@@ -210,22 +275,37 @@ def named_choice(choice: object, origin: str, name: str, *, is_all: bool) -> Raw
 def sendable_output(
     request: Request, reason: str = "this model takes no output schema"
 ) -> OutputSchema | None:
-    """Return the form of the answer, ``None`` where there is none or the model takes none."""
+    """Return the form of the answer, where it is a setting of the request.
+
+    One that is text of the messages is there already. It is a loss where the model takes none.
+    """
     output = request.prompt.output
-    if output is None or request.facts.schema_output:
+    if output is None or request.prompt.prompts_output:
+        return None
+    if request.facts.schema_output:
         return output
     request.lose(output, "content", "output schema", reason)
     return None
 
 
-def form_schema(request: Request, output: OutputSchema, *texts: str | None) -> Param:
-    """Return the schema of the answer as it is sent.
+def form_schema(
+    request: Request, output: OutputSchema, *texts: str | None, rules: SchemaRules | None
+) -> Param:
+    """Return the schema of the answer in the words that the target takes; one hint lists changes.
 
     A lone surrogate in the schema or in ``texts``, its name or description, is a hint.
     """
-    schema: Param = json_copy(dict(output.schema))
     _note_surrogates(request, output, "the output", output.schema, *texts)
-    return schema
+    if rules is None:
+        return json_copy(dict(output.schema))
+    fit = fitted(output.schema, rules)
+    if fit.texts:
+        fit.schema["description"] = described(fit.schema.get("description"), fit.texts)
+    if fit.changed:
+        words = ", ".join(map(repr, fit.changed))
+        reason = f"the target refuses {words}: see the descriptions"
+        request.hint(output, "output_schema", "the output schema", reason)
+    return json_copy(fit.schema)
 
 
 def nameless_schema(request: Request, output: OutputSchema) -> Param:
@@ -236,25 +316,28 @@ def nameless_schema(request: Request, output: OutputSchema) -> Param:
         if value != getattr(default, key):
             why = "the target has no place for it"
             request.hint(output, "output_schema", f"output {key} {value!r}", why)
-    return form_schema(request, output)
+    return form_schema(request, output, rules=rules_of(request.facts.strict_schemas))
 
 
 def form_param(request: Request, output: OutputSchema) -> Param:
     """Return the name, schema, description and ``strict`` of the answer, as OpenAI takes them.
 
     A name with other characters or more than 64 is mended, and ``strict`` is left out where the
-    schema is not closed; both are hints.
+    schema cannot be strict, which is sent as it is then; both are hints.
     """
     name = mended(output.name, 64)
     if name != output.name:
         reason = f"it has other letters, or is too long: sent as {name}"
         request.hint(output, "mended_name", f"output name {output.name!r}", reason)
-    strict = output.strict and is_closed(thawed(output.schema))
-    if strict != output.strict:
-        request.hint(output, "strict_schema", "strict", _OPEN)
-    form: Param = {"name": name, "schema": form_schema(request, output, output.description)}
+    rules = rules_of(request.facts.strict_schemas) if output.strict else None
+    why_open = why_not_strict(output.schema, rules) if output.strict else ""
+    if why_open:
+        rules = None
+        request.hint(output, "strict_schema", "strict", f"{why_open}: sent without it")
+    schema = form_schema(request, output, output.description, rules=rules)
+    form: Param = {"name": name, "schema": schema}
     form |= {} if output.description is None else {"description": utf8(output.description)}
-    return {**form, "strict": True} if strict else form
+    return {**form, "strict": True} if output.strict and not why_open else form
 
 
 def pop_function(function: Param) -> tuple[str, str | None, Param]:

@@ -1,7 +1,10 @@
 """Consolidate: all system content becomes one system turn, the first turn of the prompt."""
 
+from typing import cast
+
 from promptdsl.messages import DataBlock, TextBlock
 from promptdsl.messages.message import Message, leading_systems
+from promptdsl.rendering.text.answer_form import prompted_turn
 from promptdsl.tree.data_nodes import data_node
 from promptdsl.tree.group_nodes import FormatNode
 from promptdsl.tree.masks import MEDIA, RECORDED, SECTION, SYSTEM, TEXT, bits
@@ -9,25 +12,34 @@ from promptdsl.tree.node import DEFAULTS, Child, Node, Options, make
 from promptdsl.tree.part_nodes import MediaNode, VerbatimNode
 from promptdsl.tree.recorded import cut, options_of
 from promptdsl.tree.rewrite import make_turn, unique_ids, with_content
-from promptdsl.tree.turn_nodes import ConsolidatedNode, RecordedNode, RootNode, TurnNode
+from promptdsl.tree.turn_nodes import (
+    ConsolidatedNode,
+    PromptedOutputNode,
+    RecordedNode,
+    RootNode,
+    TurnNode,
+)
 
 
 def consolidate(root: RootNode, *, merges: bool) -> RootNode:
     """Return the tree with one system turn, the first of its turns.
 
     It contains every system turn, every loose section, and the system messages at the beginning of
-    a recorded conversation, in document order. Where the settings merge no turns, a prompt whose
-    system content is recorded, and comes first, keeps these messages.
+    a recorded conversation, in document order, and then the form of the answer, where that is text.
+    Where the settings merge no turns, a prompt whose system content is recorded, and comes first,
+    keeps these messages.
     """
+    forms = [prompted_turn(node) for node in root.equipment if isinstance(node, PromptedOutputNode)]
     # Most prompts have one system turn, or none: a look at the masks tells.
     candidates = [child for child in root.content if child.mask & _SYSTEM_CONTENT]
     if not candidates:
-        return root
+        return with_content(root, (*forms, *root.content)) if forms else root
     first = candidates[0]
     is_recorded = isinstance(first, RecordedNode) and first is root.content[0]
     if not merges and is_recorded and not any(map(_has_system, candidates[1:])):
-        return root
-    if len(candidates) == 1 and first.mask & SYSTEM and first is root.content[0]:
+        return _behind_recorded(root, forms) if forms else root
+    is_alone = len(candidates) == 1 and not forms
+    if is_alone and first.mask & SYSTEM and first is root.content[0]:
         return root
     parts: list[Node] = []
     rest: list[Node] = []
@@ -40,6 +52,7 @@ def consolidate(root: RootNode, *, merges: bool) -> RootNode:
                 rest.append(cut(child, count))
         else:
             rest.append(child)
+    parts += forms
     if not parts:
         return root
     if len(parts) == 1 and parts[0].mask & SYSTEM:
@@ -71,6 +84,18 @@ def consolidate(root: RootNode, *, merges: bool) -> RootNode:
         options=options,
     )
     return with_content(root, (system, *rest))
+
+
+def _behind_recorded(root: RootNode, forms: list[TurnNode]) -> RootNode:
+    """Return the tree with turns behind the system messages that the first recording begins with.
+
+    These stay messages of their own.
+    """
+    first = cast("RecordedNode", root.content[0])
+    count = leading_systems(first.items)
+    systems = [cut(first, 0, count)] if count else []
+    rest = [cut(first, count)] if count < len(first.items) else []
+    return with_content(root, (*systems, *forms, *rest, *root.content[1:]))
 
 
 _SYSTEM_CONTENT = SYSTEM | SECTION | RECORDED

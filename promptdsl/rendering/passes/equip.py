@@ -5,17 +5,20 @@ from typing import cast
 
 import attrs
 
+from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import PlacementError
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, ToolDefinition
+from promptdsl.rendering.text.answer_form import mode_of
 from promptdsl.rendering.text.page import longer, marked
 from promptdsl.tree.masks import CACHE, RESULT, SHIFT, SPOKEN
-from promptdsl.tree.node import Node, mark_of
+from promptdsl.tree.node import Node, make, mark_of
 from promptdsl.tree.rewrite import has_content, replace, with_content
 from promptdsl.tree.turn_nodes import (
     CacheBreakpointNode,
     OutputNode,
+    PromptedOutputNode,
     RecordedNode,
     RootNode,
     ToolNode,
@@ -24,8 +27,10 @@ from promptdsl.tree.turn_nodes import (
 _EQUIPMENT = frozenset({ToolNode, OutputNode, CacheBreakpointNode})
 
 
-def equip(root: RootNode) -> RootNode:
+def equip(root: RootNode, facts: ModelFacts) -> RootNode:
     """Return the tree with its tools and its output schema in ``equipment``, not among the turns.
+
+    Whether the schema is text of the prompt depends on what the target takes.
 
     A cache breakpoint among the turns becomes a mark of the part before it, or moves to
     ``equipment`` if no part before it takes a mark. Equal tools are listed once.
@@ -34,6 +39,7 @@ def equip(root: RootNode) -> RootNode:
         return root
     turns: list[Node] = []
     equipment: list[Node] = []
+    output: OutputNode | None = None
     # The index of each tool in the equipment, by its name.
     tools: dict[str, int] = {}
     for child in root.content:
@@ -55,14 +61,15 @@ def equip(root: RootNode) -> RootNode:
                     at=(child.source, first.source),
                 )
         elif isinstance(child, OutputNode):
-            earlier = next((node for node in equipment if isinstance(node, OutputNode)), None)
-            if earlier is not None and earlier is not child:
+            if output is not None and output is not child:
                 raise PlacementError(
                     "a prompt has one Output",
                     fix="write one type that holds both",
-                    at=(child.source, earlier.source),
+                    at=(child.source, output.source),
                 )
-            equipment += [] if earlier is child else [child]
+            if output is None:
+                output = child
+                equipment.append(_in_its_mode(child, facts))
         elif not isinstance(child, CacheBreakpointNode):
             turns.append(child)
         elif not _mark_last_turn(turns, child):
@@ -75,6 +82,13 @@ def equip(root: RootNode) -> RootNode:
             definition = attrs.evolve(last.definition, cache=mark)
             equipment[index] = replace(last, definition=definition)
     return replace(with_content(root, tuple(turns)), equipment=tuple(equipment))
+
+
+def _in_its_mode(node: OutputNode, facts: ModelFacts) -> OutputNode:
+    """Return the form of the answer as it is sent: a setting, or text."""
+    if mode_of(node, facts)[0] == "native":
+        return node
+    return make(PromptedOutputNode, mask=node.mask, at=node, schema=node.schema)
 
 
 def _mark_last_turn(turns: list[Node], node: CacheBreakpointNode) -> bool:
@@ -119,6 +133,14 @@ def equipment_of(root: RootNode) -> tuple[tuple[ToolDefinition, ...], OutputSche
         elif isinstance(node, OutputNode):
             output = attrs.evolve(node.schema, at=node.at)
     return tuple(tools), output
+
+
+def output_hints(root: RootNode, facts: ModelFacts) -> Iterator[Loss]:
+    """Yield a hint where the form of the answer is sent as text, and its author chose nothing."""
+    for node in root.equipment:
+        if isinstance(node, PromptedOutputNode) and node.schema.mode is None:
+            reason = f"{mode_of(node, facts)[1]}, so it is sent as the last part of the system text"
+            yield hint("prompted_output", "the output schema", reason, source=node.source)
 
 
 def lost_marks(root: RootNode) -> Iterator[Loss]:

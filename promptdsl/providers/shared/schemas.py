@@ -1,0 +1,177 @@
+"""Fits JSON schemas to what a target takes: ``config/schema_rules.toml`` has its rules."""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from promptdsl.config.model_facts import ModelFacts
+from promptdsl.config.schema_rules import OTHERS, Row, SchemaRules, rules_of
+from promptdsl.foundation.frozen import is_list, thawed
+from promptdsl.foundation.json import JsonDict, JsonObject, JsonValue
+from promptdsl.messages.prompt import OutputSchema
+from promptdsl.messages.schemas import (
+    inlined,
+    is_closed,
+    is_recursive,
+    items_of,
+    mapping_of,
+    parts_of,
+    resolved,
+    sizes_of,
+)
+
+ALTERNATIVES = ("anyOf", "oneOf", "allOf")
+_ESCAPES = r"(?<!\\)(?:\\\\)*"
+_LOOK_AROUND = re.compile(rf"{_ESCAPES}\(\?<?[=!]")
+_REFERENCE = re.compile(rf"{_ESCAPES}(?:\(\?P=|\\[0-9])")
+"""Look-around in a pattern, and a reference to one of its groups."""
+
+
+class Fitted(NamedTuple):
+    """A schema as it is sent, the words in it that changed, and why it cannot be strict, if so.
+
+    ``texts`` are the words that were taken out of the root, for a description.
+    """
+
+    schema: JsonDict
+    changed: tuple[str, ...] = ()
+    why_open: str = ""
+    texts: tuple[str, ...] = ()
+
+
+def fitted(schema: JsonObject, rules: SchemaRules) -> Fitted:
+    """Return a schema in the words that a target takes."""
+    whole: JsonDict = thawed(schema)
+    changed: dict[str, None] = {}
+    problems = _limits_broken(whole, rules)
+    if rules.inlines:
+        whole, is_whole = inlined(schema)
+        changed |= {} if is_whole else {"$ref": None}
+    root_texts: list[str] = []
+    for part in parts_of(whole):
+        texts: list[str] = []
+        for word in sorted(part):
+            row = _row_of(word, rules, is_root=part is whole)
+            if row is None or _is_sent(row, part[word]):
+                continue
+            if row.treatment == "open":
+                problems.append(f"it has {word!r}")
+                continue
+            changed[word] = None
+            value = part.pop(word)
+            if row.treatment == "enum":
+                part["enum"] = [value]
+            elif row.treatment == "any_of" and "anyOf" not in part:
+                part["anyOf"] = value
+            else:
+                texts.append(_text_of(word, value))
+            if part is whole and row.treatment == "described" and word in ALTERNATIVES:
+                _take_properties(whole, word, value)
+        if rules.closes and _is_object(part) and part.get("additionalProperties") is not False:
+            part["additionalProperties"] = False
+            changed["additionalProperties"] = None
+        if part is whole:
+            root_texts = texts
+        elif texts:
+            part["description"] = described(part.get("description"), texts)
+    return Fitted(whole, tuple(changed), ", ".join(dict.fromkeys(problems)), tuple(root_texts))
+
+
+def why_not_strict(schema: JsonObject, rules: SchemaRules | None) -> str:
+    """Return why OpenAI can hold no answer and no call to a schema; empty where it can."""
+    fit = Fitted(thawed(schema)) if rules is None else fitted(schema, rules)
+    if fit.why_open:
+        return fit.why_open
+    return "" if is_closed(fit.schema) else "the schema is not closed, as strict requires"
+
+
+def why_not_native(output: OutputSchema, facts: ModelFacts) -> str:
+    """Return why the form of an answer is no setting of a request; empty where it is one."""
+    if not facts.schema_output and facts.known:
+        return "this model takes no output schema"
+    if not facts.schema_output:
+        return "nothing is known of this model: name one that takes an output schema"
+    rules = rules_of(facts.strict_schemas)
+    why_open = fitted(output.schema, rules).why_open if rules and rules.only_strict else ""
+    return f"the target takes no such schema, {why_open}" if why_open else ""
+
+
+def described(description: object, texts: Sequence[str]) -> str:
+    """Return a description with the words of a schema behind it, as Anthropic's SDK writes them."""
+    before = [f"{description}"] if description else []
+    return "\n\n".join([*before, f"{{{', '.join(texts)}}}"])
+
+
+def _row_of(word: str, rules: SchemaRules, *, is_root: bool) -> Row | None:
+    """Return the row of a word; ``None`` where it is sent."""
+    row = rules.root.get(word, rules.root.get(OTHERS)) if is_root else None
+    return row or rules.words.get(word, rules.words.get(OTHERS))
+
+
+def _is_sent(row: Row, value: JsonValue) -> bool:
+    """Return whether a value is sent as it is."""
+    if row.look_around or row.references:
+        pattern = value if isinstance(value, str) else ""
+        is_reference = row.references and _REFERENCE.search(pattern)
+        return not (is_reference or (row.look_around and _LOOK_AROUND.search(pattern)))
+    # True is no number here.
+    return row.treatment == "sent" or any(
+        value == known and type(value) is type(known) for known in row.sent_values
+    )
+
+
+def _text_of(word: str, value: JsonValue) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return f"{word}: {text}"
+
+
+def _is_object(part: JsonDict) -> bool:
+    kind = part.get("type")
+    return "object" in kind if is_list(kind) else kind == "object"
+
+
+def _take_properties(root: JsonDict, word: str, alternatives: JsonValue) -> None:
+    """Give the root of a tool the properties of its alternatives, so that the model knows them.
+
+    Those of ``allOf`` are required as they are there.
+    """
+    taken: JsonDict = {**mapping_of(root.get("properties"))}
+    required: list[JsonValue] = [*items_of(root.get("required"))]
+    written = frozenset(taken)
+    for alternative in items_of(alternatives):
+        schema = resolved(alternative, root)
+        for name, value in mapping_of(schema.get("properties")).items():
+            known = taken.setdefault(name, value)
+            if name not in written and known != value:
+                others = items_of(mapping_of(known).get("anyOf")) or [known]
+                taken[name] = {"anyOf": [*others, value]}
+        if word == "allOf":
+            required += [name for name in items_of(schema.get("required")) if name not in required]
+    if taken:
+        root["properties"] = taken
+    if required:
+        root["required"] = required
+
+
+_WHY_TOO_MANY = {
+    "nesting": "its objects are in more than {} levels",
+    "properties": "it has more than {} properties",
+    "optional": "it has more than {} optional properties",
+    "unions": "it has more than {} unions",
+}
+
+
+def _limits_broken(schema: JsonDict, rules: SchemaRules) -> list[str]:
+    """Return why a schema cannot be strict, whatever its words are."""
+    problems: list[str] = []
+    if not rules.recursion and is_recursive(schema):
+        problems.append("a definition is inside itself")
+    if rules.limits:
+        sizes = sizes_of(schema)
+        problems += [
+            _WHY_TOO_MANY[name].format(most)
+            for name, most in rules.limits.items()
+            if sizes[name] > most
+        ]
+    return problems

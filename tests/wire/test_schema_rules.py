@@ -1,0 +1,362 @@
+"""What is sent of a schema: words that a target takes, told where they changed, with the meaning.
+
+The oracles are not our table: the transformers of the providers' SDKs and of Pydantic AI, schemas
+that were refused, and a validator.
+"""
+
+import json
+import tomllib
+from collections.abc import Iterator
+from copy import deepcopy
+from importlib import import_module
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+
+from promptdsl import Output, Rendered, Timeline, Tool, ToolDefinition, User, render
+from tests.folding import failures
+from tests.internals import all_rules, fitted, parts_of, type_schema
+from tests.wire.schema_pool import HOSTILE, MCP, SCHEMAS, TYPES, WORDS
+from tests.wire.schemas_page import PAGE, page
+
+Schema = dict[str, Any]
+REFUSED = tomllib.loads(Path(__file__).with_name("refused_schemas.toml").read_text("utf-8"))
+TARGETS: dict[str, dict[str, str]] = {
+    "anthropic": {"model": "claude-opus-5-5"},
+    "bedrock claude": {"provider": "bedrock", "model": "us.anthropic.claude-opus-4-8-v1:0"},
+    "bedrock qwen": {"provider": "bedrock", "model": "qwen.qwen3-32b-v1:0"},
+    "nova": {"provider": "bedrock", "model": "us.amazon.nova-lite-v1:0"},
+    "openai": {"model": "gpt-5"},
+    "responses": {"provider": "openai_responses", "model": "gpt-5"},
+    "gemini": {"model": "gemini-3.1-pro"},
+    "groq": {"provider": "groq"},
+    "compatible": {"provider": "openai_compatible"},
+    "template": {"provider": "chat_template"},
+}
+ALL = {**SCHEMAS, **{name: type_schema(kind, name) for name, kind in TYPES.items()}}
+
+
+def sent_tool(schema: Schema, target: str, *, strict: bool) -> tuple[Schema, bool, str, Rendered]:
+    """Return the schema of a tool as it is sent, whether it is strict, its description."""
+    extra = {"strict": True} if strict else {}
+    tool = Tool(ToolDefinition("f", "Do it.", schema, extra=extra))
+    rendered = render(Timeline(tool, User("q")), **TARGETS[target])
+    payload: Any = rendered.payload()
+    if "toolConfig" in payload:
+        function = payload["toolConfig"]["tools"][0]["toolSpec"]
+        found = function["inputSchema"]["json"]
+    elif "config" in payload:
+        function = payload["config"]["tools"][0]["function_declarations"][0]
+        found = function["parameters_json_schema"]
+    else:
+        function = payload["tools"][0].get("function", payload["tools"][0])
+        found = function.get("parameters", function.get("input_schema"))
+    return found, function.get("strict") is True, function["description"], rendered
+
+
+def sent_output(schema: Schema, target: str) -> tuple[Schema | None, bool, str, Rendered]:
+    """Return the schema of the answer as a setting, ``None`` where it is text; if it is strict."""
+    rendered = render(Timeline(Output(schema), User("q")), **TARGETS[target])
+    payload: Any = rendered.payload()
+    form = payload.get("response_format", payload.get("text", {}).get("format"))
+    if form is not None:
+        form = form.get("json_schema", form)
+        return form["schema"], form.get("strict") is True, "", rendered
+    if "outputConfig" in payload:
+        text = payload["outputConfig"]["textFormat"]["structure"]["jsonSchema"]["schema"]
+        return json.loads(text), True, "", rendered
+    found = payload.get("output_config", {}).get("format", {}).get("schema")
+    found = payload.get("config", {}).get("response_json_schema", found)
+    return found, found is not None, "", rendered
+
+
+def told(rendered: Rendered) -> str:
+    """Return what the losses say."""
+    return "".join(map(str, rendered.losses))
+
+
+def words_of(schema: Schema) -> Iterator[tuple[str, Any, bool]]:
+    """Yield each word in a schema with its value, and whether it is at the root."""
+    for part in parts_of(deepcopy(schema)):
+        for word, value in part.items():
+            yield word, value, part == schema
+
+
+# What each target takes, as its service says, in the words of this test.
+LIMITS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
+COMBINED = frozenset({"anyOf", "oneOf", "allOf"})
+CLAUDE = frozenset(
+    {
+        *("$defs", "definitions", "$ref", "type", "anyOf", "allOf", "enum", "const", "description"),
+        *("title", "properties", "additionalProperties", "required", "items", "format", "minItems"),
+    }
+)
+NOT_STRICT = frozenset(
+    {
+        *("oneOf", "allOf", "not", "if", "then", "else", "prefixItems", "contains", "uniqueItems"),
+        *("patternProperties", "propertyNames", "minProperties", "maxProperties", "default"),
+        *("dependentRequired", "dependentSchemas", "unevaluatedProperties", "unevaluatedItems"),
+    }
+)
+
+
+def refused_words(schema: Schema, target: str, *, strict: bool, is_tool: bool) -> list[str]:
+    """Return the words that a target is known to refuse where they stand."""
+    words: list[str] = []
+    for word, value, is_root in words_of(schema):
+        wrong = False
+        if is_tool and is_root and target in ("anthropic", "bedrock claude", "nova"):
+            wrong = word in COMBINED
+        if is_tool and is_root and target in ("openai", "responses"):
+            wrong = word in {*COMBINED, "enum", "const", "not"}
+        if strict and target == "anthropic":
+            wrong |= word not in CLAUDE or (word == "minItems" and value not in (0, 1))
+        if strict and target.startswith("bedrock"):
+            wrong |= word in {*LIMITS, "maxItems"} or (word == "minItems" and value not in (0, 1))
+            wrong |= word == "pattern" and ("(?" in value or "\\1" in value)
+        if strict and target in ("openai", "responses", "groq"):
+            wrong |= word in NOT_STRICT or (word == "pattern" and "(?" in value)
+            wrong |= word == "format" and value in ("uri", "byte")
+        if target == "gemini":
+            wrong |= word in ("const", "exclusiveMinimum", "exclusiveMaximum")
+        if target == "nova":
+            wrong |= word in ("$ref", "$defs", "definitions")
+        words += [word] if wrong else []
+    return words
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("target", TARGETS)
+def test_tools(target: str, strict: bool) -> None:
+    """A tool never fails, is sent in words that are taken, and one hint names what changed."""
+
+    def wrong(name: str) -> str:
+        found, is_strict, description, rendered = sent_tool(ALL[name], target, strict=strict)
+        words = refused_words(found, target, strict=is_strict, is_tool=True)
+        hints = [it for it in rendered.losses if it.name in ("tool_schema", "strict_schema")]
+        changed = unequal_schema(ALL[name], found)
+        if words or len(hints) > 1:
+            return f"refused {words}, {len(hints)} hints"
+        # These mean the same: properties for a template, definitions in the place of references.
+        is_alike = target in ("template", "nova") or name == "Tree"
+        if changed and not hints and not is_alike:
+            return f"not told: {found}"
+        return unfaithful(ALL[name], found, f"{told(rendered)}{description}")
+
+    assert [] == failures(ALL, wrong)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_outputs(target: str) -> None:
+    """The form of an answer is a setting where it is taken so, text elsewhere, and never lost."""
+    schemas = {name: schema for name, schema in ALL.items() if "root" not in name}
+
+    def wrong(name: str) -> str:
+        found, is_strict, _, rendered = sent_output(schemas[name], target)
+        if [loss for loss in rendered.losses if loss.kind == "content"]:
+            return f"lost: {rendered.losses}"
+        if found is None:
+            text = rendered.messages[0].text.partition("\n\n")[2]
+            same = json.loads(text) == json.loads(json.dumps(schemas[name]))
+            return "" if same and "prompted_output" in str(rendered.losses) else "not prompted"
+        words = refused_words(found, target, strict=is_strict, is_tool=False)
+        hints = [it for it in rendered.losses if it.what == "the output schema"]
+        if words or len(hints) > 1:
+            return f"refused {words}, {len(hints)} hints"
+        return unfaithful(schemas[name], found, told(rendered))
+
+    assert [] == failures(schemas, wrong)
+
+
+def unequal_schema(before: Schema, after: Schema) -> bool:
+    """Return whether two schemas differ."""
+    return json.dumps(before, sort_keys=True) != json.dumps(after, sort_keys=True)
+
+
+# The meaning, by a validator.
+
+
+def values_of(schema: Any, random: Random, root: Schema, depth: int = 0) -> Any:
+    """Return a value that may fit a schema, or nearly."""
+    if not isinstance(schema, dict) or depth > 6 or random.random() < 0.1:
+        return random.choice(["b", "xx", "", 1, 2, 5, 2.5, None, [], [1, 1], {}, {"b": 1}, True])
+    if "$ref" in schema:
+        _, _, path = str(schema["$ref"]).partition("#/")
+        inner: Any = root
+        for key in path.split("/"):
+            inner = inner.get(key, {}) if isinstance(inner, dict) else {}
+        return values_of(inner, random, root, depth + 1)
+    if "const" in schema:
+        return schema["const"]
+    if isinstance(schema.get("enum"), list):
+        return random.choice(schema["enum"])
+    for word in ("anyOf", "oneOf", "allOf"):
+        if isinstance(schema.get(word), list) and "properties" not in schema:
+            return values_of(random.choice(schema[word]), random, root, depth + 1)
+    kind = schema.get("type")
+    kind = random.choice(kind) if isinstance(kind, list) else kind
+    if kind == "object" or "properties" in schema:
+        properties = schema.get("properties", {})
+        names = [name for name in properties if random.random() < 0.9]
+        made = {name: values_of(properties[name], random, root, depth + 1) for name in names}
+        return made | ({"x1": 1} if random.random() < 0.2 else {})
+    if kind == "array":
+        items = schema.get("items", schema.get("prefixItems", [{}])[0])
+        return [values_of(items, random, root, depth + 1) for _ in range(random.randrange(4))]
+    numbers: list[Any] = [0, 1, 2, 3, 4, 7, 100, 1.5]
+    by_kind = {"string": ["b", "a", "abc", "xxxx", "", "bb", "2020-01-01"], "integer": numbers}
+    return random.choice({**by_kind, "number": numbers, "boolean": [True]}.get(str(kind), [None]))
+
+
+def causes(error: ValidationError) -> Iterator[str]:
+    """Yield the words that a value breaks, those of alternatives too."""
+    yield from map(str, error.absolute_schema_path)
+    for inner in error.context or ():
+        yield from causes(inner)
+
+
+def unfaithful(before: Schema, after: Schema, hints: str) -> str:
+    """Return a value that the sent schema takes, and the original refuses for an untold word."""
+    random = Random(json.dumps(before))
+    try:
+        Draft202012Validator.check_schema(before)
+    except Exception:  # a schema that is none has no meaning
+        return ""
+    old, new = Draft202012Validator(before), Draft202012Validator(after)
+    for _ in range(60):
+        value = values_of(before, random, before)
+        try:
+            is_taken = new.is_valid(value)
+            errors = [*old.iter_errors(value)] if is_taken else []
+        except Exception:  # a reference that leads nowhere
+            return ""
+        words = {word for error in errors for word in causes(error)}
+        if errors and "'$ref'" not in hints and not any(repr(word) in hints for word in words):
+            return f"{value} is taken, and breaks {words}"
+    return ""
+
+
+# Schemas that services refused.
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_was_refused(name: str) -> None:
+    """A schema that a service refused is sent in another form there, and told."""
+    case = REFUSED[name]
+    schema = json.loads(case["schema"])
+    if case["use"] == "output":
+        found, _, _, rendered = sent_output(schema, case["target"])
+    else:
+        strict = case["use"] == "strict tool"
+        found, is_strict, _, rendered = sent_tool(schema, case["target"], strict=strict)
+        if strict and not is_strict:
+            found = {}
+    assert case["source"]
+    assert case["word"] not in {word for word, _, _ in words_of(found or {})}
+    assert rendered.losses or case["word"] == "$defs"
+
+
+# Other libraries' transformations of the same schemas.
+
+
+def structure(schema: Any) -> Any:
+    """Return a schema without its texts: what is described may be said in other words."""
+    if isinstance(schema, dict):
+        parts = {key: structure(value) for key, value in schema.items() if key not in TEXTS}
+        return {key: sorted(it, key=str) if key == "required" else it for key, it in parts.items()}
+    return [structure(item) for item in schema] if isinstance(schema, list) else schema
+
+
+TEXTS = ("description", "title", "$schema", "discriminator", "examples")
+WITH_TYPES = {name: ALL[name] for name in (*TYPES, "fetch", "filesystem edit", *WORDS)}
+
+
+@pytest.mark.sdk("anthropic")
+def test_as_the_sdk_of_anthropic() -> None:
+    """The SDK's own transformation gives the same, but for types beside literals.
+
+    It raises for a schema without a type, and keeps nothing beside a reference or an alternative.
+    """
+    transform = import_module("anthropic").transform_schema
+    without = {
+        "free keys",
+        "const",
+        "enum",
+        "anyOf",
+        "oneOf",
+        "allOf",
+        "Home",
+        "Measure",
+        "Cat",
+        "root enum",
+    }
+
+    def wrong(name: str) -> str:
+        theirs = structure(transform(deepcopy(WITH_TYPES[name])))
+        ours = structure(fitted(WITH_TYPES[name], all_rules()["claude_strict"]).schema)
+        return "" if theirs == ours else f"{theirs} {ours}"
+
+    assert [] == failures(WITH_TYPES.keys() - without, wrong)
+
+
+@pytest.mark.sdk("pydantic_ai")
+@pytest.mark.parametrize(
+    ("rules", "module", "transformer", "apart"),
+    [
+        # It leaves out what we send as not strict, and defaults.
+        ("openai_strict", "profiles.openai", "_OpenAIJsonSchemaTransformer", {"free keys", "open"}),
+        ("servers_strict", "profiles.openai", "OpenAIJsonSchemaTransformer", {"free keys", "open"}),
+        ("gemini_all", "profiles.google", "GoogleJsonSchemaTransformer", {"contains", "not", "if"}),
+        ("bedrock_strict", "providers.bedrock", "BedrockJsonSchemaTransformer", {"contains", "if"}),
+    ],
+)
+def test_as_pydantic_ai(rules: str, module: str, transformer: str, apart: set[str]) -> None:
+    """Pydantic AI writes the same words, where a schema can be strict."""
+    made = getattr(import_module(f"pydantic_ai.{module}"), transformer)
+    strict = None if rules == "gemini_all" else True
+    # It types a constant for Gemini, and describes every format, which Gemini's own documents list.
+    untyped = {"const", "format", "uri", "Tags", "another format", "fetch"}
+    without = apart | {"Tree", "no items"} | (untyped if rules == "gemini_all" else set[str]())
+
+    def wrong(name: str) -> str:
+        fit = fitted(WITH_TYPES[name], all_rules()[rules])
+        if fit.why_open:
+            return ""
+        theirs = structure(made(deepcopy(WITH_TYPES[name]), strict=strict).walk())
+        ours = structure(fit.schema)
+        return "" if closed_alike(theirs) == closed_alike(ours) else f"{theirs} {ours}"
+
+    assert [] == failures(WITH_TYPES.keys() - without, wrong)
+
+
+def closed_alike(schema: Any) -> Any:
+    """Return a schema without what closes its objects: it is done for types, when they are read."""
+    if isinstance(schema, dict):
+        closing = ("required", "additionalProperties")
+        return {
+            key: closed_alike(it) for key, it in schema.items() if key not in closing and it != {}
+        }
+    return [closed_alike(item) for item in schema] if isinstance(schema, list) else schema
+
+
+def test_every_row_has_a_source() -> None:
+    """Each cell of the table says who found it out."""
+    for rules in all_rules().values():
+        rows = {*rules.words.values(), *rules.root.values()}
+        assert all(row.source for row in rows)
+        assert rules.source or not (rules.closes or rules.inlines or rules.limits)
+
+
+def test_the_page() -> None:
+    """The tables on the page are those of the data file: python -m tests.wire.schemas_page."""
+    assert page(PAGE.read_text("utf-8")) == PAGE.read_text("utf-8")
+
+
+def test_the_pool() -> None:
+    """There are sixty schemas and more, of each kind."""
+    assert len(ALL) >= 60
+    assert all((MCP, WORDS, HOSTILE, TYPES))
