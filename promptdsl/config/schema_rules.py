@@ -87,10 +87,11 @@ def rules_of(name: str | None) -> SchemaRules | None:
 def _rules(name: str, table: Mapping[str, Any], tables: Mapping[str, Any]) -> SchemaRules:
     """Return the rules of a table, behind those of its base: later rows count."""
     base = tables.get(table.get("base", ""), {})
-    whole = {**base, **table, "rows": [*base.get("rows", ()), *table.get("rows", ())]}
+    whole: dict[str, Any] = {**base, **table}
+    rows: list[dict[str, Any]] = [*base.get("rows", ()), *table.get("rows", ())]
     words: dict[str, Row] = {}
     root: dict[str, Row] = {}
-    for row in whole["rows"]:
+    for row in rows:
         values = tuple(row.get("sent_values", ()))
         patterns = (row.get("look_around", False), row.get("references", False))
         made = Row(row["is"], values, *patterns, row["source"])

@@ -120,6 +120,8 @@ def _changes_for(model: ModelFacts) -> dict[str, Any]:  # Any: each fact has its
         # Each text is a block of its own at a model that takes blocks.
         "joins_texts": wire.joins or not wire.two_sided,
         "media": model.media,
+        "tool_schemas": model.tool_schemas,
+        "strict_schemas": model.strict_schemas,
     }
     if wire.form == "openai" and model.provider != _GATEWAY:
         changes |= {name: getattr(model, name) for name in _AS_AT_A_SERVER}

@@ -121,7 +121,7 @@ def is_recursive(schema: JsonObject) -> bool:
 
 def sizes_of(schema: JsonObject) -> dict[str, int]:
     """Return how many levels of objects, properties, optional properties and unions there are."""
-    sizes = dict.fromkeys(("nesting", "properties", "optional", "unions"), 0)
+    sizes: dict[str, int] = {"nesting": 0, "properties": 0, "optional": 0, "unions": 0}
     for part in parts_of(dict(schema)):
         properties, required = mapping_of(part.get("properties")), items_of(part.get("required"))
         sizes["properties"] += len(properties)

@@ -348,6 +348,16 @@ def test_calls_without_tools() -> None:
     assert ["no_tools"] == losses
 
 
+@pytest.mark.parametrize("model", [CLAUDE, "gpt-5", "us.amazon.nova-lite-v1:0"])
+def test_schemas_of_tools(model: str) -> None:
+    """They are in the words that the model takes, as in its own API."""
+    schema = {"type": "object", "properties": {"a": {}}, "oneOf": [{"required": ["a"]}]}
+    prompt = Timeline(Tool(name="f", description="d", input_schema=schema), ASKED)
+    bridged = to_litellm(render(prompt, model=model))
+    assert "'oneOf':" not in str(bridged.tools)
+    assert ["tool_schema"] == [loss.name for loss in bridged.losses]
+
+
 def test_an_asynchronous_loader() -> None:
     """What it has not loaded for the model's own API is a loss, with the advice."""
 

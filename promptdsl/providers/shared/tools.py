@@ -8,7 +8,7 @@ import attrs
 from promptdsl.config.schema_rules import SchemaRules, rules_of
 from promptdsl.config.wires import wire_of
 from promptdsl.foundation.frozen import is_mapping, plain, thawed
-from promptdsl.foundation.json import ENCODER, JsonObject
+from promptdsl.foundation.json import ENCODER, JsonDict, JsonObject
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.loss import Loss, hint
@@ -92,6 +92,18 @@ def is_object(schema: JsonObject) -> bool:
     return not schema or schema.get("type") == "object"
 
 
+def _as_object(schema: JsonObject) -> tuple[JsonObject, list[str]]:
+    """Return a schema of an object, as all services ask for one, and what is to be described.
+
+    A reference is followed. A schema of anything else is described, and takes any object.
+    """
+    root: JsonDict = at_root(schema)
+    if root.setdefault("type", "object") == "object":
+        return root, []
+    any_object: JsonDict = {"type": "object", "properties": {}}
+    return any_object, [f"schema: {ENCODER.encode(root)}"]
+
+
 def _keys_to_send(
     request: Request, tool: ToolDefinition, origin: str, own: Container[str | None]
 ) -> dict[str, Any]:  # Any: JSON
@@ -120,12 +132,8 @@ def _fitted_tool(
     """
     schema, texts, changed = tool.input_schema, list[str](), dict[str, None]()
     if not is_object(schema):
-        # All services ask for an object: a reference is followed, and anything else is described.
-        root = at_root(schema)
-        if root.get("type", "object") != "object":
-            texts.append(f"schema: {ENCODER.encode(root)}")
-            root, changed["type"] = {"properties": {}}, None
-        schema = {**root, "type": "object"}
+        schema, texts = _as_object(schema)
+        changed |= dict.fromkeys(["type"] if texts else ())
     strict_rules = rules_of(request.facts.strict_schemas)
     why_open = ""
     if strict and closes:
