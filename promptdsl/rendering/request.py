@@ -234,7 +234,7 @@ def facts_of(request: RenderRequest) -> ModelFacts:
                 "and call to_openai_responses()",
             )
         if template is None:
-            return facts
+            return _with_recorded_output(facts, request.recorded)
         if facts.provider is not None and not facts.wire.templated:
             raise TargetError(
                 f"{facts.provider} takes no chat template",
@@ -245,6 +245,17 @@ def facts_of(request: RenderRequest) -> ModelFacts:
     except TargetError as error:
         raise error.located(author()) from None
     return attrs.evolve(facts, template=template)
+
+
+def _with_recorded_output(facts: ModelFacts, recorded: Prompt | None) -> ModelFacts:
+    """Return the facts of a target that took the form of an answer: a payload of it was read.
+
+    What is known of a model counts more: it may be another one.
+    """
+    form = None if recorded is None else recorded.raw_output
+    if form is None or facts.known or facts.schema_output or form.origin not in facts.origins:
+        return facts
+    return attrs.evolve(facts, schema_output=True)
 
 
 def request_hints(request: RenderRequest, facts: ModelFacts) -> Iterator[Loss]:
