@@ -51,6 +51,7 @@ FENCED: list[tuple[str, Any]] = [
     (f"```json\n{QUOTED}\n```\n```json\n{CITY}\n```", ROME),
     ('```json\n{"city": "a\\n```\\nb"}\n```', {"city": "a\n```\nb"}),
     (f"```json\r\n{CITY}\r\n```", ROME),
+    ("Here:\r\n```json\r\n42\r\n```\r\nok", 42),
 ]
 IN_PROSE: list[tuple[str, Any]] = [
     (f"The answer is {CITY}.", ROME),
@@ -72,6 +73,9 @@ IN_PROSE: list[tuple[str, Any]] = [
     ('{"a": {"city": "Rome"}} is {"city": "Rome"}', ROME),
     ('Result: {"city": "Rome", "rain": null}', {"city": "Rome", "rain": None}),
     ("Only a list: [1, 2, 3].", [1, 2, 3]),
+    (f"For x in [0, 1) it is {CITY}", ROME),
+    (f":[ sorry: {CITY}", ROME),
+    (f'```json\n{{"type": "string"}}\n```\nAnswer: {CITY}', ROME),
     ('A "quoted" word: {"city": "Rome"}', ROME),
 ]
 NO_VALUE: list[tuple[str, Any]] = [
@@ -96,6 +100,10 @@ NO_VALUE: list[tuple[str, Any]] = [
     ('{"city": "Rome" /* in Italy */}', NONE),
     ('{"city": "a\nb"}', NONE),
     ("{" * 500, NONE),
+    ('{\\"' * 9_000, NONE),
+    ("```a\n" * 9_000, NONE),
+    ('```json\n{"a": ' * 3_000, NONE),
+    ("Here: " + '{\\"a\\": 1} ' * 3_000, NONE),
     ("[" * 300 + "]" * 300, NONE),
     ("}{", NONE),
     ("I'm sorry, I can't help with that.", NONE),

@@ -50,7 +50,7 @@ from promptdsl.config.delimiters import (
 )
 from promptdsl.config.model_facts import Facts, TokenFactors
 from promptdsl.config.models import facts_for
-from promptdsl.config.schema_rules import Row, SchemaRules, all_rules
+from promptdsl.config.schema_rules import SchemaRules, WordRow, all_rules
 from promptdsl.config.server_rows import Server, servers
 from promptdsl.config.transformation import LIBRARY, Resolved, resolve
 from promptdsl.config.wire import ImageFormula
@@ -133,6 +133,7 @@ from promptdsl.messages.schemas import (
     closed,
     inlined,
     is_closed,
+    is_recursive,
     parts_of,
 )
 from promptdsl.providers import written as targets_module
@@ -331,7 +332,6 @@ __all__ = [
     "Role",
     "RootNode",
     "Rope",
-    "Row",
     "RowRenderer",
     "SchemaRules",
     "SectionNode",
@@ -350,6 +350,7 @@ __all__ = [
     "UsageError",
     "VolatileNode",
     "Waiting",
+    "WordRow",
     "Written",
     "adds_up",
     "alias",
@@ -437,6 +438,7 @@ __all__ = [
     "is_closed",
     "is_number",
     "is_rare",
+    "is_recursive",
     "is_same_snapshot",
     "is_whole",
     "json_body",

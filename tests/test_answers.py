@@ -11,6 +11,7 @@ from promptdsl import (
     DataError,
     History,
     Message,
+    OptionError,
     Output,
     OutputSchema,
     Timeline,
@@ -117,6 +118,25 @@ def test_a_refusal(answer: dict[str, Any]) -> None:
     """It is told as one, whatever it says."""
     with pytest.raises(DataError, match=r"refused to answer.*I cannot do that"):
         read_response(answer, structured=True)
+
+
+@pytest.mark.parametrize("structured", [None, False])
+def test_nothing_is_asked(structured: Any) -> None:
+    """The schema of a prompt without one reads nothing."""
+    assert not read_response(reply("Hello."), structured=structured).has_structured_output
+
+
+@pytest.mark.parametrize("structured", [SCHEMA, "yes", 1, 0, dict])
+def test_what_is_no_schema(structured: Any) -> None:
+    """Anything else is an error, and not read as yes."""
+    with pytest.raises(OptionError, match=r"rendered\.output"):
+        read_response(reply("{}"), structured=structured)
+
+
+def test_a_schema_that_is_a_reference() -> None:
+    """It has the shape of its definition."""
+    form = OutputSchema({"$ref": "#/$defs/City", "$defs": {"City": SCHEMA}})
+    assert {"city": "Rome"} == read('{"n": 1} or {"city": "Rome"}', form)
 
 
 def test_a_message_that_calls() -> None:

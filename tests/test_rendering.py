@@ -599,8 +599,8 @@ def test_losses_of_a_prompt() -> None:
     tools = (ToolDefinition("f", extra={"own": 1}, origin="openai"),)
     prompt = Prompt((Message("user", "x", name="Ada"),), tools, output=OutputSchema({}))
     losses, place = render(prompt, provider="anthropic").losses, f"{__file__}:{this_line()}"
-    unknown = "nothing is known of this model: name one that takes an output schema"
-    prompted = f"{unknown}, so it is sent as the last part of the system text"
+    unknown = "nothing is known of this model (name one that takes an output schema)"
+    prompted = f"{unknown}: it is sent as the last part of the system text"
     assert [
         f"{place}: hint: the output schema: {prompted}",
         f"{place}: hint: key 'own' (tools/f): anthropic has no such key",

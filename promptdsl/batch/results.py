@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from functools import reduce
 from typing import Any, BinaryIO, NamedTuple, Self, cast
 
-from promptdsl import PromptError, provider_names, read_response
+from promptdsl import Message, PromptError, provider_names, read_response
 from promptdsl.batch.cells import json_cell
 from promptdsl.batch.renderer import json_line
 from promptdsl.batch.rows import RowReader, digest_of
@@ -324,15 +324,17 @@ def _answer(result: object, service: Service, validator: Any) -> dict[str, Any]:
     if message.calls:
         found["calls"] = [call.to_dict() for call in message.calls]
     if validator is not None and not message.calls:
-        output, problem = _output_of(message.text, validator)
+        output, problem = _output_of(message, validator)
         found |= {"error": problem} if problem else {"output": output}
     return found
 
 
-def _output_of(text: str, validator: Any) -> tuple[object, str]:  # Any: jsonschema
+def _output_of(message: Message, validator: Any) -> tuple[object, str]:  # Any: jsonschema
     """Return the JSON value of an answer, and why it has not the form of its schema, if so."""
+    if message.is_refusal:
+        return ABSENT, f"the model refused to answer: {message.text[:200]!r}"
     try:
-        output = read_answer(text, lambda value: not _problem(value, validator))
+        output = read_answer(message.text, lambda value: not _problem(value, validator))
     except PromptError as error:
         return ABSENT, error.what
     return output, _problem(output, validator)

@@ -22,7 +22,7 @@ OTHERS = "*"
 
 
 @attrs.frozen(eq=False)
-class Row:
+class WordRow:
     """What happens to a word, but for some values; ``source`` says who found it out."""
 
     treatment: Treatment
@@ -38,35 +38,40 @@ class SchemaRules:
 
     name: str
     title: str
-    words: Mapping[str, Row]
+    words: Mapping[str, WordRow]
     """The row of each word, at the root too where ``root`` has none."""
-    root: Mapping[str, Row] = EMPTY
+    root: Mapping[str, WordRow] = EMPTY
     closes: bool = False
     """Whether each object is sent as one that takes no other properties."""
     inlines: bool = False
     """Whether definitions stand in the place of the references to them."""
     recursion: bool = True
     """Whether a definition may be inside itself."""
+    pointers: bool = True
+    """Whether a reference may lead to another part than a definition."""
     limits: Mapping[str, int] = EMPTY
-    """The most levels (``nesting``), ``properties``, ``optional`` properties and ``unions``."""
+    """The most levels (``nesting``), ``properties``, ``optional`` properties and ``unions``.
+
+    The last two are for all strict schemas of a request together, as ``tools`` is: strict ones."""
     only_strict: bool = False
     """Whether the target holds each answer to its schema, and refuses one that it cannot."""
     source: str = ""
 
-    def may_change(self, text: str) -> bool:
-        """Return whether the JSON text of schemas may have a word that is not sent as it is."""
-        return self._mark is None or self._mark.search(text) is not None
+    def may_change(self, schema: Mapping[str, object], text: str) -> bool:
+        """Return whether a schema may change; ``text`` is the JSON of it, and of others with it."""
+        is_marked = self._mark is None or self._mark.search(text) is not None
+        return is_marked or not schema.keys().isdisjoint(self.root)
 
     @cached_property
     def _mark(self) -> re.Pattern[str] | None:
         """A word that is not sent as it is, as a key; ``None`` where any schema may change."""
-        words = {*self.words, *self.root}
-        if OTHERS in words or self.closes or self.inlines or self.limits:
+        if OTHERS in {*self.words, *self.root} or self.closes or self.inlines or self.limits:
             return None
-        return re.compile(rf'"(?:{"|".join(map(re.escape, sorted(words)))})"\s*:')
+        words = "|".join(map(re.escape, sorted(self.words))) or "(?!)"
+        return re.compile(rf'"(?:{words})"\s*:')
 
 
-_LIMITS = ("nesting", "properties", "optional", "unions")
+_LIMITS = ("nesting", "properties", "optional", "unions", "tools")
 
 
 @cache
@@ -89,12 +94,12 @@ def _rules(name: str, table: Mapping[str, Any], tables: Mapping[str, Any]) -> Sc
     base = tables.get(table.get("base", ""), {})
     whole: dict[str, Any] = {**base, **table}
     rows: list[dict[str, Any]] = [*base.get("rows", ()), *table.get("rows", ())]
-    words: dict[str, Row] = {}
-    root: dict[str, Row] = {}
+    words: dict[str, WordRow] = {}
+    root: dict[str, WordRow] = {}
     for row in rows:
         values = tuple(row.get("sent_values", ()))
         patterns = (row.get("look_around", False), row.get("references", False))
-        made = Row(row["is"], values, *patterns, row["source"])
+        made = WordRow(row["is"], values, *patterns, row["source"])
         (root if row.get("at_root") else words).update(dict.fromkeys(row["words"], made))
     return SchemaRules(
         name,
@@ -104,6 +109,7 @@ def _rules(name: str, table: Mapping[str, Any], tables: Mapping[str, Any]) -> Sc
         closes=whole.get("closes", False),
         inlines=whole.get("inlines", False),
         recursion=whole.get("recursion", True),
+        pointers=whole.get("pointers", True),
         limits={key: whole[key] for key in _LIMITS if key in whole},
         only_strict=whole.get("only_strict", False),
         source=whole.get("source", ""),

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import ABSENT, DECODER, Absent, JsonObject, JsonValue, read_json
 
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n`]*\n(.*?)^[ \t]*\1[ \t]*$", re.MULTILINE | re.DOTALL)
-_PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
-"""A string, or a bracket: strings may hold brackets."""
+_OPENING = re.compile(r"[ \t]*(`{3,}|~{3,})[^`]*")
+"""The line that opens a code fence."""
+_SIGN = re.compile(r'["{}\[\]]')
+_IN_STRING = re.compile(r'["\\]')
 _PAIRS = {"{": "}", "[": "]"}
 
 
@@ -23,9 +24,26 @@ def read_answer(text: str, fits: Callable[[JsonValue], bool] | None = None) -> J
     whole = read_json(text)
     if whole is not ABSENT:
         return whole
-    fenced = [read_json(match[2]) for match in _FENCE.finditer(text)]
-    values = [value for value in fenced if not isinstance(value, Absent)]
-    return _only(values or _values_in(text), fits)
+    fenced = [value for value in map(read_json, _fenced(text)) if not isinstance(value, Absent)]
+    if fenced and (fits is None or any(map(fits, fenced))):
+        return _only(fenced, fits)
+    in_prose = _values_in(text)
+    return _only([*in_prose, *(value for value in fenced if value not in in_prose)], fits)
+
+
+def _fenced(text: str) -> list[str]:
+    """Return the contents of the code fences in a text; one that is not closed has none."""
+    contents: list[str] = []
+    fence, start = "", 0
+    lines = text.splitlines()
+    for index, line in enumerate(lines):
+        opening = None if fence else _OPENING.fullmatch(line)
+        if opening:
+            fence, start = opening[1], index + 1
+        elif fence and line.strip() == fence:
+            contents.append("\n".join(lines[start:index]))
+            fence = ""
+    return contents
 
 
 def has_shape(value: JsonValue, schema: JsonObject) -> bool:
@@ -56,8 +74,8 @@ def _values_in(text: str) -> list[JsonValue]:
     values: list[JsonValue] = []
     start = 0
     while (begin := _next_bracket(text, start)) >= 0:
-        end = _end_of(text, begin)
-        if end < 0:
+        end, is_cut_off = _end_of(text, begin)
+        if is_cut_off:
             return []
         value = read_json(text[begin:end])
         if not isinstance(value, Absent):
@@ -71,18 +89,46 @@ def _next_bracket(text: str, start: int) -> int:
     return min(places, default=-1)
 
 
-def _end_of(text: str, begin: int) -> int:
-    """Return the index behind the bracket that closes the one at ``begin``, -1 without one."""
+def _end_of(text: str, begin: int) -> tuple[int, bool]:
+    """Return the index behind the bracket that closes the one at ``begin``; whether none does.
+
+    A list that ends in other words than JSON's, such as an interval ``[0, 1)``, is its bracket.
+    """
+    is_at_end = False
     try:
-        return DECODER.raw_decode(text, begin)[1]
+        return DECODER.raw_decode(text, begin)[1], False
+    except json.JSONDecodeError as error:
+        is_at_end = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated")
     except (ValueError, RecursionError):
         pass
+    end = _closing(text, begin)
+    if end < 0 and text[begin] == "[" and not is_at_end:
+        return begin + 1, False
+    return end, end < 0
+
+
+def _closing(text: str, begin: int) -> int:
+    """Return the index behind the bracket that closes the one at ``begin``, -1 without one."""
     waiting: list[str] = []
-    for piece in _PIECE.finditer(text, begin):
-        if piece[0] in _PAIRS:
-            waiting.append(_PAIRS[piece[0]])
-        elif waiting and piece[0] == waiting[-1]:
+    place = begin
+    while sign := _SIGN.search(text, place):
+        place = sign.end()
+        if sign[0] == '"':
+            place = _end_of_string(text, place)
+            if place < 0:
+                return -1
+        elif sign[0] in _PAIRS:
+            waiting.append(_PAIRS[sign[0]])
+        elif waiting and sign[0] == waiting[-1]:
             waiting.pop()
             if not waiting:
-                return piece.end()
+                return place
+    return -1
+
+
+def _end_of_string(text: str, start: int) -> int:
+    while sign := _IN_STRING.search(text, start):
+        if sign[0] == '"':
+            return sign.end()
+        start = sign.end() + 1
     return -1

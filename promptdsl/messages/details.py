@@ -11,6 +11,10 @@ from promptdsl.foundation.json import ABSENT, JsonObject
 from promptdsl.foundation.source import Position, Source, looked_up
 
 
+def _frozen_output(value: object) -> object:
+    return value if value is ABSENT else frozen(value)
+
+
 @attrs.frozen
 class Details:
     """The id, name and notes of a message. Most messages share one object of defaults."""
@@ -20,7 +24,7 @@ class Details:
     metadata: Mapping[str, object] = attrs.field(default=EMPTY, converter=frozen)
     tags: tuple[str, ...] = ()
     token_usage: Mapping[str, object] | None = attrs.field(default=None, converter=frozen)
-    structured_output: object = attrs.field(default=ABSENT, converter=frozen)
+    structured_output: object = attrs.field(default=ABSENT, converter=_frozen_output)
     finish_reason: str | None = None
     raw_finish_reason: str | None = None
     extra: JsonObject = attrs.field(default=EMPTY, converter=frozen)

@@ -179,6 +179,12 @@ class Message:
         return self.details.structured_output is not ABSENT
 
     @property
+    def is_refusal(self) -> bool:
+        """Whether the model refused to answer: its text says so, or the reason why it stopped."""
+        refusals = (getattr(block, "extra", {}).get("refusal") for block in self.content)
+        return self.finish_reason == "refused" or any(it is True for it in refusals)
+
+    @property
     def finish_reason(self) -> str | None:
         """The reason why the model stopped, in the words of :func:`read_response`."""
         return self.details.finish_reason

@@ -1,9 +1,10 @@
 """A whole prompt as values; adapters write payloads from it and read payloads into it."""
 
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
 import attrs
 
+from promptdsl.foundation.errors import DataError, is_one_of, nearest, shown
 from promptdsl.foundation.frozen import EMPTY, frozen, new_dict
 from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.foundation.source import Position, Source, looked_up
@@ -52,6 +53,13 @@ OutputMode: TypeAlias = Literal["native", "prompted"]
 OUTPUT_MODES: tuple[OutputMode, ...] = get_args(OutputMode)
 
 
+def _checked_mode(mode: object) -> OutputMode | None:
+    """Return the mode of an output; :class:`DataError` for an unknown one."""
+    if mode is None or is_one_of(mode, OUTPUT_MODES):
+        return cast("OutputMode | None", mode)
+    raise DataError(f"mode={shown(mode)}", fix=nearest(mode, OUTPUT_MODES))
+
+
 @attrs.frozen
 class OutputSchema:
     """The JSON schema of an answer, and its name; an empty description is none.
@@ -69,7 +77,7 @@ class OutputSchema:
     name: str = "output"
     description: str | None = attrs.field(default=None, converter=_said)
     strict: bool = True
-    mode: OutputMode | None = None
+    mode: OutputMode | None = attrs.field(default=None, converter=_checked_mode)
     at: Position | Source | None = attrs.field(default=None, eq=False, repr=False)
 
     @property

@@ -4,15 +4,27 @@ The rules of strict outputs are OpenAI's: platform.openai.com/docs/guides/struct
 openai.lib._pydantic in their SDK.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from promptdsl.foundation.errors import ContentError
 from promptdsl.foundation.frozen import thawed
 from promptdsl.foundation.json import JsonDict, JsonObject, JsonValue
 
-_IN_LISTS = ("anyOf", "allOf", "oneOf", "prefixItems")
+_IN_LISTS = ("anyOf", "allOf", "oneOf", "prefixItems", "items")
 _BY_NAME = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
-_ALONE = ("items", "additionalProperties", "contains", "not", "if", "then", "else")
+_ALONE = (
+    *("items", "additionalItems", "unevaluatedItems", "contains"),
+    *(
+        "additionalProperties",
+        "unevaluatedProperties",
+        "propertyNames",
+        "not",
+        "if",
+        "then",
+        "else",
+    ),
+)
 _HOLDING = frozenset({*_IN_LISTS, *_BY_NAME, *_ALONE})
 """The keywords that hold schemas. Most schemas have none of them."""
 
@@ -38,15 +50,24 @@ def closed(schema: JsonObject) -> JsonDict:
 
 def at_root(schema: JsonObject) -> JsonDict:
     """Return a schema whose root is not a reference, as it is for a recursive type."""
-    root, definitions = dict(schema), mapping_of(schema.get("$defs"))
+    root = dict(schema)
+    definitions = definitions_in(root)
     for _ in definitions:
-        name = str(root.get("$ref", "")).removeprefix("#/$defs/")
-        definition = definitions.get(name)
+        definition = definitions.get(str(root.get("$ref")))
         if not isinstance(definition, dict):
             break
         rest = {key: value for key, value in root.items() if key != "$ref"}
         root = {**thawed(definition), **rest}
     return root
+
+
+def definitions_in(schema: JsonObject) -> dict[str, JsonValue]:
+    """Return the definitions at the root of a schema by the references to them."""
+    return {
+        f"#/{key}/{name}": part
+        for key in ("$defs", "definitions")
+        for name, part in mapping_of(schema.get(key)).items()
+    }
 
 
 MOST_REFERENCES = 500
@@ -61,11 +82,8 @@ def inlined(schema: JsonObject) -> tuple[JsonDict, bool]:
     becomes a schema that takes any value.
     """
     whole, is_whole, count = at_root(thawed(schema)), True, 0
-    definitions = {
-        f"#/{key}/{name}": part
-        for key in ("$defs", "definitions")
-        for name, part in mapping_of(whole.pop(key, None)).items()
-    }
+    definitions = definitions_in(whole)
+    whole = {key: value for key, value in whole.items() if key not in ("$defs", "definitions")}
     waiting: list[tuple[JsonDict, tuple[str, ...]]] = [(whole, ())]
     while waiting:
         part, around = waiting.pop()
@@ -98,25 +116,28 @@ def resolved(part: JsonValue, root: JsonObject) -> JsonObject:
 def is_recursive(schema: JsonObject) -> bool:
     """Return whether a definition of a schema, or its root, is inside itself."""
     root = dict(schema)
-    names = {
-        f"#/{key}/{name}": part
-        for key in ("$defs", "definitions")
-        for name, part in mapping_of(root.get(key)).items()
-    }
-    # The references in each definition.
-    references: dict[str, set[str]] = {}
-    for name, part in names.items():
-        inner = parts_of(part) if isinstance(part, dict) else ()
-        references[name] = {str(it["$ref"]) for it in inner if "$ref" in it}
     if any(part.get("$ref") == "#" for part in parts_of(root)):
         return True
-    # A definition that refers to none that is left is taken away, until no such one is there.
-    while True:
-        ends = [name for name, others in references.items() if others.isdisjoint(references)]
-        if not ends:
-            return bool(references)
-        for name in ends:
-            del references[name]
+    # The references in each definition, and how often each definition is in others.
+    inside: dict[str, set[str]] = {}
+    definitions = definitions_in(root)
+    for reference, definition in definitions.items():
+        parts = parts_of(definition) if isinstance(definition, dict) else ()
+        inside[reference] = {str(part.get("$ref")) for part in parts} & definitions.keys()
+    counts = Counter(reference for references in inside.values() for reference in references)
+    # A definition that is in none is done; those that are never done hold each other.
+    done = [reference for reference in inside if not counts[reference]]
+    for reference in done:
+        for inner in inside[reference]:
+            counts[inner] -= 1
+            done += [] if counts[inner] else [inner]
+    return len(done) < len(inside)
+
+
+def has_pointers(schema: JsonObject) -> bool:
+    """Return whether a schema refers to other parts of itself than definitions and its root."""
+    known = {"#", *definitions_in(schema)}
+    return any(str(part.get("$ref", "#")) not in known for part in parts_of(dict(schema)))
 
 
 def sizes_of(schema: JsonObject) -> dict[str, int]:

@@ -4,17 +4,19 @@ from collections.abc import Mapping
 from contextlib import suppress
 from enum import Enum
 from functools import cache, partial
+from typing import cast
 
 from promptdsl.config.models import check_provider
 from promptdsl.config.wires import forms, wire_of
 from promptdsl.foundation.answers import has_shape, read_answer
-from promptdsl.foundation.errors import DataError, TargetError
+from promptdsl.foundation.errors import DataError, OptionError, TargetError, shown
 from promptdsl.foundation.frozen import is_list, is_mapping, plain
 from promptdsl.foundation.json import Absent, JsonValue
 from promptdsl.foundation.source import author, door
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema
 from promptdsl.messages.provider_names import ProviderName
+from promptdsl.messages.schemas import resolved
 from promptdsl.providers.registry import TARGETS
 from promptdsl.providers.shared.checks import mapping
 
@@ -23,7 +25,7 @@ from promptdsl.providers.shared.checks import mapping
 def read_response(
     reply: object,
     *,
-    structured: bool | OutputSchema = False,
+    structured: bool | OutputSchema | None = False,
     provider: ProviderName | str | None = None,
 ) -> Message:
     """Return the assistant message of a reply: the object an SDK returned, or its dictionary form.
@@ -52,6 +54,10 @@ def read_response(
     one that is an error without an answer, and when ``structured`` asks for a value, for an answer
     without one, with several, or a refusal; :class:`TargetError` for an unknown provider.
     """
+    asked = cast("object", structured)
+    if not isinstance(asked, bool | OutputSchema | None):
+        fix = "write True, or a schema such as rendered.output"
+        raise OptionError(f"structured={shown(structured)}", fix=fix, at=(author(),))
     named = named_provider(provider)
     try:
         entries = mapping(reply)
@@ -72,7 +78,7 @@ def read_response(
     except DataError as error:
         fix = advice_about(reply) or error.fix or "give the object the client returned"
         raise DataError(error.what, fix=fix, at=(author(),)) from None
-    if structured is False:
+    if structured is None or structured is False:
         return message if parsed is None else message.replace(structured_output=parsed)
     if message.calls and not message.text.strip():
         return message
@@ -85,13 +91,12 @@ def read_response(
 def _answer_of(message: Message, structured: OutputSchema | bool) -> JsonValue:
     """Return the JSON value in an answer; :class:`DataError` where there is not one."""
     reason = f" (finish_reason {message.finish_reason!r})" if message.finish_reason else ""
-    refused = any(getattr(block, "extra", {}).get("refusal") is True for block in message.content)
-    if refused or message.finish_reason == "refused":
+    if message.is_refusal:
         what = f"the model refused to answer{reason}: {message.text[:60]!r}"
         raise DataError(what, fix="ask for something else, or show the refusal")
     fits = None
     if isinstance(structured, OutputSchema):
-        fits = partial(has_shape, schema=structured.schema)
+        fits = partial(has_shape, schema=resolved(structured.schema, structured.schema))
     answer = read_answer(message.text, fits)
     if isinstance(answer, Absent):
         raise DataError(

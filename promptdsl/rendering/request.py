@@ -234,7 +234,8 @@ def facts_of(request: RenderRequest) -> ModelFacts:
                 "and call to_openai_responses()",
             )
         if template is None:
-            return _with_recorded_output(facts, request.recorded)
+            recorded = request.recorded
+            return facts if recorded is None else _with_recorded_output(facts, recorded)
         if facts.provider is not None and not facts.wire.templated:
             raise TargetError(
                 f"{facts.provider} takes no chat template",
@@ -247,12 +248,12 @@ def facts_of(request: RenderRequest) -> ModelFacts:
     return attrs.evolve(facts, template=template)
 
 
-def _with_recorded_output(facts: ModelFacts, recorded: Prompt | None) -> ModelFacts:
+def _with_recorded_output(facts: ModelFacts, recorded: Prompt) -> ModelFacts:
     """Return the facts of a target that took the form of an answer: a payload of it was read.
 
     What is known of a model counts more: it may be another one.
     """
-    form = None if recorded is None else recorded.raw_output
+    form = recorded.raw_output
     if form is None or facts.known or facts.schema_output or form.origin not in facts.origins:
         return facts
     return attrs.evolve(facts, schema_output=True)

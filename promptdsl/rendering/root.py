@@ -119,7 +119,9 @@ def _root_of_prompt(prompt: Prompt) -> RootNode:
     from promptdsl.components.tool_definitions import Output, Tool
 
     with detached():
-        equipment = [*map(Tool, prompt.tools), *map(Output, filter(None, (prompt.output,)))]
+        # The form of an answer that is text is in the messages already.
+        output = None if prompt.prompts_output else prompt.output
+        equipment = [*map(Tool, prompt.tools), *map(Output, filter(None, (output,)))]
         messages = [*prompt.messages]
         for index, (before, it) in enumerate(pairwise(prompt.messages), 1):
             # A system message that was read behind another one is sent behind it.

@@ -19,6 +19,8 @@ from promptdsl import (
     OutputSchema,
     Prompt,
     PromptError,
+    PromptRecord,
+    Rendered,
     Section,
     System,
     Timeline,
@@ -136,7 +138,7 @@ def test_a_schema_that_claude_refuses() -> None:
     prompt = Timeline(Output(TREE, strict=False), ASK)
     rendered = render(prompt, model="claude-opus-5-5")
     (loss,) = rendered.losses
-    assert "takes no such schema, a definition is inside itself" in loss.why
+    assert "takes no such schema (a definition is inside itself)" in loss.why
     assert "native" == rendered.for_target("openai").output_mode
 
 
@@ -272,9 +274,29 @@ def test_a_prompt_that_was_read() -> None:
 
 
 def test_a_description() -> None:
-    """It stands at the beginning of the schema."""
+    """It is the description of the schema, before the own one of that."""
     rendered = render(Timeline(Output(SCHEMA, description="A place."), ASK), **OLD)
-    assert '\n\n{"description": "A place.", "type": "object"' in rendered.messages[0].text
+    assert json.loads(schema_in(rendered)) == {**SCHEMA, "description": "A place."}
+    both = Output({**SCHEMA, "description": "Where it is."}, description="A place.")
+    rendered = render(Timeline(both, ASK), **OLD)
+    assert json.loads(schema_in(rendered))["description"] == "A place.\n\nWhere it is."
+
+
+def schema_in(rendered: Rendered) -> str:
+    """Return the JSON text of the schema in a prompt."""
+    return rendered.messages[0].text.partition("\n\n")[2]
+
+
+def test_a_record() -> None:
+    """The prompt of a record has the text once, and no setting beside it."""
+    rendered = render(Timeline(System("A."), Output(SCHEMA), ASK), **OLD)
+    record = PromptRecord.from_dict(rendered.record().to_dict())
+    for target in (OLD, {"model": "claude-opus-5-5"}):
+        again = render(record.prompt, **target)
+        assert 1 == json.dumps(again.payload()).count("Answer with one JSON value")
+        assert "output_config" not in again.payload()
+    native = render(Timeline(Output(SCHEMA), ASK), model="gpt-5").record()
+    assert "native" == render(native.prompt, model="gpt-5").output_mode
 
 
 def test_two_outputs() -> None:

@@ -639,6 +639,7 @@ def test_a_recorded_result_holds_no_result() -> None:
 # Tools and the form of an answer.
 
 
+CHANGED = "sent in another form, or in a description"
 FORMS = ModelFacts(
     provider="anthropic", schema_output=True, strict_schemas="claude_strict", known=True
 )
@@ -685,7 +686,8 @@ FORMS = ModelFacts(
 def test_an_output_schema(schema: Any, sent: Any, keys: list[str]) -> None:
     """Bounds that structured outputs refuse are said in the description, and objects are closed."""
     payload, losses = write(Prompt((ASK,), output=OutputSchema(schema)), FORMS)
-    why = f"the target refuses {', '.join(map(repr, keys))}: see the descriptions"
+    words = ", ".join(map(repr, keys))
+    why = f"the target refuses {words}: {CHANGED}"
     assert (sent, [why] if keys else []) == (
         payload["output_config"]["format"]["schema"],  # type: ignore[index]
         [loss.why for loss in losses],
@@ -808,7 +810,7 @@ def test_a_schema_in_an_output_schema(around: Any) -> None:
         "additionalProperties": False,
     }
     assert {"type": "json_schema", "schema": around(changed)} == payload["output_config"]["format"]
-    why = "the target refuses 'minProperties', 'additionalProperties': see the descriptions"
+    why = f"the target refuses 'minProperties', 'additionalProperties': {CHANGED}"
     assert [why] == [loss.why for loss in losses]
 
 
@@ -823,9 +825,9 @@ def test_what_an_output_schema_loses_twice() -> None:
     }
     losses = write(Prompt((ASK,), output=OutputSchema(schema)), FORMS)[1]
     words = "'default', 'maxLength', 'pattern', 'minLength'"
-    assert [
-        f"hint: the output schema (output): the target refuses {words}: see the descriptions"
-    ] == [str(loss) for loss in losses]
+    assert [f"hint: the output schema (output): the target refuses {words}: {CHANGED}"] == [
+        str(loss) for loss in losses
+    ]
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ class Dog(BaseModel):
     kind: Literal["dog"]
 
 
-class Home(BaseModel):
+class Household(BaseModel):
     """Who lives there."""
 
     pet: Annotated[Cat | Dog, Field(discriminator="kind")]
@@ -81,7 +81,7 @@ class Point:
 
 
 TYPES: dict[str, Any] = {
-    kind.__name__: kind for kind in (Order, Tags, Measure, Home, Tree, Point, Cat)
+    kind.__name__: kind for kind in (Order, Tags, Measure, Household, Tree, Point, Cat)
 }
 
 # As published servers have them, shortened.

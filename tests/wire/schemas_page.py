@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.internals import Row, SchemaRules, all_rules
+from tests.internals import SchemaRules, WordRow, all_rules
 
 PAGE = Path(__file__).parents[2] / "docs" / "providers" / "schemas.md"
 BEGIN, END = "<!-- made from schema_rules.toml -->\n", "<!-- end -->\n"
@@ -12,7 +12,7 @@ LIMITS = {"nesting": "levels of objects", "optional": "optional properties"}
 OTHERS = "*"
 
 
-def cell(row: Row) -> str:
+def cell(row: WordRow) -> str:
     """Return what happens to a word."""
     text = SENT.get(row.treatment, "not strict")
     if row.sent_values:
@@ -24,9 +24,9 @@ def cell(row: Row) -> str:
     return text
 
 
-def rows_of(rules: SchemaRules) -> dict[Row, list[str]]:
+def rows_of(rules: SchemaRules) -> dict[WordRow, list[str]]:
     """Return the words of each row; those for the root alone say so."""
-    rows: dict[Row, list[str]] = {}
+    rows: dict[WordRow, list[str]] = {}
     for words, place in ((rules.words, ""), (rules.root, " at the root")):
         for word, row in words.items():
             name = "all others" if word == OTHERS else f"`{word}`"

@@ -19,8 +19,8 @@ from jsonschema.exceptions import ValidationError
 
 from promptdsl import Output, Rendered, Timeline, Tool, ToolDefinition, User, render
 from tests.folding import failures
-from tests.internals import all_rules, fitted, parts_of, type_schema
-from tests.wire.schema_pool import HOSTILE, MCP, SCHEMAS, TYPES, WORDS
+from tests.internals import all_rules, fitted, is_recursive, parts_of, type_schema
+from tests.wire.schema_pool import HOSTILE, MCP, SCHEMAS, TYPES, WORDS, holding
 from tests.wire.schemas_page import PAGE, page
 
 Schema = dict[str, Any]
@@ -173,8 +173,105 @@ def test_outputs(target: str) -> None:
 
 
 def unequal_schema(before: Schema, after: Schema) -> bool:
-    """Return whether two schemas differ."""
-    return json.dumps(before, sort_keys=True) != json.dumps(after, sort_keys=True)
+    """Return whether two schemas differ; a constant is an enum of one value."""
+    return json.dumps(usual(before), sort_keys=True) != json.dumps(usual(after), sort_keys=True)
+
+
+def usual(schema: Any) -> Any:
+    """Return a schema with an enum for each constant."""
+    if isinstance(schema, dict):
+        parts = {key: usual(value) for key, value in schema.items()}
+        return {"enum" if key == "const" else key: parts[key] for key in parts} | (
+            {"enum": [parts["const"]]} if "const" in parts else {}
+        )
+    return [usual(item) for item in schema] if isinstance(schema, list) else schema
+
+
+KEYS = holding({"type": "object", "additionalProperties": {"type": "string"}})
+
+
+@pytest.mark.parametrize("target", ["anthropic", "bedrock claude", "bedrock qwen"])
+def test_objects_of_any_keys(target: str) -> None:
+    """One that is closed could only be empty: it is not strict, and an answer is text."""
+    found, _, _, rendered = sent_output(KEYS, target)
+    assert (None, "prompted") == (found, rendered.output_mode)
+    schema, is_strict, _, _ = sent_tool(KEYS, target, strict=True)
+    assert (KEYS, False) == (schema, is_strict)
+
+
+def closed_with(properties: int) -> Schema:
+    """Return a closed object of so many properties, none of which is required."""
+    names = {f"p{number}": {"type": "string"} for number in range(properties)}
+    return {"type": "object", "properties": names, "additionalProperties": False}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "form", "held"),
+    [
+        ([0] * 20, None, 20),
+        ([0] * 21, None, 20),
+        ([12, 12], None, 2),
+        ([12, 12, 1, 0], None, 3),
+        ([20, 4, 0], 4, 2),
+        ([20, 5, 0], 4, 2),
+    ],
+)
+def test_the_strict_tools_of_a_request(sizes: list[int], form: int | None, held: int) -> None:
+    """Claude has limits for all strict schemas together: tools above these are not strict."""
+    strict = {"strict": True}
+    tools = [
+        Tool(ToolDefinition(f"t{number}", "d", closed_with(size), extra=strict))
+        for number, size in enumerate(sizes)
+    ]
+    forms = [] if form is None else [Output(closed_with(form))]
+    rendered = render(Timeline(*tools, *forms, User("q")), model="claude-opus-5-5")
+    sent: Any = rendered.to_anthropic()["tools"]
+    assert held == sum(tool.get("strict", False) for tool in sent)
+    assert (held < len(sizes)) is ("strict schemas of a request" in told(rendered))
+
+
+def test_words_inside_not() -> None:
+    """A word that is left out inside ``not`` would refuse everything: all of it is described."""
+    schema = holding({"type": "number", "not": {"exclusiveMinimum": 5}})
+    found, _, _, _ = sent_tool(schema, "gemini", strict=False)
+    part = found["properties"]["a"]
+    assert {"type": "number", "description": '{not: {"exclusiveMinimum": 5}}'} == part
+
+
+@pytest.mark.parametrize("key", ["$defs", "definitions"])
+@pytest.mark.parametrize("target", ["openai", "anthropic", "nova"])
+def test_a_root_that_is_a_reference(target: str, key: str) -> None:
+    """It is followed, so that the model sees the properties."""
+    schema = {"$ref": f"#/{key}/A", key: {"A": holding({"type": "string"})}}
+    found, _, _, _ = sent_tool(schema, target, strict=False)
+    assert ("object", {"a": {"type": "string"}}) == (found["type"], found["properties"])
+
+
+def test_words_in_tuples() -> None:
+    """Those of items that are a list are found, too."""
+    schema = holding({"type": "array", "items": [{"type": "integer", "exclusiveMinimum": 1}]})
+    found, _, _, _ = sent_tool(schema, "gemini", strict=False)
+    (item,) = found["properties"]["a"]["items"]
+    assert {"type": "integer", "description": "{exclusiveMinimum: 1}"} == item
+
+
+def test_a_reference_to_a_property() -> None:
+    """OpenAI takes it in no strict schema."""
+    schema = holding({"type": "string"}) | {
+        "properties": {"a": {"type": "string"}, "b": {"$ref": "#/properties/a"}},
+        "required": ["a", "b"],
+    }
+    found, is_strict, _, _ = sent_tool(schema, "openai", strict=True)
+    assert (schema, False) == (found, is_strict)
+
+
+def test_long_chains_of_definitions() -> None:
+    """A chain is read once, not for each of its links."""
+    links = {f"D{number}": {"$ref": f"#/$defs/D{number + 1}"} for number in range(3_000)}
+    chain: Schema = {"type": "object", "$defs": {**links, "D3000": {"type": "string"}}}
+    assert not is_recursive(chain)
+    chain["$defs"]["D3000"] = {"$ref": "#/$defs/D1"}
+    assert is_recursive(chain)
 
 
 # The meaning, by a validator.
@@ -289,7 +386,7 @@ def test_as_the_sdk_of_anthropic() -> None:
         "anyOf",
         "oneOf",
         "allOf",
-        "Home",
+        "Household",
         "Measure",
         "Cat",
         "root enum",

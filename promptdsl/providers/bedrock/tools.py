@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from functools import partial
 
-from promptdsl.config.schema_rules import rules_of
 from promptdsl.config.wires.bedrock import WIRE
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_mapping, plain
@@ -18,6 +17,7 @@ from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.tools import (
     chosen,
+    fitted_output,
     form_schema,
     named_choice,
     raw_choice,
@@ -105,8 +105,8 @@ def settings_of(request: Converse, tools: list[Param]) -> Param:
     if raw is not None:
         settings["outputConfig"] = raw
     elif output:
-        rules = rules_of(request.facts.strict_schemas)
-        schema = form_schema(request, output, output.name, output.description, rules=rules)
+        fit = fitted_output(request, output)
+        schema = form_schema(request, output, output.name, output.description, fit=fit)
         definition = {"schema": write_json(schema), "name": utf8(output.name)}
         if output.description is not None:
             definition["description"] = utf8(output.description)

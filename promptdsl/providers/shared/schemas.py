@@ -2,15 +2,16 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.config.schema_rules import OTHERS, Row, SchemaRules, rules_of
-from promptdsl.foundation.frozen import is_list, thawed
+from promptdsl.config.schema_rules import OTHERS, SchemaRules, WordRow, rules_of
+from promptdsl.foundation.frozen import is_list, is_mapping, thawed
 from promptdsl.foundation.json import JsonDict, JsonObject, JsonValue
 from promptdsl.messages.prompt import OutputSchema
 from promptdsl.messages.schemas import (
+    has_pointers,
     inlined,
     is_closed,
     is_recursive,
@@ -50,37 +51,79 @@ def fitted(schema: JsonObject, rules: SchemaRules) -> Fitted:
         changed |= {} if is_whole else {"$ref": None}
     root_texts: list[str] = []
     for part in parts_of(whole):
-        texts: list[str] = []
-        for word in sorted(part):
-            row = _row_of(word, rules, is_root=part is whole)
-            if row is None or _is_sent(row, part[word]):
-                continue
-            if row.treatment == "open":
-                problems.append(f"it has {word!r}")
-                continue
-            changed[word] = None
-            value = part.pop(word)
-            if row.treatment == "enum":
-                part["enum"] = [value]
-            elif row.treatment == "any_of" and "anyOf" not in part:
-                part["anyOf"] = value
-            else:
-                texts.append(_text_of(word, value))
-            if part is whole and row.treatment == "described" and word in ALTERNATIVES:
-                _take_properties(whole, word, value)
-        if rules.closes and _is_object(part) and part.get("additionalProperties") is not False:
-            part["additionalProperties"] = False
-            changed["additionalProperties"] = None
-        if part is whole:
+        is_root = part is whole
+        texts = _fit_words(part, rules, changed, problems, is_root=is_root)
+        if rules.closes and _is_object(part):
+            _close(part, changed, problems)
+        if is_root:
             root_texts = texts
         elif texts:
             part["description"] = described(part.get("description"), texts)
     return Fitted(whole, tuple(changed), ", ".join(dict.fromkeys(problems)), tuple(root_texts))
 
 
-def why_not_strict(schema: JsonObject, rules: SchemaRules | None) -> str:
+def _fit_words(
+    part: JsonDict,
+    rules: SchemaRules,
+    changed: dict[str, None],
+    problems: list[str],
+    *,
+    is_root: bool,
+) -> list[str]:
+    """Change the words of one part, without those inside it; return what is to be described."""
+    texts: list[str] = []
+    for word in sorted(part):
+        row = _row_of(word, rules, is_root=is_root)
+        if word in ("not", "if") and row is None and _changes_inside(part[word], rules):
+            # A word that is left out inside would turn the meaning around.
+            row = _DESCRIBED
+        if row is None or _is_sent(row, part[word]):
+            continue
+        if row.treatment == "open":
+            problems.append(f"it has {word!r}")
+            continue
+        value = part.pop(word)
+        if row.treatment == "enum":
+            # It means the same.
+            part["enum"] = [value]
+            continue
+        changed[word] = None
+        if row.treatment == "any_of" and "anyOf" not in part:
+            part["anyOf"] = value
+        else:
+            texts.append(_text_of(word, value))
+        if is_root and row.treatment == "described" and word in ALTERNATIVES:
+            _take_properties(part, word, value)
+    return texts
+
+
+_DESCRIBED = WordRow("described")
+
+
+def _changes_inside(schema: JsonValue, rules: SchemaRules) -> bool:
+    """Return whether a schema inside another one has a word that is not sent as it is."""
+    for part in parts_of(thawed(schema)) if is_mapping(schema) else ():
+        rows = ((_row_of(word, rules, is_root=False), value) for word, value in part.items())
+        if any(row and row.treatment != "enum" and not _is_sent(row, it) for row, it in rows):
+            return True
+        if rules.closes and _is_object(part):
+            return True
+    return False
+
+
+def _close(part: JsonDict, changed: dict[str, None], problems: list[str]) -> None:
+    """Let an object take no other properties; one for any keys could only be empty then."""
+    others = part.get("additionalProperties")
+    if others is False:
+        return
+    if others is not None:
+        problems.append("it has an object of any keys")
+    part["additionalProperties"] = False
+    changed["additionalProperties"] = None
+
+
+def why_open(fit: Fitted) -> str:
     """Return why OpenAI can hold no answer and no call to a schema; empty where it can."""
-    fit = Fitted(thawed(schema)) if rules is None else fitted(schema, rules)
     if fit.why_open:
         return fit.why_open
     return "" if is_closed(fit.schema) else "the schema is not closed, as strict requires"
@@ -91,10 +134,16 @@ def why_not_native(output: OutputSchema, facts: ModelFacts) -> str:
     if not facts.schema_output and facts.known:
         return "this model takes no output schema"
     if not facts.schema_output:
-        return "nothing is known of this model: name one that takes an output schema"
+        return "nothing is known of this model (name one that takes an output schema)"
     rules = rules_of(facts.strict_schemas)
-    why_open = fitted(output.schema, rules).why_open if rules and rules.only_strict else ""
-    return f"the target takes no such schema, {why_open}" if why_open else ""
+    reason = fitted(output.schema, rules).why_open if rules and rules.only_strict else ""
+    return f"the target takes no such schema ({reason})" if reason else ""
+
+
+def told_changes(changed: Iterable[str]) -> str:
+    """Return the words of a hint on what changed in a schema."""
+    words = ", ".join(map(repr, changed))
+    return f"the target refuses {words}: sent in another form, or in a description"
 
 
 def described(description: object, texts: Sequence[str]) -> str:
@@ -103,13 +152,13 @@ def described(description: object, texts: Sequence[str]) -> str:
     return "\n\n".join([*before, f"{{{', '.join(texts)}}}"])
 
 
-def _row_of(word: str, rules: SchemaRules, *, is_root: bool) -> Row | None:
+def _row_of(word: str, rules: SchemaRules, *, is_root: bool) -> WordRow | None:
     """Return the row of a word; ``None`` where it is sent."""
     row = rules.root.get(word, rules.root.get(OTHERS)) if is_root else None
     return row or rules.words.get(word, rules.words.get(OTHERS))
 
 
-def _is_sent(row: Row, value: JsonValue) -> bool:
+def _is_sent(row: WordRow, value: JsonValue) -> bool:
     """Return whether a value is sent as it is."""
     if row.look_around or row.references:
         pattern = value if isinstance(value, str) else ""
@@ -167,11 +216,13 @@ def _limits_broken(schema: JsonDict, rules: SchemaRules) -> list[str]:
     problems: list[str] = []
     if not rules.recursion and is_recursive(schema):
         problems.append("a definition is inside itself")
+    if not rules.pointers and has_pointers(schema):
+        problems.append("it refers to another part than a definition")
     if rules.limits:
         sizes = sizes_of(schema)
         problems += [
             _WHY_TOO_MANY[name].format(most)
             for name, most in rules.limits.items()
-            if sizes[name] > most
+            if sizes.get(name, 0) > most
         ]
     return problems

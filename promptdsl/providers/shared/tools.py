@@ -1,5 +1,6 @@
 """The rules that providers share for tools, the choice of a tool, and the form of the answer."""
 
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -20,12 +21,18 @@ from promptdsl.messages.prompt import (
     StoredConversation,
     ToolDefinition,
 )
-from promptdsl.messages.schemas import at_root, is_closed
+from promptdsl.messages.schemas import at_root, is_closed, sizes_of
 from promptdsl.providers.shared.blocks import ITEM
 from promptdsl.providers.shared.checks import entry, mapping
 from promptdsl.providers.shared.clean import json_copy, mended, utf8
 from promptdsl.providers.shared.request import Mark, Param, Request
-from promptdsl.providers.shared.schemas import described, fitted, why_not_strict
+from promptdsl.providers.shared.schemas import (
+    Fitted,
+    described,
+    fitted,
+    told_changes,
+    why_open,
+)
 
 R = TypeVar("R", bound=Request)
 
@@ -52,8 +59,8 @@ def write_tools(
     encoded = ENCODER.encode([(it.description, it.input_schema) for it in tools])
     are_whole = is_whole(encoded)
     rules = rules_of(request.facts.tool_schemas)
-    fits = all(it.raw is not None or is_object(it.input_schema) for it in tools)
-    fits = fits and (rules is None or not rules.may_change(encoded))
+    output = None if request.prompt.prompts_output else request.prompt.output
+    held = Counter[str]() if output is None else Counter(sizes_of(output.schema))
     for tool in tools:
         if tool.raw is not None and tool.origin not in own:
             reason = f"a tool of {tool.origin}, which no other provider has"
@@ -66,9 +73,13 @@ def write_tools(
             _note_keys_beside(request, tool, origin)
             extra = _keys_to_send(request, tool, origin, own)
             sent_tool, is_strict = tool, extra.get("strict") is True
+            schema = tool.input_schema
+            may_change = rules is not None and rules.may_change(schema, encoded)
             # A tool that was recorded here was taken as it is.
-            if tool.origin not in own and (is_strict or not fits):
-                sent_tool, is_strict = _fitted_tool(request, tool, strict=is_strict, closes=closes)
+            if tool.origin not in own and (is_strict or may_change or not is_object(schema)):
+                sent_tool, is_strict = _fitted_tool(
+                    request, tool, held, strict=is_strict, closes=closes
+                )
             elif closes and is_strict and not is_closed(thawed(tool.input_schema)):
                 why = "strict is left out: the schema is not closed, as strict requires"
                 request.hint(tool, "strict_schema", f"the schema of the tool {tool.name!r}", why)
@@ -124,40 +135,57 @@ def _keys_to_send(
 
 
 def _fitted_tool(
-    request: Request, tool: ToolDefinition, *, strict: bool, closes: bool
+    request: Request, tool: ToolDefinition, held: Counter[str], *, strict: bool, closes: bool
 ) -> tuple[ToolDefinition, bool]:
     """Return a tool with a schema that the target takes, and whether it can be strict.
 
-    One hint lists what changed.
+    ``held`` are the sizes of the strict schemas so far. One hint lists what changed.
     """
-    schema, texts, changed = tool.input_schema, list[str](), dict[str, None]()
+    schema, texts = tool.input_schema, list[str]()
+    changed: dict[str, None] = {}
     if not is_object(schema):
         schema, texts = _as_object(schema)
         changed |= dict.fromkeys(["type"] if texts else ())
-    strict_rules = rules_of(request.facts.strict_schemas)
-    why_open = ""
-    if strict and closes:
-        why_open = why_not_strict(schema, strict_rules)
-    elif strict and strict_rules:
-        why_open = fitted(schema, strict_rules).why_open
-    # What cannot be strict is sent as any other tool.
-    holding = strict_rules if strict and not why_open else None
-    for rules in filter(None, (rules_of(request.facts.tool_schemas), holding)):
-        fit = fitted(schema, rules)
+    rules, reason = rules_of(request.facts.tool_schemas), ""
+    fits = [fitted(schema, rules)] if rules else []
+    if strict:
+        before = fits[-1].schema if fits else schema
+        strict_rules = rules_of(request.facts.strict_schemas)
+        fit = fitted(before, strict_rules) if strict_rules else Fitted(thawed(before))
+        reason = why_open(fit) if closes else fit.why_open
+        reason = reason or _beyond_request(fit, strict_rules, held)
+        # What cannot be strict is sent as any other tool.
+        fits += [] if reason else [fit]
+    for fit in fits:
         schema = fit.schema
         texts += fit.texts
         changed |= dict.fromkeys(fit.changed)
     whys: list[str] = []
     if changed:
-        whys.append(f"the target refuses {', '.join(map(repr, changed))}: see the descriptions")
-    if why_open:
-        whys.append(f"strict is left out: {why_open}")
+        whys.append(told_changes(changed))
+    if reason:
+        whys.append(f"strict is left out: {reason}")
     if whys:
         name = "tool_schema" if changed else "strict_schema"
         request.hint(tool, name, f"the schema of the tool {tool.name!r}", "; ".join(whys))
     description = described(tool.description, texts) if texts else tool.description
     sent = attrs.evolve(tool, input_schema=schema, description=description)
-    return sent, strict and not why_open
+    return sent, strict and not reason
+
+
+def _beyond_request(fit: Fitted, rules: SchemaRules | None, held: Counter[str]) -> str:
+    """Return why a tool is one too many to be strict in its request; empty where it is not.
+
+    ``held`` are the sizes of the strict schemas so far, to which this one is added.
+    """
+    if rules is None or "tools" not in rules.limits:
+        return ""
+    total = held + Counter({**sizes_of(fit.schema), "tools": 1})
+    for name in ("tools", "optional", "unions"):
+        if total[name] > rules.limits[name]:
+            return f"the strict schemas of a request have at most {rules.limits[name]} {name}"
+    held.update(total - held)
+    return ""
 
 
 def _note_keys_beside(request: Request, tool: ToolDefinition, origin: str) -> None:
@@ -297,23 +325,26 @@ def sendable_output(
 
 
 def form_schema(
-    request: Request, output: OutputSchema, *texts: str | None, rules: SchemaRules | None
+    request: Request, output: OutputSchema, *texts: str | None, fit: Fitted | None
 ) -> Param:
-    """Return the schema of the answer in the words that the target takes; one hint lists changes.
+    """Return the schema of the answer as it is sent: as it was fitted; one hint lists changes.
 
     A lone surrogate in the schema or in ``texts``, its name or description, is a hint.
     """
     _note_surrogates(request, output, "the output", output.schema, *texts)
-    if rules is None:
+    if fit is None:
         return json_copy(dict(output.schema))
-    fit = fitted(output.schema, rules)
     if fit.texts:
         fit.schema["description"] = described(fit.schema.get("description"), fit.texts)
     if fit.changed:
-        words = ", ".join(map(repr, fit.changed))
-        reason = f"the target refuses {words}: see the descriptions"
-        request.hint(output, "output_schema", "the output schema", reason)
+        request.hint(output, "output_schema", "the output schema", told_changes(fit.changed))
     return json_copy(fit.schema)
+
+
+def fitted_output(request: Request, output: OutputSchema) -> Fitted | None:
+    """Return the schema of the answer in the words that the target takes, if it has rules."""
+    rules = rules_of(request.facts.strict_schemas)
+    return fitted(output.schema, rules) if rules else None
 
 
 def nameless_schema(request: Request, output: OutputSchema) -> Param:
@@ -324,7 +355,7 @@ def nameless_schema(request: Request, output: OutputSchema) -> Param:
         if value != getattr(default, key):
             why = "the target has no place for it"
             request.hint(output, "output_schema", f"output {key} {value!r}", why)
-    return form_schema(request, output, rules=rules_of(request.facts.strict_schemas))
+    return form_schema(request, output, fit=fitted_output(request, output))
 
 
 def form_param(request: Request, output: OutputSchema) -> Param:
@@ -337,15 +368,16 @@ def form_param(request: Request, output: OutputSchema) -> Param:
     if name != output.name:
         reason = f"it has other letters, or is too long: sent as {name}"
         request.hint(output, "mended_name", f"output name {output.name!r}", reason)
-    rules = rules_of(request.facts.strict_schemas) if output.strict else None
-    why_open = why_not_strict(output.schema, rules) if output.strict else ""
-    if why_open:
-        rules = None
-        request.hint(output, "strict_schema", "strict", f"{why_open}: sent without it")
-    schema = form_schema(request, output, output.description, rules=rules)
+    fit = fitted_output(request, output) if output.strict else None
+    fit = fit or (Fitted(thawed(output.schema)) if output.strict else None)
+    reason = why_open(fit) if fit else ""
+    if reason:
+        fit = None
+        request.hint(output, "strict_schema", "strict", f"{reason}: sent without it")
+    schema = form_schema(request, output, output.description, fit=fit)
     form: Param = {"name": name, "schema": schema}
     form |= {} if output.description is None else {"description": utf8(output.description)}
-    return {**form, "strict": True} if output.strict and not why_open else form
+    return {**form, "strict": True} if fit else form
 
 
 def pop_function(function: Param) -> tuple[str, str | None, Param]:

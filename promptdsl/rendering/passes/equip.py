@@ -139,7 +139,7 @@ def output_hints(root: RootNode, facts: ModelFacts) -> Iterator[Loss]:
     """Yield a hint where the form of the answer is sent as text, and its author chose nothing."""
     for node in root.equipment:
         if isinstance(node, PromptedOutputNode) and node.schema.mode is None:
-            reason = f"{mode_of(node, facts)[1]}, so it is sent as the last part of the system text"
+            reason = f"{mode_of(node, facts)[1]}: it is sent as the last part of the system text"
             yield hint("prompted_output", "the output schema", reason, source=node.source)
 
 

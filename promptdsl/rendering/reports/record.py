@@ -132,7 +132,8 @@ class PromptRecord:
         tools = tuple(ToolDefinition(**_fields(row, ToolDefinition)) for row in data["tools"])
         form = data["output"]
         output = None if form is None else OutputSchema(**_fields(form, OutputSchema))
-        return Prompt(messages, tools, data["tool_choice"], output)
+        is_text = form is not None and form.get("prompted") is True
+        return Prompt(messages, tools, data["tool_choice"], output, prompts_output=is_text)
 
     @property
     def spans(self) -> tuple[Span, ...]:

@@ -25,7 +25,7 @@ from promptdsl.messages.blocks import CLASSES
 from promptdsl.messages.description import shown_text
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message, open_calls
-from promptdsl.messages.prompt import CHOICES, OutputSchema, ToolDefinition
+from promptdsl.messages.prompt import CHOICES, OutputSchema, Prompt, ToolDefinition
 from promptdsl.rendering.reports.cache_order import Payload
 from promptdsl.rendering.reports.outcome import Outcome
 from promptdsl.rendering.reports.record import FORMAT, PromptRecord
@@ -92,7 +92,7 @@ def record_of(
         "losses": _rows(outcome.losses(), LOSS),
         "tools": _rows(sent.tools, TOOL),
         "tool_choice": sent.tool_choice,
-        "output": _rows([sent.output], OUTPUT)[0] if sent.output else None,
+        "output": _output_row(sent),
         "libraries": [*map(attrs.asdict, outcome.libraries())],
         "settings": {
             key: {"value": _as_data(value), "layer": layer}
@@ -145,6 +145,14 @@ def _as_data(value: Any) -> Any:  # Any: a field, a fact or a setting
     if convert is not None:
         return convert(value)
     return getattr(value, "__qualname__", type(value).__name__) if callable(value) else value
+
+
+def _output_row(sent: Prompt) -> JsonDict | None:
+    """Return the fields of the form of the answer, and whether it is text of the messages."""
+    if sent.output is None:
+        return None
+    (row,) = _rows([sent.output], OUTPUT)
+    return {**row, "prompted": True} if sent.prompts_output else row
 
 
 def _rows(parts: Iterable[object], names: Sequence[str]) -> list[JsonDict]:

@@ -40,8 +40,9 @@ def prompted_text(output: OutputSchema) -> str:
     The schema is on one line, and has no tags.
     """
     schema = thawed(output.schema)
+    texts = [output.description, schema.get("description")]
     if output.description is not None:
-        schema = {"description": output.description, **schema}
+        schema = {**schema, "description": "\n\n".join(str(it) for it in texts if it)}
     text = json.dumps(schema, ensure_ascii=False).replace("<", "\\u003c")
     return f"{REQUEST}\n\n{text}"
 
