@@ -161,7 +161,7 @@ class FileWriter:
             parts = [part for tool in self.rendered.tools for part in self.tool(tool)]
             yield FileEntry("tools", tuple(parts))
         output = self.rendered.output
-        if output is not None:
+        if output is not None and self.rendered.output_mode == "native":
             title = EntryTitle(
                 f"answer {self.texts.line(output.name)}",
                 is_strict=output.strict,

@@ -130,7 +130,7 @@ def _said(text: str) -> tuple[str, ...]:
 def _answer_name(rendered: Rendered) -> str | None:
     """Return the name of the form of the answer that is sent, its usual one where none is."""
     wire = rendered.facts.wire
-    form: object = rendered.payload() if rendered.output else None
+    form: object = rendered.payload() if rendered.output_mode == "native" else None
     for key in wire.output:
         form = form.get(key) if is_mapping(form) else None
     if not is_mapping(form) or wire.output_schema not in form:

@@ -176,6 +176,11 @@ class Prompt:
     """The white space before each merged turn where it is no blank line: by message and block."""
 
     @property
+    def sent_output(self) -> OutputSchema | None:
+        """The form of the answer, where it is a setting of the request."""
+        return None if self.prompts_output else self.output
+
+    @property
     def has_choice_or_output(self) -> bool:
         """Whether it chooses tools or a form of the answer."""
         settings = (self.tool_choice, self.output, self.raw_choice, self.raw_output)

@@ -382,5 +382,5 @@ def beside_tokens(prompt: Prompt, tokens: Tokens, facts: ModelFacts) -> int:
     """Return the tokens of a prompt's tools and of its output schema."""
     total = sum(tool_tokens(tool, tokens) for tool in prompt.tools)
     total += tools_frame(facts) if prompt.tools else 0
-    is_setting = prompt.output is not None and not prompt.prompts_output
-    return total + (output_tokens(prompt.output, tokens) if prompt.output and is_setting else 0)
+    output = prompt.sent_output
+    return total + (output_tokens(output, tokens) if output else 0)

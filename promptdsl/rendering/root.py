@@ -120,8 +120,8 @@ def _root_of_prompt(prompt: Prompt) -> RootNode:
 
     with detached():
         # The form of an answer that is text is in the messages already.
-        output = None if prompt.prompts_output else prompt.output
-        equipment = [*map(Tool, prompt.tools), *map(Output, filter(None, (output,)))]
+        forms = filter(None, (prompt.sent_output,))
+        equipment = [*map(Tool, prompt.tools), *map(Output, forms)]
         messages = [*prompt.messages]
         for index, (before, it) in enumerate(pairwise(prompt.messages), 1):
             # A system message that was read behind another one is sent behind it.

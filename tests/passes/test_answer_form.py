@@ -223,6 +223,7 @@ def test_its_line_and_its_tokens() -> None:
     assert plain.tokens.form == rendered.tokens.form
     assert "output output" in rendered.outline()
     assert TEXT in str(rendered)
+    assert "── output" not in str(rendered)
 
 
 @examples(60)

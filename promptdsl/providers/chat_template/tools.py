@@ -43,11 +43,11 @@ def _write_tool(request: Templated, tool: ToolDefinition) -> Param:
 
 def lose_settings(request: Templated) -> None:
     """Record the settings that no template prints: the choice of a tool, the answer's schema."""
-    choice, output = request.prompt.tool_choice, request.prompt.output
+    choice, output = request.prompt.tool_choice, request.prompt.sent_output
     if choice not in (None, "auto"):
         reason = "a template cannot express it: the program that runs the model may"
         request.losses.append(hint("tool_choice", f"tool_choice {choice!r}", reason))
-    if output is not None and not request.prompt.prompts_output:
+    if output is not None:
         reason = "a template cannot express it: the program that runs the model may enforce it"
         request.lose(output, "content", "output schema", reason)
 

@@ -59,7 +59,7 @@ def write_tools(
     encoded = ENCODER.encode([(it.description, it.input_schema) for it in tools])
     are_whole = is_whole(encoded)
     rules = rules_of(request.facts.tool_schemas)
-    output = None if request.prompt.prompts_output else request.prompt.output
+    output = request.prompt.sent_output
     held = Counter[str]() if output is None else Counter(sizes_of(output.schema))
     for tool in tools:
         if tool.raw is not None and tool.origin not in own:
@@ -315,10 +315,8 @@ def sendable_output(
 
     One that is text of the messages is there already. It is a loss where the model takes none.
     """
-    output = request.prompt.output
-    if output is None or request.prompt.prompts_output:
-        return None
-    if request.facts.schema_output:
+    output = request.prompt.sent_output
+    if output is None or request.facts.schema_output:
         return output
     request.lose(output, "content", "output schema", reason)
     return None

@@ -58,11 +58,12 @@ def first_difference(before: Outcome, after: Outcome) -> Difference | None:
     tools = _tool_difference(old.tools, new.tools)
     if tools is not None:
         return tools
-    if new.output is None and old.output is not None:
-        return Difference("removed", "form of the answer", old.output.name, old.output.source)
-    if new.output is not None and old.output != new.output:
-        how: How = "added" if old.output is None else "changed"
-        return Difference(how, "form of the answer", new.output.name, new.output.source)
+    form, old_form = new.sent_output, old.sent_output
+    if form is None and old_form is not None:
+        return Difference("removed", "form of the answer", old_form.name, old_form.source)
+    if form is not None and old_form != form:
+        how: How = "added" if old_form is None else "changed"
+        return Difference(how, "form of the answer", form.name, form.source)
     # Names of speakers are compared last, because most providers have no names.
     return _message_difference(before, after, named=False) or _message_difference(
         before, after, named=True

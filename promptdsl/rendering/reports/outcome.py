@@ -59,8 +59,7 @@ class Outcome:
         written, sent = self.written_payload, self.sent
         lost = {loss.what for loss in (written.losses if written else ()) if loss.kind == "content"}
         tools = tuple(tool for tool in sent.tools if f"tool {tool.name!r}" not in lost)
-        is_setting = "output schema" not in lost and not sent.prompts_output
-        output = sent.output if is_setting else None
+        output = None if "output schema" in lost else sent.sent_output
         return attrs.evolve(sent, tools=tools, output=output)
 
     def counts(self) -> tuple[int, ...]:

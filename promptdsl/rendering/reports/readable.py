@@ -92,7 +92,7 @@ def digest_of(prompt: Prompt) -> str:
         for message in prompt.messages
     ]
     beside: tuple[ToolDefinition | OutputSchema, ...]
-    beside = (*prompt.tools, *([prompt.output] if prompt.output else []))
+    beside = (*prompt.tools, *([prompt.sent_output] if prompt.sent_output else []))
     # Fields that do not count when parts are compared, such as the line, are not sent.
     fields = [
         attrs.asdict(it, recurse=False, filter=lambda field, _: bool(field.eq)) for it in beside
@@ -114,10 +114,10 @@ def cards_of(prompt: Prompt) -> Iterator[Card]:
         yield Card("tool definition", tool.name, pieces)
     if prompt.tool_choice is not None:
         yield Card("tool choice", prompt.tool_choice, ())
-    if prompt.output is not None:
-        schema = write_json(prompt.output.schema)
-        pieces = (*_described(prompt.output), Piece("schema", schema))
-        yield Card("output", prompt.output.name, pieces)
+    output = prompt.sent_output
+    if output is not None:
+        pieces = (*_described(output), Piece("schema", write_json(output.schema)))
+        yield Card("output", output.name, pieces)
     tool_names: dict[str, str] = {}
     for message in prompt.messages:
         tool_names |= {call.id: call.name for call in message.calls}
