@@ -37,7 +37,7 @@ class SqlStore:
     @door
     def __init__(self, engine: "Engine", *, create_tables: bool = False) -> None:
         self._table = self.table()
-        from sqlalchemy import Engine
+        from sqlalchemy import Engine, inspect
         from sqlalchemy.exc import IntegrityError
         from sqlalchemy.schema import CreateTable
 
@@ -46,9 +46,13 @@ class SqlStore:
             raise OptionError(f"{shown(engine)} is no Engine of SQLAlchemy", fix=fix)
         self._engine = engine
         if create_tables:
-            # PostgreSQL raises where another process makes it at the same moment.
-            with self._connected() as connection, suppress(IntegrityError):
-                connection.execute(CreateTable(self._table, if_not_exists=True))
+            # PostgreSQL raises one of two errors where another process makes it at this moment.
+            try:
+                with self._connected() as connection, suppress(IntegrityError):
+                    connection.execute(CreateTable(self._table, if_not_exists=True))
+            except TranscriptError:
+                if not inspect(engine).has_table(NAME):
+                    raise
 
     @staticmethod
     def table() -> "Table":
