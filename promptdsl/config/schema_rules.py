@@ -57,17 +57,18 @@ class SchemaRules:
     """Whether the target holds each answer to its schema, and refuses one that it cannot."""
     source: str = ""
 
-    def may_change(self, schema: Mapping[str, object], text: str) -> bool:
-        """Return whether a schema may change; ``text`` is the JSON of it, and of others with it."""
-        is_marked = self._mark is None or self._mark.search(text) is not None
-        return is_marked or not schema.keys().isdisjoint(self.root)
+    def may_change(self, text: str) -> bool:
+        """Return whether a schema in a JSON text may change, but for the words of its root."""
+        if self._mark is None:
+            return True
+        return bool(self.words) and self._mark.search(text) is not None
 
     @cached_property
     def _mark(self) -> re.Pattern[str] | None:
         """A word that is not sent as it is, as a key; ``None`` where any schema may change."""
         if OTHERS in {*self.words, *self.root} or self.closes or self.inlines or self.limits:
             return None
-        words = "|".join(map(re.escape, sorted(self.words))) or "(?!)"
+        words = "|".join(map(re.escape, sorted(self.words)))
         return re.compile(rf'"(?:{words})"\s*:')
 
 

@@ -59,6 +59,7 @@ def write_tools(
     encoded = ENCODER.encode([(it.description, it.input_schema) for it in tools])
     are_whole = is_whole(encoded)
     rules = rules_of(request.facts.tool_schemas)
+    all_may_change = rules is not None and rules.may_change(encoded)
     output = request.prompt.sent_output
     held = Counter[str]() if output is None else Counter(sizes_of(output.schema))
     for tool in tools:
@@ -74,7 +75,8 @@ def write_tools(
             extra = _keys_to_send(request, tool, origin, own)
             sent_tool, is_strict = tool, extra.get("strict") is True
             schema = tool.input_schema
-            may_change = rules is not None and rules.may_change(schema, encoded)
+            has_root_word = rules is not None and not schema.keys().isdisjoint(rules.root)
+            may_change = all_may_change or has_root_word
             # A tool that was recorded here was taken as it is.
             if tool.origin not in own and (is_strict or may_change or not is_object(schema)):
                 sent_tool, is_strict = _fitted_tool(
