@@ -41,9 +41,11 @@ class Fitted(NamedTuple):
     texts: tuple[str, ...] = ()
 
 
-def fitted(schema: JsonObject, rules: SchemaRules) -> Fitted:
-    """Return a schema in the words that a target takes."""
+def fitted(schema: JsonObject, rules: SchemaRules | None) -> Fitted:
+    """Return a schema in the words that a target takes; without rules, in its own."""
     whole: JsonDict = thawed(schema)
+    if rules is None:
+        return Fitted(whole)
     changed: dict[str, None] = {}
     problems = _limits_broken(whole, rules)
     if rules.inlines:

@@ -153,7 +153,7 @@ def _fitted_tool(
     if strict:
         before = fits[-1].schema if fits else schema
         strict_rules = rules_of(request.facts.strict_schemas)
-        fit = fitted(before, strict_rules) if strict_rules else Fitted(thawed(before))
+        fit = fitted(before, strict_rules)
         reason = why_open(fit) if closes else fit.why_open
         reason = reason or _beyond_request(fit, strict_rules, held)
         # What cannot be strict is sent as any other tool.
@@ -368,8 +368,8 @@ def form_param(request: Request, output: OutputSchema) -> Param:
     if name != output.name:
         reason = f"it has other letters, or is too long: sent as {name}"
         request.hint(output, "mended_name", f"output name {output.name!r}", reason)
-    fit = fitted_output(request, output) if output.strict else None
-    fit = fit or (Fitted(thawed(output.schema)) if output.strict else None)
+    rules = rules_of(request.facts.strict_schemas)
+    fit = fitted(output.schema, rules) if output.strict else None
     reason = why_open(fit) if fit else ""
     if reason:
         fit = None
