@@ -3,8 +3,6 @@
 import json
 import os
 import stat
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +21,7 @@ from promptdsl import (
     render,
 )
 from promptdsl.cli import main
+from tests.commands import run_command
 from tests.internals import files_module
 
 PROMPTS = """\
@@ -216,20 +215,13 @@ def test_parts_of_somebody_else(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.native
 def test_what_is_no_file(folder: Path) -> None:
     """A device, a pipe and a file that is for reading are not replaced."""
-    command = [sys.executable, "-m", "promptdsl", "render", "p.py:fine", "--record"]
-    root = str(Path(__file__).parents[1])
-    done = subprocess.run(
-        [*command, "/dev/stderr"],
-        check=True,
-        capture_output=True,
-        env={**os.environ, "PYTHONPATH": root},
-    )
-    assert b'"messages"' in done.stderr
+    done = run_command("render", "p.py:fine", "--record", "/dev/stderr", cwd=folder)
+    assert '"messages"' in done.err
     RECORD.save("/dev/null")
     assert not stat.S_ISREG(os.stat("/dev/null").st_mode)
     with pytest.raises(IsADirectoryError):
         RECORD.save(folder)
-    assert json.loads(done.stderr)["format"]
+    assert json.loads(done.err)["format"]
 
 
 @pytest.mark.usefixtures("folder")

@@ -1,15 +1,12 @@
 """What the tests of the command share: prompts in files, and the command itself, twice."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from promptdsl.cli import main
+from tests.commands import Done, run_command
 
 
 def first_lines(code: str) -> dict[str, int]:
@@ -117,14 +114,6 @@ LINES = {name: line + 1 for name, line in first_lines(SUPPORT).items()}
 """The first line of the body of every function."""
 
 
-class Done(NamedTuple):
-    """What a command came to: its exit code and what it wrote."""
-
-    code: int
-    out: str
-    err: str
-
-
 Command = Callable[..., Done]
 
 
@@ -162,13 +151,6 @@ def process(prompts: Path) -> Command:
     """Return the command, run in a process of its own beside ``support.py``."""
 
     def run(*arguments: str, **variables: str) -> Done:
-        done = subprocess.run(
-            [sys.executable, "-W", "error", "-m", "promptdsl", *arguments],
-            cwd=prompts,
-            env=os.environ | variables,
-            capture_output=True,
-            check=False,
-        )
-        return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+        return run_command(*arguments, cwd=prompts, **variables)
 
     return run

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from promptdsl import System, Timeline, User, prefix_report, render
-from tests.cli.conftest import LINES, Command, Done
+from tests.cli.conftest import LINES, Command
+from tests.commands import Done
 
 pytestmark = pytest.mark.usefixtures("counted")
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.cli.conftest import Command, Done
+from tests.cli.conftest import Command
+from tests.commands import Done
 from tests.internals import UsageError, call_function, read_arguments
 from tests.renders import ruled
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from promptdsl import Assistant, System, Timeline, ToolMessage, ToolUse, User, render
-from tests.cli.conftest import LINES, Command, Done
+from tests.cli.conftest import LINES, Command
+from tests.commands import Done
 from tests.renders import ruled
 
 GREETING = Timeline(System("Be brief."), User("Hello."))

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Command, Done
+from tests.cli.conftest import Command
+from tests.commands import Done
 from tests.renders import ruled
 
 GREETING_TEXT = ruled("[system]\nBe brief.\n\n[user]\nHello.\n")

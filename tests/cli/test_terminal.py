@@ -3,11 +3,11 @@
 import contextlib
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.commands import start_command
 
 pty = pytest.importorskip("pty", reason="a terminal of Unix")
 SNAPSHOT = """\
@@ -47,15 +47,15 @@ def write_snapshots() -> None:
 
 
 def on_terminal(*arguments: str, **variables: str) -> str:
-    """Return what Python prints to a terminal of 80 columns."""
+    """Return what the command prints to a terminal of 80 columns."""
     ours, theirs = pty.openpty()
     variables = {"TERM": "xterm", "COLUMNS": "80", "NO_COLOR": "", **variables}
-    with subprocess.Popen(
-        [sys.executable, *arguments], stdout=theirs, stderr=theirs, env=os.environ | variables
-    ):
-        os.close(theirs)
-        with os.fdopen(ours, "rb") as terminal:
-            return _all_of(terminal.fileno()).decode().replace("\r\n", "\n")
+    wait = start_command(arguments, Path.cwd(), variables, out=theirs, err=theirs)
+    os.close(theirs)
+    with os.fdopen(ours, "rb") as terminal:
+        printed = _all_of(terminal.fileno())
+    wait()
+    return printed.decode().replace("\r\n", "\n")
 
 
 def _all_of(terminal: int) -> bytes:
@@ -73,7 +73,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return how a terminal shows what changed."""
     with contextlib.chdir(tmp_path_factory.mktemp("shown")):
         write_snapshots()
-        return on_terminal("-m", "promptdsl", *DIFF)
+        return on_terminal(*DIFF)
 
 
 def test_changed_words_are_marked(shown: str) -> None:
@@ -99,18 +99,18 @@ def test_long_lines_are_wrapped_below_their_text(shown: str) -> None:
 )
 def test_without_colours_the_text_is_plain(variables: dict[str, str]) -> None:
     """``NO_COLOR`` and a terminal that can do nothing leave the text as it is."""
-    assert on_terminal("-m", "promptdsl", *DIFF, **variables).startswith(TEXT)
+    assert on_terminal(*DIFF, **variables).startswith(TEXT)
 
 
 def test_without_rich_the_text_is_plain() -> None:
     """The library is optional."""
-    code = f"import sys; sys.modules['rich'] = None\nfrom promptdsl.cli import main\nmain({DIFF})"
-    assert on_terminal("-c", code).startswith(TEXT)
+    Path("rich.py").write_text("raise ImportError")
+    assert on_terminal(*DIFF).startswith(TEXT)
 
 
 def test_the_first_screen_of_the_help_has_an_example() -> None:
     """In 80 columns and 24 lines are the usage, an example, and what is compared."""
-    screen = on_terminal("-m", "promptdsl", "diff", "--help", NO_COLOR="1").split("\n")[:24]
+    screen = on_terminal("diff", "--help", NO_COLOR="1").split("\n")[:24]
     example = "Example: promptdsl diff git:main:support.py:support support.py:support"
     assert (True, True, True) == (
         example in screen,

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from promptdsl import System, Timeline, User, render
-from tests.cli.conftest import LINES, Command, Done
+from tests.cli.conftest import LINES, Command
+from tests.commands import Done, start_command
 
 pytestmark = pytest.mark.usefixtures("counted")
 
@@ -244,10 +245,9 @@ def test_what_is_no_number_is_said(cli: Command, option: str, number: str) -> No
 
 def in_terminal(prompts: Path, variables: dict[str, str], *arguments: str) -> str:
     """Return what the command writes to a terminal."""
-    environment = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-W", "error", "-m", "promptdsl", *arguments]
-    subprocess.run(command, cwd=prompts, env=environment | variables, stdout=theirs, check=True)
+    variables = {"NO_COLOR": "", **variables}
+    assert 0 == start_command(arguments, prompts, variables, out=theirs, err=2)()
     os.close(theirs)
     with os.fdopen(ours, "rb", buffering=0) as terminal:
         return terminal.read(1 << 16).decode()

@@ -11,7 +11,8 @@ from zlib import crc32
 import pytest
 
 from promptdsl import Message, SqliteStore, Transcript
-from tests.cli.conftest import Command, Done
+from tests.cli.conftest import Command
+from tests.commands import Done
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "transcript-0.1.0.jsonl"
 WHOLE = "a.jsonl: turns 3, entries 15, bytes 2,231\n"
