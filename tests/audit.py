@@ -10,6 +10,7 @@ import pathlib
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from functools import cache
 from inspect import unwrap
 from pathlib import Path
 from types import FrameType
@@ -68,6 +69,7 @@ _reached: list[str] | None = None
 def auditing() -> Generator[list[str]]:
     """Give the list of what is reached for in the block that no render may reach for."""
     global _reached  # noqa: PLW0603
+    _add_hook()
     around, _reached = _reached, []
     try:
         yield _reached
@@ -88,7 +90,10 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
             _reached.append(f"{event} {what} at {where}")
 
 
-sys.addaudithook(_hook)
+@cache
+def _add_hook() -> None:
+    """Add the hook once; it stays. The interpreter calls it for each frame that is asked for."""
+    sys.addaudithook(_hook)
 
 
 def _guarded(frame: FrameType | None) -> list[FrameType]:
