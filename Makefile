@@ -15,7 +15,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 help:
 	@echo 'make demo         run examples/support_agent.py'
 	@echo 'make demo-ray     render 100,000 rows on Ray'
-	@echo 'make test         run the tests, in two minutes   ARGS="-k encoding"'
+	@echo 'make test         run the tests in JOBS processes  ARGS="-k encoding"'
 	@echo 'make test-all     run the slow tests too, and those that need an SDK or a browser'
 	@echo 'make test-random  run them all, searching with other examples each time'
 	@echo 'make test-314     run some of them in Python 3.14, as WebAssembly in node'
@@ -31,15 +31,20 @@ demo: .venv/.demo
 demo-ray: .venv/.ray
 	$(BIN)/python examples/many_rows.py
 
-# Idle workers take tests from busy ones: no test leans on another. Compiled tests are kept, whatever
-# the environment says: to compile them in every worker takes as long again as to collect them.
-PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n auto --dist worksteal
+# Compiled tests are kept, whatever the environment says: to compile them takes as long again as to
+# collect them. A seed chooses other examples of the properties than those of every day.
+PYTHON_TESTS := PYTHONDONTWRITEBYTECODE= $(BIN)/python
+PYTEST := $(PYTHON_TESTS) -m pytest -q -n auto --dist worksteal
+CHOSEN = $(if $(HYPOTHESIS_SEED),--hypothesis-seed=$(HYPOTHESIS_SEED)) $(ARGS)
 
+# Each process has its share of the files, and none waits for another.
 test: .venv/.test
-	$(PYTEST) -m 'not slow and not sdk and not browser' --hypothesis-profile=fast $(ARGS)
+	$(PYTHON_TESTS) -m tests.run --jobs $(JOBS) -q -m 'not slow and not sdk and not browser' \
+		--hypothesis-profile=fast $(CHOSEN)
 
+# Slow tests are too uneven for shares: idle workers take tests from busy ones.
 test-all: .venv/.dev .venv-agents/.test
-	$(PYTEST) $(ARGS)
+	$(PYTEST) $(CHOSEN)
 
 test-random: .venv/.dev .venv-agents/.test
 	$(PYTEST) --hypothesis-profile=random $(ARGS)
