@@ -74,6 +74,11 @@ LINES = "one two three\nfour five six\nseven eight nine"
         ),
         ([{"type": "text", "text": "a b"}, PNG], 9, ["a b", "[image (url): left out]"]),
         ([PNG, {"type": "text", "text": "a b"}], 9, ["[image (url): left out]", "a b"]),
+        (
+            [PNG, {"type": "text", "text": "a b c d e f g h i"}],
+            10,
+            ["[image (url): left out]", "a b c d e\n[...]"],
+        ),
     ],
 )
 def test_where_it_is_cut(result: Any, most: int, expected: list[str]) -> None:

@@ -93,6 +93,7 @@ def sent(script: str, **request: Any) -> tuple[str, Rendered]:
         ("q1 c1 r1 s1+c2 r2 a3 q2", "s1+c2 r2 a3 q2"),
         ("q1 c1 r1 s1+a1", "s1+a1"),
         ("q1 c1+s1 r1 a2 q2", ". c1+s1 r1 a2 q2"),
+        ("q1 a1+s1+c1 r1 a2 q2", "s1+c1 r1 a2 q2"),
         ("s1 q2 a2", "s1 q2 a2"),
         ("q1 x0+a1 q2", "q1 x0+a1 q2"),
         ("q1 s1 q2 x0+a1 q3", "s1 q2 x0+a1 q3"),
