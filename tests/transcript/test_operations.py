@@ -304,6 +304,18 @@ def test_a_summary() -> None:
     assert instructed[1].kind == "summary"
 
 
+def test_a_summary_covers_an_event_behind_the_system_turns() -> None:
+    """An event in the role of the system is no instruction: the summary stands for it, too."""
+    event = Message("system", "It rains.", kind="event")
+    transcript = Transcript([Message("system", "Be kind."), event, "a", "b"])
+    transcript.compact("A.", keep=1)
+    assert spoken(transcript) == [
+        "system: Be kind.",
+        "user: <summary>\nA.\n</summary>",
+        "user: b",
+    ]
+
+
 def test_undo_and_fork() -> None:
     """Undo goes back step by step, and to any entry; the messages stay the same objects."""
     transcript = Transcript(["a", "b"])
