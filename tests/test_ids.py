@@ -108,6 +108,13 @@ def test_alternatives_share_an_address() -> None:
     assert ["doc"] == [part.path for part in tight.dropped]
 
 
+def test_numbers_go_on_behind_the_longest_alternative() -> None:
+    """A number is that of no alternative, also where the last one has fewer groundings."""
+    one, two, next_one = (Grounding("doc", text) for text in ("a", "b", "c"))
+    tree = Timeline(FirstFit(Fragment(one, two), Grounding("doc", "short")), next_one, QUESTION)
+    assert ["doc", '"doc"#2', '"doc"#3', "user[0]"] == addresses(*tree.content)
+
+
 def test_what_a_lazy_writes_is_numbered() -> None:
     """Groundings that a lazy returns have numbers of their own."""
     found = Lazy(lambda _: Fragment(Grounding("doc", "a"), Grounding("doc", "b")))
