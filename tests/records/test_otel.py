@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 
 from promptdsl import (
+    Developer,
     History,
     Image,
     Message,
@@ -125,6 +126,15 @@ def test_the_version_is_of_the_author() -> None:
     same = version("Help ", "Ann", "Hi")
     assert same == version("Help ", "Bob", "Why?") == version("Help ", "Ann", "Hi", "gpt-5")
     assert same != version("Help, ", "Ann", "Hi")
+
+
+def test_the_version_knows_who_speaks() -> None:
+    """The same text at the same address is another prompt in another role; a version stays."""
+    versions = [
+        render(Timeline(turn("Be kind.", id="rules"))).to_otel()["gen_ai.prompt.version"]
+        for turn in (System, Developer)
+    ]
+    assert ["de601a8e8b110ca4", "1926db128204d657"] == versions
 
 
 def test_compacted() -> None:

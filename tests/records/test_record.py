@@ -243,6 +243,15 @@ def test_a_newer_minor_version_is_kept() -> None:
     assert (1, "find") == (len(record.losses), record.prompt.tools[0].name)
 
 
+def test_a_hint_of_two_places_is_read_as_it_was() -> None:
+    """What a hint tells of a second place stays when a record is written and read."""
+    prompt = Timeline(User("One.", cache=True), User("Two.", cache=True))
+    rendered = render(prompt, provider="gemini")
+    (loss,) = rendered.losses
+    assert ("user[0]", ("user[1]",)) == (loss.path, loss.also)
+    assert rendered.losses == again(rendered.record()).losses
+
+
 # Printing it.
 
 
