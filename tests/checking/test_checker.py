@@ -51,6 +51,11 @@ Find = Callable[..., list[str]]
             'def f(x):\n    with System():  # promptdsl: ignore[PD101]\n        Text("a")',
             ["PD001:2"],
         ),
+        (
+            "def f(x):\n    with System(\n"
+            '        id="a",  # promptdsl: ignore[PD101]\n    ):\n        Text(f"{x}")',
+            [],
+        ),
         ('System("a")  # promptdsl: ignore[PD999]', ["PD001:1"]),
         ('System("a")  # promptdsl: ignore[PD205]', []),
         ('prompt = System("a")  # promptdsl: ignore[PD205]', []),
@@ -145,6 +150,30 @@ def test_templates_beside_and_above(tmp_path: Path) -> None:
     checker = Checker()
     checker.paths([str(tmp_path / "a" / "x.j2")])
     assert ["no.j2"] == [it.message.split("'")[1] for it in checker.report().findings]
+
+
+def test_a_template_whose_name_ends_alike(tmp_path: Path) -> None:
+    """A template is not there because another one has a longer name with the same end."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "xrules.j2").write_text("Rules.", "utf-8")
+    (tmp_path / "b" / "tone.j2").write_text("Tone.", "utf-8")
+    text = "---\ninputs:\n  a: str\n---\n{{ a }}{% include 'rules.j2' %}{% include 'tone.j2' %}"
+    (tmp_path / "a" / "x.j2").write_text(text, "utf-8")
+    checker = Checker()
+    checker.paths([str(tmp_path)])
+    assert ["rules.j2"] == [it.message.split("'")[1] for it in checker.report().findings]
+
+
+def test_what_is_excluded(tmp_path: Path) -> None:
+    """A file and a folder are passed over by their names, in every folder."""
+    for name in ("a.py", "old.py", "below/old.py", "below/b.py", "drafts/c.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(SUM % b" + x")
+    checker = Checker(CheckSettings(exclude=("old.py", "drafts")))
+    checker.paths([str(tmp_path)])
+    found = [it.file.removeprefix(f"{tmp_path}/") for it in checker.report().findings]
+    assert ["a.py", "below/b.py"] == sorted(found)
 
 
 @pytest.mark.parametrize(
