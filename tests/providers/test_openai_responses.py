@@ -366,6 +366,11 @@ def test_choice(choice: str, wire: Any) -> None:
 # What is read.
 
 
+def with_id(text: str, id: str) -> TextBlock:
+    """Return a text of an item with an id."""
+    return TextBlock(text, extra={"item": {"id": id}})
+
+
 @pytest.mark.parametrize(
     ("data", "messages"),
     [
@@ -387,6 +392,14 @@ def test_choice(choice: str, wire: Any) -> None:
         (
             [turn("assistant", "a"), turn("assistant", "b"), use("c"), use("d"), result("c", "e")],
             [say("assistant", "a"), say("assistant", "b", call("c"), call("d")), answer("c", "e")],
+        ),
+        (
+            [turn("assistant", "a", id="m"), turn("assistant", "b", id="m")],
+            [say("assistant", with_id("a", "m")), say("assistant", with_id("b", "m"))],
+        ),
+        (
+            [turn("assistant", "a", id="m"), turn("assistant", "b", id="n")],
+            [say("assistant", with_id("a", "m"), with_id("b", "n"))],
         ),
         (
             [turn("assistant", [{"type": "output_audio"}], phase="commentary")],

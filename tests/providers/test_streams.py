@@ -186,6 +186,23 @@ def test_unknown_events() -> None:
     assert "Hi.Hi." == reading.message.text
 
 
+def test_two_texts_of_one_item() -> None:
+    """Texts that are streamed in turns into one item of Responses stay two, each in its order."""
+    deltas = [(0, "One"), (1, "Two"), (0, " more."), (1, " again.")]
+    kind = "response.output_text.delta"
+    added = {"type": "message", "id": "m", "role": "assistant", "content": []}
+    message = message_of(
+        [
+            {"type": "response.output_item.added", "output_index": 0, "item": added},
+            *(
+                {"type": kind, "output_index": 0, "content_index": index, "delta": text}
+                for index, text in deltas
+            ),
+        ]
+    )
+    assert ["One more.", "Two again."] == [block.to_dict()["text"] for block in message.content]
+
+
 def calls_of(*pieces: Any) -> list[tuple[str, str, str]]:
     """Return the calls in a stream of Chat with these pieces of calls, each in a chunk."""
     chunks = [{"choices": [{"delta": {"tool_calls": [piece]}}]} for piece in pieces]
