@@ -483,6 +483,19 @@ def test_answers_that_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
     assert 3 == len(notes)
 
 
+def test_the_last_of_two_errors_counts() -> None:
+    """Of a request that failed twice, the error of the last attempt is told."""
+    make("openai", PLAIN)
+    first, second = (
+        CHAT.line("plain", {"error": {**INVALID, "message": text}}, status=400)
+        for text in ("Too many requests.", "Out of credit.")
+    )
+    yes = spoken(CHAT, "other", "Yes.")
+    assert 1 == read(written("r.jsonl", [first, yes]), written("s.jsonl", [second]))
+    entry = json.loads(Path("answers.jsonl").read_text("utf-8").splitlines()[0])
+    assert ("plain", "Out of credit.") == (entry["id"], entry["error"])
+
+
 def test_broken_and_foreign_lines_beside_answers(capsys: pytest.CaptureFixture[str]) -> None:
     """Half a line of a request that has an answer, and a line of no request, are named."""
     make("openai", PLAIN)
