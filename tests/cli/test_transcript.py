@@ -497,6 +497,19 @@ def test_a_database_is_listed_shown_and_checked(cli: Command, database: sqlite3.
     database.close()
 
 
+def test_the_bytes_of_a_transcript_in_a_database(cli: Command) -> None:
+    """The size of a transcript is counted in bytes, in a file and in a database."""
+    words = Transcript(["Café 😀"], clock=None)
+    (entry,) = words.entries
+    store = SqliteStore("words.db")
+    store.append("a", words.entries)
+    store.close()
+    size = len(entry.to_line().encode())
+    assert size > len(entry.to_line())
+    done = cli("transcript", "check", "words.db:a")
+    assert Done(0, f"words.db:a: turns 1, entries 1, bytes {size}\n", "") == done
+
+
 def test_a_database_with_an_odd_name(cli: Command, database: sqlite3.Connection) -> None:
     """The name of a file is no address: it has no parameters and no escapes."""
     database.close()
