@@ -8,6 +8,7 @@ import pytest
 
 from promptdsl import (
     Assistant,
+    CacheBreakpoint,
     ContentError,
     Grounding,
     Image,
@@ -377,3 +378,15 @@ def test_sections_for_every_provider(provider: str) -> None:
         assert_section(rendered, "user[0]/question", contains="Why?"),
         assert_section(rendered, "account/plan", contains="Pro"),
     ]
+
+
+def test_the_end_of_a_section_in_a_second_block() -> None:
+    """A difference at the end of a section is one of that section, whatever blocks are before."""
+    one, two = (
+        render(
+            System(Section("a", "Hi."), CacheBreakpoint(), Section("b", text), Section("c", "."))
+        )
+        for text in ("You two", "You too")
+    )
+    first, second = failure(lambda: assert_same_prompt(one, two)).splitlines()[1:3]
+    assert ("  - b:", "  + b:") == (first[:6], second[:6])
