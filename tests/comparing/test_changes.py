@@ -134,6 +134,34 @@ def test_other_hints_are_no_change_of_one() -> None:
     assert expected == failure_text(before, after).partition("\n")[0]
 
 
+def test_a_hint_that_changed_and_moved_is_told_once() -> None:
+    """A line of the header with another place of its own and in the header is one change."""
+    before, after = (
+        PromptFile(tuple(("hint", it) for it in hints), ())
+        for hints in (("a: late", "b: odd", "c: new"), ("b: odd", "c: new", "d: late"))
+    )
+    assert "1 hint changed\n\nheader\n- hint: a: late\n+ hint: d: late" == (
+        failure_text(before, after)
+    )
+
+
+def test_of_two_equal_texts_the_nearer_one_is_compared() -> None:
+    """Where a new text is as much like two old ones, it is the one at the same place."""
+    text = failure_text(one_text("p q", "p q"), one_text("z", "p r"))
+    assert "`user 1` and `user 2` changed: 2 lines" == text.partition("\n")[0]
+    assert ["- p q", "+ z", "- p q", "+ p r"] == re.findall("^[-+] .*", text, re.MULTILINE)
+
+
+def test_what_is_removed_behind_what_moved_is_told_at_its_old_place() -> None:
+    """A message that went is told where it was, not where the one before it is now."""
+    before = one_text("It goes down.", "It is removed.", "It stays.", "It stays, too.")
+    after = one_text("It stays.", "It stays, too.", "It goes down.")
+    assert [
+        "(removed, it was after `user 1`)",
+        "(moved: it was first, now it is after `user 2`)",
+    ] == (re.findall(r"^\(.*", failure_text(before, after), re.MULTILINE))
+
+
 def test_text_after_a_section_is_told_from_the_section() -> None:
     """A change after the end of a section is none of the section."""
     before, after = (
