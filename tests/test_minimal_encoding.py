@@ -530,6 +530,7 @@ def test_the_end_of_author_text(text: str, expected: str) -> None:
         ("", "a [[EN", "D", "a &#91;[EN"),
         ("[[E", "N", "D", "&#78;"),
         ("[[END", "N", "D", "N"),
+        ("", "N", "[[END", "N"),
         ("a", "b", "c", "b"),
     ],
 )
