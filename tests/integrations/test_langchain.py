@@ -262,6 +262,12 @@ def test_calls_are_read_once() -> None:
     assert (TextBlock("Hm."), ToolUseBlock("a", "f", "{}")) == read(reply).content
 
 
+def test_two_calls_without_ids() -> None:
+    """Calls that have no ids get two, so that each has its own result."""
+    calls = [{"name": "f", "args": {"n": n}, "id": None} for n in (1, 2)]
+    assert ["call_0", "call_1"] == [call.id for call in read(AIMessage("", tool_calls=calls)).calls]
+
+
 @pytest.mark.parametrize("given", [RemoveMessage(id="a"), {"role": "user"}])
 def test_no_message(given: Any) -> None:
     """What is no message of a conversation is refused by its number."""

@@ -256,6 +256,30 @@ def test_what_chat_does_not_know(item: dict[str, object], block: object) -> None
     assert (block,) == content_of(**item)
 
 
+def test_the_signature_beside_a_call_counts() -> None:
+    """Of two signatures of a call, that of the call counts, not that of its function."""
+    fields = [{"provider_specific_fields": {"thought_signature": it}} for it in ("b3V0", "aW4=")]
+    function = {"name": "f", "arguments": "{}", **fields[1]}
+    call = {"id": "a", "type": "function", "function": function, **fields[0]}
+    (block,) = content_of(role="assistant", tool_calls=[call])
+    assert ToolUseBlock("a", "f", "{}", extra={"thought_signature": "b3V0"}) == block
+
+
+def test_two_calls_keep_their_own_signatures() -> None:
+    """Each of two calls has what stands beside it, also behind one that has nothing."""
+    beside = ({}, {"thought_signature": "b25l"}, {"thought_signature": "dHdv"})
+    calls = [
+        {
+            "id": id,
+            "type": "function",
+            "function": {"name": "f", "arguments": "{}"},
+            "provider_specific_fields": fields,
+        }
+        for id, fields in zip("abc", beside, strict=True)
+    ]
+    assert [*beside] == [block.extra for block in content_of(role="assistant", tool_calls=calls)]
+
+
 @pytest.mark.parametrize(
     ("more", "what"),
     [
