@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import decode
+from promptdsl import System, Value, decode
 from tests.hostile import (
     ANY_TEXT,
     EDGES,
@@ -31,6 +31,7 @@ from tests.internals import (
     paired_tags,
     written_tags,
 )
+from tests.renders import only_text
 from tests.searching import examples
 from tests.tolerant_reader import (
     BRACKETS,
@@ -537,6 +538,12 @@ def test_the_end_of_author_text(text: str, expected: str) -> None:
 def test_between_two_texts(before: str, text: str, after: str, expected: str) -> None:
     """A text forms no literal delimiter with the texts around it."""
     assert expected == guard_between(before, text, after, frozenset({"[[END"}))
+
+
+def test_a_quotation_mark_behind_a_value_opens_none() -> None:
+    """A quotation mark directly behind the value of an attribute does not begin another one."""
+    tag = System("<a href=", Value("x"), '" b=', Value('y"z'), ">")
+    assert '<a href=x" b=y"z>' == only_text(tag)
 
 
 # JSON.

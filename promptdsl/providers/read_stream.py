@@ -195,7 +195,7 @@ def _interrupted(message: Message) -> Message:
         is_open = data.get("status") == "in_progress"
         call = data.get("function_call")
         if isinstance(block, ToolUseBlock):
-            name, is_open = f"call of {block.name}", not block.id or block.input is None
+            name, is_open = f"call of {block.name}", block.input is None
         elif is_mapping(call) and call.get("will_continue"):
             name, is_open = f"call of {call.get('name')}", True
         elif isinstance(block, ReasoningBlock) and wire_of(block.origin).signs:

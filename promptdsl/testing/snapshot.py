@@ -146,6 +146,7 @@ class SnapshotFiles:
     def orphans(self, path: Path, text: str) -> list[Path]:
         """Return the files of no test with a text that has no file yet: its test was renamed."""
         folders = path.parent.parent
+        # Both suffixes: a file of another format of syrupy is no prompt or payload, however equal.
         files = sorted(folders.glob(f"*/*{''.join(path.suffixes[-2:])}"))
         return [
             it

@@ -287,6 +287,7 @@ class StoredLog(TranscriptLog):
                         raise store.conflict(left)
                     found = new
                 self._load(store, found)
+                # What was in doubt was read: the next commit need not look for it.
                 store.doubtful, store.refused = [], False
                 self._deliver(found)
                 return tuple(found)

@@ -170,6 +170,7 @@ class AuthorText:
         """Pass over the next value."""
         self.before = ""
         if self.tag == "<a=":
+            # The value is that of the attribute: a quotation mark behind it opens none.
             self.tag = "<a"
 
     @property
