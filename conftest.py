@@ -25,11 +25,8 @@ from sybil.parsers.markdown import CodeBlockParser
 
 from tests.checking.corpus import findings_in
 from tests.good_prompts import careful_hints, noted_results
-from tests.searching import register_profiles
 
-register_profiles()
-
-pytest_plugins = ("pytester",)
+pytest_plugins = ("pytester", "tests.seeds")
 
 LAST_FILE = pytest.StashKey[Path]()
 """The file of the last test."""

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
-from hypothesis.internal.conjecture import engine
+from hypothesis.internal.conjecture import engine, providers
 
 EXAMPLES = {"fast": 5, "all": 25, "random": 100, "mutants": 15}
 """By profile, how many examples a property tries that does not say; chosen on the command line."""
@@ -22,24 +22,29 @@ SHRINKING = 10
 """The seconds in which a failing example is made smaller: hypothesis takes up to 300."""
 
 
-def register_profiles() -> None:
+def register_profiles(seed: str | None) -> None:
     """Register the profiles and load ``all``; ``--hypothesis-profile=fast`` chooses another.
 
-    The same examples are tried in every run, but for ``random``. Machines that run tests are
-    shared, and slow for a moment now and then: time decides nothing.
+    Without a seed the same examples are tried in every run, but for ``random``. A seed, the one
+    of ``--hypothesis-seed``, chooses others; the same seed chooses the same ones in every process:
+    neither what failed before nor which modules of the package are loaded decides anything.
+    Machines that run tests are shared, and slow for a moment now and then: nor does time.
     """
     for name, count in EXAMPLES.items():
         settings.register_profile(
             name,
             deadline=None,
-            derandomize=name != "random",
+            derandomize=name != "random" and seed is None,  # it would win over a seed
+            database=None,
             max_examples=count,
             print_blob=name == "random",
             suppress_health_check=[HealthCheck.too_slow],
             phases=PHASES.get(name, tuple(Phase)),
         )
     settings.load_profile("all")
-    engine.MAX_SHRINKING_SECONDS = SHRINKING  # hypothesis has no setting for it
+    # Hypothesis has no setting for these two: the time, and texts of modules that are loaded.
+    engine.MAX_SHRINKING_SECONDS = SHRINKING
+    providers._get_local_constants = lambda: providers._local_constants
 
 
 def examples(count: int, fast: int | None = None) -> settings:

@@ -1,0 +1,20 @@
+"""A plug-in of pytest: the examples of all properties follow ``--hypothesis-seed``."""
+
+import pytest
+
+from tests.searching import register_profiles
+
+SEED = "--hypothesis-seed"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the profiles before Hypothesis loads the one that is asked for."""
+    register_profiles(config.getoption(SEED))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say the seed at the end, so that a quiet run says it, too."""
+    seed = terminalreporter.config.getoption(SEED)
+    if seed is not None:
+        terminalreporter.write_line(f"the examples are those of {SEED}={seed}")
