@@ -10,7 +10,7 @@ from time import process_time
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from promptdsl import (
@@ -677,11 +677,17 @@ def _values(place: ValuePlace, value: str) -> tuple[list[Any], list[str]]:
     """Return the holes of a prompt with a value, and what its spans of values are read as."""
     rendered = place.rendered([value])
     spans = [span for span in rendered.spans() if span.kind in ("value", "volatile")]
-    read = [place.read(with_whole_prefix(span.text, place.prefix)) for span in spans]
-    return holes(rendered), read
+    return holes(rendered), [_read(place, span.text) for span in spans]
+
+
+def _read(place: ValuePlace, text: str) -> str:
+    """Return the value that a span's text is read as; its first line begins behind the prefix."""
+    first, *rest = text.split("\n")
+    return place.read("\n".join([first, *(with_whole_prefix(line, place.prefix) for line in rest)]))
 
 
 ENCODED = [place for place in PLACES if place.encoded and place.notation != "json"]
+NAMED = {place.name: place for place in ENCODED}
 
 
 @pytest.mark.parametrize("name", GROUPS)
@@ -694,6 +700,8 @@ def test_values_are_spans(name: str, values: list[str]) -> None:
 
 
 @examples(500, fast=15)
+@example(place=NAMED["numbered item, grounding, markdown"], value="\n# x")
+@example(place=NAMED["input, section, markdown"], value="\n0")
 @given(place=st.sampled_from(ENCODED), value=VALUES.filter(bool))
 def test_any_value_is_a_span(place: ValuePlace, value: str) -> None:
     """So is any value, in any of them."""
