@@ -62,6 +62,12 @@ def result(id: str, text: str = "found") -> Message:
     return Message.tool_result(id, text)
 
 
+def results_of(message: Message) -> list[str]:
+    """Return the ids of the calls that a message answers."""
+    results = (block for block in message.content if isinstance(block, ToolResultBlock))
+    return [block.tool_use_id for block in results]
+
+
 def spoken(transcript: Transcript) -> list[str]:
     """Return the messages of a transcript, each as a role and a text."""
     return [f"{message.role}: {message.text}" for message in transcript]
@@ -177,6 +183,7 @@ REFUSED: dict[str, Callable[[Transcript], object]] = {
     "another role": lambda t: t.replace(1, Message("assistant", "Hi.")),
     "a result of another call": lambda t: t.replace(3, result("z")),
     "a new call in the middle": lambda t: t.replace(2, calling("a", "b", "c")),
+    "one result, twice": lambda t: t.replace(3, Message("tool", [*result("b").content] * 2)),
     "the number of no entry": lambda t: t.undo(99),
     "nothing to summarise": lambda t: t.compact("x", keep=99),
     "an empty summary": lambda t: t.compact(""),
@@ -283,6 +290,16 @@ def test_a_reply_that_was_cut() -> None:
     assert transcript.repairs == ("a call of find was cut, and is left out",)
 
 
+def test_two_replies_that_were_cut() -> None:
+    """What is left out of each reply is told, of both in order."""
+    transcript = Transcript(["Hi."])
+    for name in ("find", "look"):
+        cut = [TextBlock("Wait."), ToolUseBlock("a", name, '{"q": ')]
+        transcript.append(Message("assistant", cut), interrupted=True)
+    told = tuple(f"a call of {name} was cut, and is left out" for name in ("find", "look"))
+    assert transcript.repairs == told
+
+
 def test_a_summary() -> None:
     """A summary stands for all but the last messages; batches and system turns stay whole."""
     transcript = worked()
@@ -302,6 +319,19 @@ def test_a_summary() -> None:
     instructed.compact("A.", keep=1)
     assert [message.role for message in instructed] == ["system", "user", "user"]
     assert instructed[1].kind == "summary"
+
+
+def test_two_system_turns_stay_above_two_summaries() -> None:
+    """All system turns at the beginning stay in front, also where a summary covers another one."""
+    transcript = Transcript([*(Message("system", text) for text in "AB"), "a", "b", "c"])
+    transcript.compact("One.", keep=2)
+    transcript.compact("Two.", keep=1)
+    assert spoken(transcript) == [
+        "system: A",
+        "system: B",
+        "user: <summary>\nTwo.\n</summary>",
+        "user: c",
+    ]
 
 
 def test_a_summary_covers_an_event_behind_the_system_turns() -> None:
@@ -425,6 +455,16 @@ def test_a_subscriber_that_appends_comes_after_the_others() -> None:
     assert told == [(name, number) for number in (1, 2, 3) for name in ("first", "second")]
 
 
+def test_of_two_subscribers_one_ends() -> None:
+    """What ends one subscriber leaves the other, also where both are the same function."""
+    transcript = Transcript()
+    told: list[TranscriptEntry] = []
+    end, _ = (transcript.subscribe(told.append) for _ in range(2))
+    end()
+    transcript.append("a")
+    assert told == [*transcript.entries]
+
+
 def test_the_first_failure_is_told() -> None:
     """Of several subscribers that fail the first is told, the others get the entry."""
     transcript = Transcript()
@@ -454,6 +494,24 @@ def test_the_numbers_of_messages_that_a_summary_keeps() -> None:
         transcript = worked()
         transcript.compact("Short.", keep=keep)
         assert len(transcript) == 1 + left
+
+
+def test_two_results_in_one_message_end_their_batch() -> None:
+    """A summary covers a batch of which one message has both results; it stays for open calls."""
+    results = Message("tool", [ToolResultBlock("a", "1"), ToolResultBlock("b", "2")])
+    transcript = Transcript(["Hi.", calling("a", "b"), results, "Thanks."])
+    transcript.compact("Short.", keep=1)
+    assert spoken(transcript) == ["user: <summary>\nShort.\n</summary>", "user: Thanks."]
+
+
+def test_a_user_who_brings_one_of_two_results() -> None:
+    """The other call has no result: the turn is refused, or the call answered as interrupted."""
+    transcript = Transcript(["Hi.", calling("a", "b")])
+    turn = Message("user", [ToolResultBlock("a", "1"), TextBlock("And?")])
+    with pytest.raises(TranscriptError, match="the call 'b' has no result yet"):
+        transcript.append(turn)
+    transcript.append(turn, interrupt=True)
+    assert [(m.role, results_of(m)) for m in transcript[2:]] == [("tool", ["b"]), ("user", ["a"])]
 
 
 def test_usage() -> None:
