@@ -23,18 +23,20 @@ Json = dict[str, Any]
 PROMPT = """\
 from promptdsl import Output, Timeline, User
 
-CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+def schema(key):
+    return {"type": "object", "properties": {key: {"type": "string"}}, "required": [key]}
 
 
-def ask(id, form=False):
+def ask(id, form=None):
     if id == "bad":
         raise ValueError("no such city")
-    return Timeline(*([Output(CITY)] if form else []), User(id))
+    return Timeline(*([Output(schema(form))] if form else []), User(id))
 """
 ROWS = [
     *({"id": id} for id in ("plain", "bad", "called", "missing", "healed", "kept", "again")),
     *({"id": id} for id in ("refused", "ended")),
-    *({"id": id, "form": True} for id in ("formed", "prose", "misfit", "form_called")),
+    *({"id": id, "form": "city"} for id in ("formed", "prose", "misfit", "form_called")),
 ]
 
 
@@ -496,6 +498,15 @@ def test_the_last_of_two_errors_counts() -> None:
     assert ("plain", "Out of credit.") == (entry["id"], entry["error"])
 
 
+def test_two_schemas_of_one_batch() -> None:
+    """An answer has the form that its own request asked for, not that of the row before."""
+    make("openai", [{"id": "one", "form": "city"}, {"id": "two", "form": "land"}])
+    ids = written("r.jsonl", [spoken(CHAT, id, '{"city": "Rome"}') for id in ("one", "two")])
+    first, second = read_results([ids], "out")
+    why = "the answer is not as its schema says: 'land' is a required property"
+    assert ({"city": "Rome"}, why) == (first["output"], second["error"])
+
+
 def test_broken_and_foreign_lines_beside_answers(capsys: pytest.CaptureFixture[str]) -> None:
     """Half a line of a request that has an answer, and a line of no request, are named."""
     make("openai", PLAIN)
@@ -522,7 +533,7 @@ SCHEMAS: list[Any] = [
 @pytest.mark.parametrize("schema", SCHEMAS, ids=str)
 def test_a_schema_that_cannot_be_used(schema: Any) -> None:
     """A schema that no answer can be checked against is an error of the rows that have it."""
-    make("openai", [{"id": "plain"}, {"id": "other", "form": True}])
+    make("openai", [{"id": "plain"}, {"id": "other", "form": "city"}])
     path = Path("out/schemas.jsonl")
     entry = json.loads(path.read_text("utf-8"))
     path.write_text(json.dumps({**entry, "schema": schema}) + "\n", "utf-8")
