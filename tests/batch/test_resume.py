@@ -6,6 +6,7 @@ import shutil
 import signal
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -296,6 +297,22 @@ def test_a_prompt_that_is_another_each_time_is_found(folder: Folder) -> None:
     assert (2, True) == (done.code, problem in done.err)
     assert 0 == folder.batch(*asked, "--resume", "--force").code
     assert before.keys() == contents(folder.path / "out").keys()
+
+
+@pytest.mark.usefixtures("small")
+def test_a_second_file_that_begins_with_another_request() -> None:
+    """Each file is looked at, not the first one alone."""
+    with closing(steps()) as batch:
+        assert 8 == len([*islice(batch, 8)])
+
+    def other(question: str) -> Timeline:
+        return ask("Is it 44?" if question == "Is it 4?" else question)
+
+    renderer = RowRenderer(other, model="gpt-5")
+    reader = RowReader(["rows.jsonl"], renderer.parameters.columns)
+    problem = "the request of row 5, the first in requests-00002.jsonl, is another one now"
+    with pytest.raises(DataError, match=problem):
+        next(write_batch(Job(reader, renderer, lambda: renderer, {}), "out", resume=True))
 
 
 @pytest.mark.parametrize(
