@@ -508,15 +508,17 @@ def test_two_schemas_of_one_batch() -> None:
 
 
 def test_broken_and_foreign_lines_beside_answers(capsys: pytest.CaptureFixture[str]) -> None:
-    """Half a line of a request that has an answer, and a line of no request, are named."""
+    """Half a line of a request that has an answer, before or after, and one of none are named."""
     make("openai", PLAIN)
     capsys.readouterr()
     one, other, foreign = (
         json.dumps(spoken(CHAT, id, "Yes.")) for id in ("plain", "other", "plain\ufffd")
     )
-    assert 0 == read(written("r.jsonl", "\n".join([one[:-9], other, one, foreign])))
+    lines = [one[:-9], other, one, foreign, one[:-9]]
+    assert 0 == read(written("r.jsonl", "\n".join(lines)))
     assert [
         "r.jsonl:1 is not JSON: r.jsonl:3 answers plain, too",
+        "r.jsonl:5 is not JSON: r.jsonl:3 answers plain, too",
         "r.jsonl:4 is of no request of this batch: plain\ufffd",
     ] == capsys.readouterr().err.splitlines()
 

@@ -95,6 +95,27 @@ def test_the_innermost_override_wins_whatever_its_key() -> None:
     assert [[("system", ["inner"])]] * 9 == texts
 
 
+@pytest.mark.parametrize(
+    ("outer", "inner"), [(FOOTER, "footer"), ("footer", FOOTER), ("footer", "footer")]
+)
+def test_the_innermost_override_of_a_section_wins(outer: Any, inner: Any) -> None:
+    """Of overrides by the section itself and by its id the innermost holds."""
+    with override({outer: Section("footer", "Outer.")}):
+        around = System(FOOTER)
+        with override({inner: Section("footer", "Inner.")}):
+            inside = System(FOOTER)
+    assert [["Outer."], ["Inner."]] == [said(block)[0][1] for block in (around, inside)]
+
+
+def test_a_section_beside_one_that_was_written_before() -> None:
+    """A section is replaced beside another one that stays, also where this one is known."""
+    stays = Section("other", "Stay.")
+    both = Fragment(Section("pace", "Walk."), stays)
+    with override({"pace": Section("pace", "Run.")}):
+        before, block = System(stays), System(both)
+    assert [["Stay."], ["Run.\n\nStay."]] == [said(it)[0][1] for it in (before, block)]
+
+
 def test_a_function_calls_what_it_overrides() -> None:
     """Inside the function the component is the next one around, whatever the keys."""
 
