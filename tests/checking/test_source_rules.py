@@ -1,8 +1,11 @@
 """The rules about files of Python: what is certain is found, and nothing else."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+
+from tests.checking.looking import looked_at
 
 Find = Callable[..., list[str]]
 
@@ -35,6 +38,10 @@ BUILT = [
     'class A:\n    def f(self, x): System(f"{x}")',
     'import promptdsl as p\ndef f(x): p.System(f"{x}")',
     'from promptdsl import System as S\ndef f(x): S(f"{x}")',
+    'def f(x):\n    text = "a"\n    text += "b"\n    text += x\n    System(text)',
+    'def f(x): System("a", "b", f"c {x}")',
+    'def f(x): System(Section("s", "a", priority=1, title=f"{x}"))',
+    'def f(x, y: int): System(f"a {y} {x}")',
 ]
 NOT_BUILT = [
     'System("a", "b" "c")',
@@ -120,6 +127,12 @@ def test_changing_instructions_are_found(code: str, found: Find) -> None:
     assert ["PD102"] == [it[:5] for it in found(f"{CLOCK}{code}\n", run=False)]
 
 
+def test_each_of_two_changes_is_found(found: Find) -> None:
+    """A clock and a chance in one argument, and in the next one, are findings of their own."""
+    code = "System(f'{dt.now()} {uuid.uuid4()}', str(time.time()))"
+    assert ["PD102:3"] * 3 == found(f"{CLOCK}{code}\n", run=False)
+
+
 @pytest.mark.parametrize(
     "code",
     [
@@ -163,6 +176,11 @@ def test_what_stays_is_not_found(code: str, found: Find) -> None:
         ("Template.from_string('{a}', a=1, format='str.format')", []),
         ("Template.from_string('---\\ninputs:\\n  a: int = 1\\n---\\n{{ a }}')", []),
         ("Template('any.md.j2', a=1)", []),
+        (
+            "Template.from_string('{{ a ')\nTemplate.from_string(b'', c=1)\n"
+            "Template.from_string('{{ d ')",
+            ["PD103:1", "PD103:3"],
+        ),
     ],
 )
 def test_templates(code: str, expected: list[str], found: Find) -> None:
@@ -179,6 +197,9 @@ def test_templates(code: str, expected: list[str], found: Find) -> None:
             ["PD104:3"],
         ),
         ('with Section("a"):\n    pass', ["PD104:1"]),
+        ('System(Section("a", "x"), Section("b", "y"), Section("a", "z"))', ["PD104:1"]),
+        ('with System(), Section("a"):\n    pass', ["PD104:1"]),
+        ('with Section("a"), detached():\n    pass', []),
         ('with Section("a"):\n    "text"', ["PD104:1"]),
         ("with Timeline(), System():\n    ...", ["PD104:1"]),
         ('with Section("a", "text"):\n    pass', []),
@@ -198,3 +219,10 @@ def test_structure(code: str, expected: list[str], found: Find) -> None:
     assert expected == [
         f"{it[:6]}{int(it[6:]) - 1}" for it in found(f"def f(x):\n    {body}\n", run=False)
     ]
+
+
+def test_three_sections_of_one_id(tmp_path: Path) -> None:
+    """Each further section is a finding, which names the line of the first one."""
+    code = "System(\n" + '    Section("a", "x"),\n' * 3 + ")\n"
+    findings = looked_at(tmp_path / "prompts.py", code, run=False).findings
+    assert [(4, "in line 3"), (5, "in line 3")] == [(it.line, it.message[-9:]) for it in findings]
