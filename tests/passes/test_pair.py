@@ -466,6 +466,10 @@ STRAYS = History([Message("tool", [ToolResultBlock(id, (RAIN,)) for id in ("x", 
         ),
         ([calls("a"), STRAYS, Assistant("x")], [called("a"), answered("a"), ("assistant", "x")]),
         (
+            [recorded_calls("a", "a"), STRAYS, Assistant("x")],
+            [called("a", "a"), ("tool", *[("result", "a", "rain")] * 2), ("assistant", "x")],
+        ),
+        (
             [recorded_calls("a", "b", "c"), result("b"), Event("e"), User("v")],
             [
                 called("a", "b", "c"),
