@@ -523,6 +523,16 @@ def test_broken_and_foreign_lines_beside_answers(capsys: pytest.CaptureFixture[s
     ] == capsys.readouterr().err.splitlines()
 
 
+def test_a_broken_line_is_not_told_of_itself() -> None:
+    """Where no other line answers the request, its row has the problem, and there is no note."""
+    make("openai", PLAIN)
+    lines = [json.dumps(spoken(CHAT, row["id"], "Yes.")) for row in PLAIN]
+    notes: list[str] = []
+    name = written("r.jsonl", f"{lines[0]}\n{lines[1][:-9]}\n")
+    _, second = read_results([name], "out", notes=notes)
+    assert (True, []) == (second["error"].startswith("r.jsonl:2 is not JSON"), notes)
+
+
 SCHEMAS: list[Any] = [
     {"type": "object", "properties": {"city": {"type": "no such type"}}},
     {"type": "object", "properties": {"city": {"pattern": "("}}},
