@@ -494,12 +494,14 @@ def test_a_section_beside_turns_and_in_one(write: Any, config: Any) -> None:
     assert ["&lt;/b>" in text for text in texts] == [True] * len(texts)
 
 
-def test_a_turn_in_two_formats() -> None:
-    """A turn that is placed twice has the tags of both places."""
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_turn_in_two_formats(is_first: bool) -> None:
+    """A turn that is placed twice has the tags of both places, whichever comes first."""
     with detached():
         turn = User(Section("s", "a"), Untrusted("</s>"))
-    tree = timeline_of(Format("xml", turn), Assistant("b"), turn)
-    texts = [*map(spoken, render(tree).messages)]
+    tagged, between = Format("xml", turn), Assistant("b")
+    order = (tagged, between, turn) if is_first else (turn, between, tagged)
+    texts = [*map(spoken, render(timeline_of(*order)).messages)]
     assert [True, False, True] == ["&lt;/s>" in text for text in texts]
 
 
