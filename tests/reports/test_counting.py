@@ -532,6 +532,13 @@ def test_what_was_dropped_stands_in_nothing_that_was_dropped_elsewhere() -> None
     ] == [(part.depth, part.path, part.dropped is not None) for part in parts[1:5]]
 
 
+def test_what_was_dropped_beside_a_list_is_no_part_of_it() -> None:
+    """A section that is gone stands in the system turn, not in another part beside it."""
+    system = System("Be kind.", List("One."), Section("gone", "One two.", priority=1))
+    parts = render(Timeline(system, User("Hi.")), budget=16, counter=words).tokens.parts
+    assert [(1, "gone")] == [(part.depth, part.path) for part in parts if part.dropped]
+
+
 def test_dropped_parts_are_those_of_the_render() -> None:
     """Every part that was dropped is there once, with its reason, and in no total."""
     prompt = Timeline(
