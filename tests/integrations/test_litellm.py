@@ -177,6 +177,39 @@ def test_thinking(origin: str | None) -> None:
     ] == [message.content for message in from_litellm(recorded, origin=origin).messages]
 
 
+@pytest.mark.parametrize("keys", [{}, {"provider_specific_fields": {"k": 1}}])
+def test_two_thinking_blocks_of_one_answer(keys: dict[str, Any]) -> None:
+    """Both are read and sent back, with their own signatures, also beside further keys."""
+    thinking = [
+        {"type": "thinking", "thinking": text, "signature": sign}
+        for text, sign in (("A.", "YQ=="), ("B.", "Yg=="))
+    ]
+    answer = {"role": "assistant", "content": "Hi.", "thinking_blocks": thinking, **keys}
+    (message,) = from_litellm([answer], origin="anthropic").messages
+    assert ["A.", "B.", "Hi."] == [block.to_dict()["text"] for block in message.content]
+    prompt = Timeline(User("Q"), History([message]), User("And?"))
+    assert answer == to_litellm(render(prompt, provider="anthropic")).messages[1]
+
+
+def test_signatures_that_are_of_no_one_text() -> None:
+    """Two signatures of an answer, and one beside two texts, go back as they came."""
+    answers = [
+        {"content": "Hi.", "provider_specific_fields": {"thought_signatures": ["YQ==", "Yg=="]}},
+        {"content": "Hi.", "provider_specific_fields": {"thought_signatures": ["YQ=="]}},
+        {
+            "content": "Hi.",
+            "refusal": "No.",
+            "provider_specific_fields": {"thought_signatures": ["YQ=="]},
+        },
+    ]
+    contents = [content_of(role="assistant", **answer) for answer in answers]
+    signed = [
+        [block.extra.get("thought_signature") for block in content if block.type == "text"]
+        for content in contents
+    ]
+    assert [[None], ["YQ=="], [None, None]] == signed
+
+
 def test_no_message() -> None:
     """What is no message is refused by its number."""
     with pytest.raises(DataError, match=r"messages\[0\]"):
@@ -191,7 +224,7 @@ def test_nothing_is_imported() -> None:
     assert b"set()" == found.stdout.strip()
 
 
-def content_of(**item: object) -> tuple[object, ...]:
+def content_of(**item: object) -> tuple[Any, ...]:
     """Return the content of one message."""
     return from_litellm([item]).messages[0].content
 
