@@ -643,7 +643,7 @@ def test_guard_of_a_finished_place() -> None:
 
 def test_a_subclass_cannot_override_its_guard() -> None:
     """A subclass of str is its characters to a guard too."""
-    assert guard("</context>", {"context"}) == guard(LOUD_STR("</context>"), {"context"})
+    assert "&lt;/context>" == guard(LOUD_STR("</context>"), {"context"})
 
 
 FENCES = frozenset({"context", "event", "k"})
