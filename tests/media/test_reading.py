@@ -379,12 +379,26 @@ def test_an_address_that_holds_other_bytes_is_refused(url: str) -> None:
     assert lines_of(write, 1) == raised(MediaError, write).at
 
 
-@pytest.mark.parametrize("provider", ["openai", "anthropic"])
-@pytest.mark.parametrize("url", ["s3://b/x.png", "S3://b/x.png", "gs://b/x.png"])
-def test_addresses_of_stores_are_lost(provider: str, url: str) -> None:
-    """An address these providers cannot fetch is a loss of content."""
-    losses = render(User("see", Image.from_url(url)), provider=provider).losses
-    assert ["content"] == [loss.kind for loss in losses]
+NO_ADDRESS = "image block (user[0]): Chat takes no address of one"
+NO_SOURCE = "image ({}) (user[0]): not a source or a media type that is taken"
+
+
+@pytest.mark.parametrize(
+    ("provider", "url", "expected"),
+    [
+        ("openai", "s3://b/x.png", NO_ADDRESS),
+        ("openai", "S3://b/x.png", NO_ADDRESS),
+        ("openai", "gs://b/x.png", NO_ADDRESS),
+        ("anthropic", "s3://b/x.png", NO_SOURCE.format("s3")),
+        ("anthropic", "S3://b/x.png", NO_SOURCE.format("s3")),
+        ("anthropic", "gs://b/x.png", NO_SOURCE.format("gcs")),
+    ],
+)
+def test_addresses_of_stores_are_lost(provider: str, url: str, expected: str) -> None:
+    """An address these providers cannot fetch is a loss of content, which tells what to do."""
+    [loss] = render(User("see", Image.from_url(url)), provider=provider).losses
+    advice = "a media_loader can give it the bytes: render(..., media_loader=...)"
+    assert f"content: {expected}; {advice}" == str(loss).partition(": ")[2]
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
