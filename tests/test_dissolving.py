@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Callable
+from functools import partial
 from time import process_time
 from typing import Any
 
@@ -34,6 +35,7 @@ from promptdsl import (
     render,
 )
 from tests.internals import dissolved, dissolved_in_turn
+from tests.lines_run import times_more
 from tests.renders import said
 
 pytestmark = pytest.mark.usefixtures("shallow_stack")
@@ -224,16 +226,28 @@ def test_deep_ones_are_compared_printed_and_saved(
     assert repr(part).count("(") == depth + 1 + depth * (around is holding)
 
 
-@pytest.mark.parametrize("few", [100, pytest.param(500, marks=slow)])
+def rendering(around: Callable[[Any], Node], depth: int) -> Callable[[], object]:
+    """Return what renders very many of a kind."""
+    tree = Timeline(System(nested(around, Text("x"), depth)))
+    return lambda: render(tree)
+
+
 @every_kind
-def test_deep_ones_take_linear_time(around: Callable[[Any], Node], few: int) -> None:
+def test_deep_ones_are_linear_work(around: Callable[[Any], Node]) -> None:
+    """Eight times as deep is eight times the work at most."""
+    assert times_more(8, 100, partial(rendering, around)) < 8.4
+
+
+@slow
+@every_kind
+def test_deep_ones_take_linear_time(around: Callable[[Any], Node]) -> None:
     """Eight times as deep takes about eight times as long, not sixty-four times."""
 
     def seconds(depth: int) -> float:
-        tree = Timeline(System(nested(around, Text("x"), depth)))
+        work = rendering(around, depth)
         start = process_time()
-        render(tree)
+        work()
         return process_time() - start
 
-    times = [[seconds(few), seconds(8 * few)] for _ in range(5)]
-    assert min(many for _, many in times) < 40 * min(less for less, _ in times)
+    times = [[seconds(500), seconds(4_000)] for _ in range(5)]
+    assert min(many for _, many in times) < 24 * min(less for less, _ in times)

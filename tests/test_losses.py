@@ -1,9 +1,7 @@
 """Losses and the author's lines: each names the part it is about, and is found in linear time."""
 
-import sys
 from collections.abc import Callable, Iterator
 from functools import partial
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -51,6 +49,7 @@ from promptdsl import (
 )
 from tests.errors import lines_of, raised
 from tests.folding import failures
+from tests.lines_run import lines_run
 from tests.renders import timeline_of
 from tests.searching import examples
 
@@ -448,24 +447,15 @@ RECORDED: dict[str, Callable[[int], list[Message]]] = {
 
 def work(tree: Node, target: str, merged: bool) -> int:
     """Return the number of lines that rendering a tree runs, its losses and origins included."""
-    count = 0
 
-    def trace(_frame: FrameType, event: str, _data: object) -> Any:
-        nonlocal count
-        count += event != "return"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
+    def work_on() -> None:
         name = "model" if target.startswith("gpt") else "provider"
         found = render(tree, **{name: target}, transformation={"merge_consecutive": merged})
         texts = [str(loss) for loss in found.losses]
         sources = [message.sources for message in found.messages]
-    finally:
-        sys.settrace(before)
-    assert len(found.messages) == len(sources) >= (len(texts) and 1)
-    return count
+        assert len(found.messages) == len(sources) >= (len(texts) and 1)
+
+    return lines_run(work_on)
 
 
 def growing(few: int, case: str) -> str:

@@ -4,6 +4,7 @@ import gc
 import pickle
 from base64 import b64decode
 from collections import Counter
+from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
 from time import process_time
@@ -65,6 +66,7 @@ from promptdsl import (
 from tests.errors import raised, this_line
 from tests.hostile import FENCES, VALUES
 from tests.internals import lower_traced, prompt_file, serialise, spans_module
+from tests.lines_run import times_more
 from tests.providers.conversations import PNG
 from tests.providers.prompts import ANY_PROMPTS, TRANSFORMATIONS
 from tests.renders import timeline_of
@@ -986,24 +988,30 @@ def test_what_a_template_does_with_a_volatile_value() -> None:
 # What they cost.
 
 
-@pytest.mark.parametrize(
-    "many",
-    [
-        nested,
-        *(
-            pytest.param(many, marks=pytest.mark.slow)
-            for many in (
-                lambda n: System(Table([["a", "b"]] * n)),
-                lambda n: System(*(Text("a ", Value("b")) for _ in range(n))),
-                lambda n: System(List(*("a" for _ in range(n)))),
-                lambda n: Timeline(*(User("a", merge=False) for _ in range(n))),
-                lambda n: Timeline(*(User("a") for _ in range(n))),
-                lambda n: Timeline(History([{"role": "user", "content": "a"}] * n)),
-                lambda n: System(Text(*("a. B c." for _ in range(n)))),
-            )
-        ),
-    ],
-)
+MANY = [
+    nested,
+    lambda n: System(Table([["a", "b"]] * n)),
+    lambda n: System(*(Text("a ", Value("b")) for _ in range(n))),
+    lambda n: System(List(*("a" for _ in range(n)))),
+    lambda n: Timeline(*(User("a", merge=False) for _ in range(n))),
+    lambda n: Timeline(*(User("a") for _ in range(n))),
+    lambda n: Timeline(History([{"role": "user", "content": "a"}] * n)),
+    lambda n: System(Text(*("a. B c." for _ in range(n)))),
+]
+
+
+@pytest.mark.parametrize("many", MANY)
+def test_linear_work(many: Any) -> None:
+    """Ten times the parts are about ten times the work, side by side or one in the other."""
+
+    def work(count: int) -> Callable[[], object]:
+        return render(many(count)).spans
+
+    assert times_more(10, 100, work) < 10.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("many", MANY)
 def test_linear_time(many: Any) -> None:
     """Ten times the parts take about ten times the time, side by side or one in the other."""
 

@@ -58,6 +58,7 @@ HELPERS = (
     "folding.py",
     "homes.py",
     "hostile.py",
+    "lines_run.py",
     "renders.py",
     "searching.py",
     "template_strings.py",

@@ -34,13 +34,13 @@ from promptdsl import (
     override,
     render,
 )
+from tests.lines_run import times_more
 from tests.renders import said
 
 GENEROUS = 4
 """How much more than ten times as long ten times as much may take: what is quadratic takes ten."""
 
 slow = pytest.mark.slow
-every_size = pytest.mark.parametrize("few", [50, pytest.param(800, marks=slow)])
 
 
 def in_blocks(count: int) -> Timeline:
@@ -131,11 +131,9 @@ def growth(few: int, work: Callable[[int], Callable[[], object]]) -> float:
     return seconds(work(10 * few)) / seconds(work(few))
 
 
-@pytest.mark.parametrize("few", [150, pytest.param(800, marks=slow)])
-@every_tree
-def test_writing_takes_linear_time(write: Callable[[int], Node], few: int) -> None:
-    """Ten times as many siblings take about ten times as long to write, of every kind."""
-    assert growth(few, lambda count: lambda: write(count)) < 10 * GENEROUS
+def writing(write: Callable[[int], Node]) -> Callable[[int], Callable[[], object]]:
+    """Return what writes a tree of some size."""
+    return lambda count: lambda: write(count)
 
 
 def rendering(write: Callable[[int], Node], provider: str) -> Callable[[int], Callable[[], object]]:
@@ -149,17 +147,20 @@ def rendering(write: Callable[[int], Node], provider: str) -> Callable[[int], Ca
 
 
 @every_tree
-@pytest.mark.parametrize(
-    ("provider", "few"),
-    [
-        ("openai", 50),
-        pytest.param("openai", 800, marks=slow),
-        pytest.param("anthropic", 800, marks=slow),
-    ],
-)
-def test_rendering_takes_linear_time(write: Callable[[int], Node], provider: str, few: int) -> None:
-    """Ten times as many siblings take about ten times as long to render, of every kind."""
-    assert growth(few, rendering(write, provider)) < 10 * GENEROUS
+def test_siblings_are_linear_work(write: Callable[[int], Node]) -> None:
+    """Ten times as many siblings are about ten times the work to write and render, of any kind."""
+    assert times_more(10, 100, writing(write)) < 10.5
+    assert times_more(10, 100, rendering(write, "openai")) < 13
+    assert times_more(10, 100, rendering(write, "anthropic")) < 13
+
+
+@slow
+@every_tree
+def test_siblings_take_linear_time(write: Callable[[int], Node]) -> None:
+    """Ten times as many siblings take about ten times as long, of every kind."""
+    assert growth(800, writing(write)) < 10 * GENEROUS
+    assert growth(800, rendering(write, "openai")) < 10 * GENEROUS
+    assert growth(800, rendering(write, "anthropic")) < 10 * GENEROUS
 
 
 USES: dict[str, Callable[[Node], object]] = {
@@ -176,16 +177,30 @@ USES: dict[str, Callable[[Node], object]] = {
 }
 
 
-@every_size
-@pytest.mark.parametrize("use", USES.values(), ids=USES)
-def test_using_takes_linear_time(use: Callable[[Node], object], few: int) -> None:
-    """What else is done with a tree takes about ten times as long with ten times as much."""
+every_use = pytest.mark.parametrize("use", USES.values(), ids=USES)
+
+
+def using(use: Callable[[Node], object]) -> Callable[[int], Callable[[], object]]:
+    """Return what does something with a tree of some size."""
 
     def work(count: int) -> Callable[[], object]:
         tree = TREES["sections in a turn"](count)
         return lambda: use(tree)
 
-    assert growth(few, work) < 10 * GENEROUS
+    return work
+
+
+@every_use
+def test_using_is_linear_work(use: Callable[[Node], object]) -> None:
+    """What else is done with a tree is about ten times the work with ten times as much."""
+    assert times_more(10, 100, using(use)) < 10.5
+
+
+@slow
+@every_use
+def test_using_takes_linear_time(use: Callable[[Node], object]) -> None:
+    """What else is done with a tree takes about ten times as long with ten times as much."""
+    assert growth(800, using(use)) < 10 * GENEROUS
 
 
 # Very many.
