@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from promptdsl import (
@@ -40,6 +40,7 @@ from tests.components.holders import HOLDERS, every_holder
 from tests.errors import lines_of, raised, with_article
 from tests.renders import said
 from tests.template_strings import Interpolation, template
+from tests.tolerant_reader import OWN, tags_in
 
 
 @pytest.mark.parametrize(
@@ -304,12 +305,13 @@ def test_interpolations_are_values() -> None:
     assert [("system", ["</event> &lt;/event> <b>"])] == said(System(given))
 
 
+@example("<0")
 @given(st.text(min_size=1))
 def test_any_interpolation_can_be_read_back(text: str) -> None:
     """Whatever an interpolation holds, it opens nothing and decodes to what it was."""
     (sent,) = said(System(template("x ", Interpolation(text), " y")))[0][1]
     assert f"x {text} y" == decode(sent)
-    assert "<" not in sent
+    assert [] == tags_in(sent, OWN)
 
 
 @pytest.mark.parametrize(
