@@ -133,13 +133,34 @@ def entries_of(messages: list[Message], facts: ModelFacts) -> list[Any]:
 def test_append_only_in_a_chat(provider: str, data: st.DataObject) -> None:
     """Further messages change nothing that is written before them, cache marks aside.
 
-    A further result of the last calls does: the files of results stand behind all of them.
+    A further result of the last calls does: the files of results stand behind all of them. The
+    white space at the end of a last answer is sent only when something follows.
     """
     messages, more = (data.draw(st.lists(messages_of(provider), max_size=n)) for n in (6, 3))
     assume(not any(block.type == "tool_result" for it in more[:1] for block in it.content))
     facts = FACTS["openai" if provider == "openai" else "responses"]
     before = entries_of(messages, facts)
-    assert before == entries_of([*messages, *more], facts)[: len(before)]
+    after = entries_of([*messages, *more], facts)[: len(before)]
+    assert before[:-1] == after[:-1]
+    assert [*map(trimmed, before[-1:])] == [*map(trimmed, after[-1:])]
+
+
+def test_a_last_answer_in_a_chat() -> None:
+    """The white space at the end of a last answer is sent when something follows."""
+    messages = [ASK, say("assistant", "Yes. ")]
+    last = [entries_of(it, FACTS["openai"])[1] for it in (messages, [*messages, ASK])]
+    assert ["Yes.", "Yes. "] == [entry["content"] for entry in last]
+
+
+def trimmed(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return a message or an item without the white space at the end of its last text."""
+    content = entry.get("content")
+    if isinstance(content, str):
+        return {**entry, "content": content.rstrip()}
+    if not content or "text" not in content[-1]:
+        return entry
+    last = {**content[-1], "text": content[-1]["text"].rstrip()}
+    return {**entry, "content": [*content[:-1], last]}
 
 
 def texts_in(entry: dict[str, Any]) -> str:

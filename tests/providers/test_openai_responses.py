@@ -255,6 +255,13 @@ def test_item_ids(messages: list[Message], wire: list[Any]) -> None:
     assert wire == sent(*messages)
 
 
+def test_a_blank_text_of_an_item_that_was_begun() -> None:
+    """A blank text whose id another text of its message has is left out, as any without an id."""
+    item = {"id": "msg_1", "phase": "commentary"}
+    blocks = [TextBlock("a", None, {"item": {"id": "msg_1"}}), TextBlock(" ", None, {"item": item})]
+    assert [reply("msg_1", spoken("a"))] == sent(say("assistant", *blocks))
+
+
 OWN: dict[str, Any] = {"encrypted": "ZW5j", "origin": "openai_responses", "extra": {"id": "rs_1"}}
 NAMELESS: dict[str, Any] = {**OWN, "extra": EMPTY}
 FOREIGN: dict[str, Any] = {**OWN, "origin": "anthropic"}

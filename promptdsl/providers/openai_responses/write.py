@@ -232,11 +232,13 @@ def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> Param 
     origin = origin_of(block)
     # A message with its id goes back as it came: its reasoning needs it.
     thoughts = [thought.get("id") for thought, _ in draft.thoughts]
-    is_kept = keeps_id(request, "message", origin, thoughts)
+    begins = origin != draft.origin
+    is_taken = begins and bool(draft.parts) and origin.get("id") == draft.origin.get("id")
+    is_kept = not is_taken and keeps_id(request, "message", origin, thoughts)
     if not is_kept and lose_blank(request, place, block):
         return None
     # A text of the model is sent in the message it came in.
-    if origin != draft.origin:
+    if begins:
         _send_parts(request, draft)
     draft.origin = origin
     part = {"type": "refusal", "refusal": block.text}
