@@ -50,6 +50,10 @@ ADDED = re.compile(r"\.|error|Error: .*|\[\w+ \d+ of tool result .*\]|.+: |\w+_e
 """What an adapter adds: openings, errors, the names of moved files, names of speakers."""
 
 
+JOINT = "\n\n"
+"""What stands between two texts: a text that an adapter added may have it before it."""
+
+
 def places_of(prompt: Prompt, facts: ModelFacts) -> tuple[SentPlace, ...]:
     """Return where each block of a prompt is at a target."""
     return Written(prompt, facts).places()
@@ -103,7 +107,7 @@ def wrong_places(prompt: Prompt, facts: ModelFacts) -> str:
         if (value != place.text or place.start is None) if is_text else place.text:
             problems.append(f"{place.text!r} is not at {place.address}: {value!r}")
         if place.message is None:
-            if is_text and not ADDED.fullmatch(value):
+            if is_text and not ADDED.fullmatch(value.removeprefix(JOINT)):
                 problems.append(f"{value!r} is of no block")
         elif is_text and not is_sent_as(block_at(prompt, place), place, facts):
             problems.append(f"{value!r} is not {block_at(prompt, place)}")
@@ -150,7 +154,7 @@ def gaps(payload: Any, places: tuple[SentPlace, ...]) -> list[str]:
         starts = [*(start for start, _ in bounds), len(string)]
         ends = [0, *(end for _, end in bounds)]
         between = [string[end:start] for end, start in zip(ends, starts, strict=True)]
-        found += [f"{text!r} is in no place" for text in between if text not in ("", "\n\n")]
+        found += [f"{text!r} is in no place" for text in between if text not in ("", JOINT)]
     return found
 
 
@@ -205,6 +209,17 @@ HARD = Prompt(
 REPORT = DocumentBlock(media("base64", "SGVsbG8=", "text/plain"), "Report")
 OBJECT = TextBlock('{"n": 1}', extra={"json": True})
 CALLED = (say("user", "Hi."), say("assistant", ToolUseBlock("a", "look_up", "{}")))
+
+
+@pytest.mark.parametrize("target", ALL_FACTS)
+def test_the_places_of_files_behind_a_mark(target: str) -> None:
+    """So it is where the names of two files stand for them in a result, a mark between them."""
+    source = media("base64", PDF, "application/pdf")
+    files = (DocumentBlock(source, cache="1h"), DocumentBlock(source))
+    prompt = Prompt((*CALLED, say("tool", ToolResultBlock("a", files))))
+    assert "" == wrong_places(prompt, ALL_FACTS[target])
+
+
 FURTHER = {
     "openai": ("a document as text", (say("user", REPORT, "So?"),)),
     "gemini-2.5-pro": (
