@@ -59,7 +59,7 @@ def _replace_code(
     places = {function.__code__.co_firstlineno for function in functions[file, mutant.name]}
     [new] = [
         code
-        for code in _codes(module)
+        for code in codes(module)
         if code.co_qualname == mutant.name and code.co_firstlineno in places
     ]
     new = new.replace(co_filename=file)
@@ -67,22 +67,23 @@ def _replace_code(
         function.__code__ = new
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
+def codes(code: CodeType) -> Iterator[CodeType]:
+    """Yield code, and all that is made in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _codes(constant)
+            yield from codes(constant)
 
 
 def _replace_constants(mutant: Mutant) -> None:
     undo = mutant.put()
     try:
-        _run_again(sys.modules[mutant.module], mutant.tree, frozenset({mutant.name}))
+        run_again(sys.modules[mutant.module], mutant.tree, frozenset({mutant.name}))
     finally:
         undo()
 
 
-def _run_again(module: ModuleType, tree: ast.Module, names: frozenset[str]) -> None:
+def run_again(module: ModuleType, tree: ast.Module, names: frozenset[str]) -> None:
     """Run the statements of constants again that have these names, or are made of them.
 
     So it is done in every module of the package that has imported one of these by its name.
@@ -107,7 +108,7 @@ def _run_again(module: ModuleType, tree: ast.Module, names: frozenset[str]) -> N
         for name in imported:
             setattr(other, name, vars(module)[name])
         if imported and title.startswith("promptdsl"):
-            _run_again(other, own, frozenset(imported))
+            run_again(other, own, frozenset(imported))
 
 
 def _give_by_default(module: ModuleType, before: object, now: object) -> None:

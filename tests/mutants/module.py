@@ -37,6 +37,11 @@ class Mutant:
     """Make the mistake in the tree; what it returns takes it back."""
 
     @property
+    def constants(self) -> frozenset[str]:
+        """The names of the constants that are changed."""
+        return frozenset(() if self.is_function else (self.name,))
+
+    @property
     def where(self) -> str:
         """The module, the line and the name, as a list of survivors has them."""
         return f"{self.module}:{self.line} {self.name}"

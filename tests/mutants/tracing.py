@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import resource
 import sys
 import threading
 from array import array
@@ -26,11 +27,13 @@ class Traced:
     """What is known of tests, each by its index.
 
     ``tests`` are the indexes of those that run a line, ``seconds`` how long each keeps a processor
-    while it is traced, ``failed`` those that fail without a mistake being made.
+    while it is traced, ``processes`` those that start processes, ``failed`` those that fail without
+    a mistake being made.
     """
 
     tests: dict[Line, "array[int]"] = field(default_factory=dict)
     seconds: dict[int, float] = field(default_factory=dict)
+    processes: list[int] = field(default_factory=list)
     failed: list[int] = field(default_factory=list)
 
     def add(self, other: "Traced") -> None:
@@ -38,6 +41,7 @@ class Traced:
         for line, indexes in other.tests.items():
             self.tests.setdefault(line, array("l")).extend(indexes)
         self.seconds |= other.seconds
+        self.processes += other.processes
         self.failed += other.failed
 
 
@@ -68,6 +72,16 @@ def quieten() -> None:
     os.dup2(1, 2)
 
 
+def spent() -> float:
+    """Return how many seconds this process and those that it waited for have kept a processor."""
+    return process_time() + _spent_by_children()
+
+
+def _spent_by_children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def run(item: pytest.Item, following: pytest.Item | None) -> bool:
     """Run a test; return whether it failed."""
     item.session.testsfailed = 0
@@ -86,11 +100,13 @@ def _traced(items: Sequence[pytest.Item], indexes: Sequence[int], files: frozens
         lines.clear()
         looks.clear()
         clear_caches(files)
-        start = process_time()
+        start, by_children = spent(), _spent_by_children()
         sys.settrace(trace)
         failed = run(items[index], following)
         sys.settrace(None)
-        found.seconds[index] = process_time() - start
+        found.seconds[index] = spent() - start
+        if _spent_by_children() > by_children:
+            found.processes.append(index)
         if failed:
             found.failed.append(index)
             continue
