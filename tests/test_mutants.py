@@ -2,6 +2,7 @@
 
 import ast
 import gc
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -9,9 +10,13 @@ from typing import Any
 
 import pytest
 
+from tests.errors import raised
+from tests.mutants import cover
 from tests.mutants.applying import loaded
 from tests.mutants.changes import expressions, statements
+from tests.mutants.matrix import read
 from tests.mutants.patterns import of_pattern
+from tests.mutants.planted import planted
 from tests.mutants.rooms import PACKAGE, ROOMS, files_of
 from tests.mutants.rounds import mutants_of, sampled
 
@@ -156,3 +161,127 @@ def test_no_cache_hides_a_mistake(wanted: list[str], after: Any) -> None:
     command = [sys.executable, "-c", CACHED.format(wanted=wanted)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert f"{('event', ['e', 'event'])} {after}\n" == done.stdout
+
+
+PLANTED = """
+from tests.internals import table_text
+from tests.mutants.applying import loaded
+from tests.mutants.planted import plant, planted
+
+mutant = planted(**{mutant!r})
+plant(mutant, loaded([str(mutant.path)]))
+print([mutant.where, table_text(("a",), (("<",),), "markdown")])
+"""
+
+
+def _mistake(old: str, new: str, file: str = "tables") -> dict[str, str]:
+    return {"file": f"promptdsl/foundation/{file}.py", "old": old, "new": new, "what": "Wrong."}
+
+
+NESTED = _mistake('text in ("", "---")', 'text in ("", "----")')
+OF_CONSTANT = _mistake('"<": "&lt;"', '"<": "&LT;"', "escaping")
+
+
+@pytest.mark.parametrize(
+    ("mutant", "after"),
+    [
+        (NESTED, ["promptdsl.foundation.tables:87 _markdown", "| a |\n| ---- |\n| &lt; |"]),
+        (OF_CONSTANT, ["promptdsl.foundation.escaping:43 _NAMED", "| a |\n| --- |\n| &LT; |"]),
+    ],
+    ids=["nested", "constant"],
+)
+def test_a_mistake_is_planted(mutant: dict[str, str], after: list[str]) -> None:
+    """A text of a file is replaced, in a function and what is made in it, or in a constant."""
+    command = [sys.executable, "-c", PLANTED.format(mutant=mutant)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert after == ast.literal_eval(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("mutant", "message"),
+    [
+        (_mistake("no such text", ""), "0 times in promptdsl/foundation/tables.py: 'no such text'"),
+        (_mistake("def _one(", "def"), "no Python in promptdsl/foundation/tables.py: 'def'"),
+    ],
+    ids=["not there", "no Python"],
+)
+def test_what_cannot_be_planted(mutant: dict[str, str], message: str) -> None:
+    """A text has to stand once in its file, and to be Python after it was replaced."""
+    assert message == str(raised(ValueError, lambda: planted(**mutant)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "lines"),
+    [
+        ("return [head, rule, _fr", "return [rule, head, _fr", {89}),
+        ("(text,), [[]]", "(text,), []", {79}),
+        ("def _one(text: str)", "def _one(text: str = '')", {78, 79}),
+    ],
+)
+def test_lines_of_a_planted_mistake(old: str, new: str, lines: set[int]) -> None:
+    """A mistake is noticed where its statement runs; one of a head, anywhere in the function."""
+    assert lines == planted(**_mistake(old, new)).lines
+
+
+KILLED = _mistake('"," not in text and ', "")
+SAME = _mistake(
+    "between and between == between[:1] * len(between)",
+    "between == between[:1] * len(between) and between",
+)
+KILLERS = ["test_a_csv_reader_finds_every_cell", 'test_csv_fields[a,b-"a,b"]']
+
+
+@pytest.mark.slow
+def test_planted_mutants(tmp_path: Path) -> None:
+    """All tests that kill a mutant are kept; what nobody notices survives, in a copy too."""
+    mutants, report, matrix = (tmp_path / name for name in ("mutants", "report", "matrix"))
+    mutants.write_text(json.dumps([KILLED, SAME]))
+    files = ["--planted", mutants, "--report", report, "--matrix", matrix]
+    tests = [
+        "tests/test_tables.py",
+        "tests/cli/test_main.py::test_data_and_notes_go_different_ways",
+    ]
+    command = [sys.executable, "-m", "tests.mutants", *files, *tests, "--processes"]
+    subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+    ends = json.loads(report.read_text("utf-8"))
+    kills = read([matrix]).kills
+    assert ["promptdsl.foundation.tables:41 table_text"] == [
+        survivor["where"] for survivor in ends["survived"]
+    ]
+    assert KILLERS == sorted(test.partition("::")[2] for test in kills if kills[test])
+
+
+TESTS = {"test_a.py::test_a[1]": 1.0, "test_a.py::test_a[2]": 0.5, "test_b.py::test_b": 4.0}
+MATRIX = {
+    "mutants": [{"where": f"module:{line}", "change": "", "left_out": 0} for line in (1, 2, 3)],
+    "tests": [
+        {"nodeid": test, "claim": "It holds.", "seconds": seconds}
+        for test, seconds in TESTS.items()
+    ],
+    "kills": [[0, 0], [0, 2], [1, 1], [1, 2]],
+}
+
+
+COVER = """\
+3 mutants, of which 3 tests kill 2 in 5.5 s; the cover: 2 tests, 1.5 s
+    1 kills    0.500 s  test_a.py::test_a[2]
+    1 kills    1.000 s  test_a.py::test_a[1]
+
+2 functions kill no mutant alone; those with * are in the cover
+
+test_a.py
+* test_a  2 tests, 1.500 s, 2 kills: It holds.
+      2 shared with test_b.py::test_b
+
+test_b.py
+  test_b  1 tests, 4.000 s, 2 kills: It holds.
+      2 shared with test_a.py::test_a
+"""
+
+
+def test_the_cover_of_a_matrix(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The tests that all kills need, and the functions of which each kill is one of others, too."""
+    file = tmp_path / "matrix.json"
+    file.write_text(json.dumps(MATRIX))
+    cover.main([str(file)])
+    assert COVER == capsys.readouterr().out

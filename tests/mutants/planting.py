@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import NamedTuple
 
+from tests.mutants import matrix
 from tests.mutants.copies import killers
 from tests.mutants.planted import Planted, planted_in, traced_files
 from tests.mutants.rounds import FAULT, KILLED, NO_MODULE, OUT_OF_REACH, Rounds, write_json
@@ -25,7 +26,8 @@ def command(options: Namespace) -> int:
     start = perf_counter()
     mutants = planted_in(options.planted)
     seconds = options.seconds or SECONDS
-    rounds = Rounds(traced_files(mutants), mutants, options.jobs, seconds=seconds)
+    every = bool(options.matrix)
+    rounds = Rounds(traced_files(mutants), mutants, options.jobs, seconds=seconds, every=every)
     if not rounds.run(PROFILE, *options.tests):
         return 1
     ends = {mutant: _end(rounds, mutant) for mutant in mutants}
@@ -43,6 +45,8 @@ def command(options: Namespace) -> int:
     )
     if options.report:
         write_json(options.report, _report(ends, survivors))
+    if options.matrix:
+        write_json(options.matrix, matrix.of_rounds(rounds))
     return int(bool(survivors))
 
 
