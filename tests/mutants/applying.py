@@ -6,6 +6,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from functools import _lru_cache_wrapper, cache
+from itertools import count
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType, NoneType
 
@@ -27,6 +28,8 @@ def loaded(files: Iterable[str]) -> dict[Place, list[FunctionType]]:
     for thing in gc.get_objects():
         if type(thing) is FunctionType and thing.__code__.co_filename in wanted:
             found[thing.__code__.co_filename, thing.__code__.co_qualname].append(thing)
+    # A search for garbage would copy what a fork shares with this process.
+    gc.freeze()
     return found
 
 
@@ -45,11 +48,15 @@ def apply(mutant: Mutant, functions: dict[Place, list[FunctionType]]) -> None:
 
 def clear_caches(files: Collection[str]) -> None:
     """Forget what the cached functions of files have returned."""
-    for module in [*sys.modules.values()]:
-        if getattr(module, "__file__", None) in files:
-            for thing in vars(module).values():
-                if isinstance(thing, _lru_cache_wrapper):
-                    thing.cache_clear()
+    for function in cached_functions(files):
+        function.cache_clear()
+
+
+def cached_functions(files: Collection[str]) -> list["_lru_cache_wrapper[object]"]:
+    """Return the functions of files that keep what they have returned."""
+    modules = [each for each in sys.modules.values() if getattr(each, "__file__", None) in files]
+    things = [thing for module in modules for thing in vars(module).values()]
+    return [thing for thing in things if isinstance(thing, _lru_cache_wrapper)]
 
 
 def _replace_code(
@@ -59,7 +66,7 @@ def _replace_code(
     places = {function.__code__.co_firstlineno for function in functions[file, mutant.name]}
     [new] = [
         code
-        for code in codes(module)
+        for code in _codes(module)
         if code.co_qualname == mutant.name and code.co_firstlineno in places
     ]
     new = new.replace(co_filename=file)
@@ -67,12 +74,39 @@ def _replace_code(
         function.__code__ = new
 
 
-def codes(code: CodeType) -> Iterator[CodeType]:
-    """Yield code, and all that is made in it."""
+def replace_code(
+    file: str,
+    before: str,
+    after: CodeType,
+    functions: dict[Place, list[FunctionType]],
+    *,
+    names: Collection[str] | None = None,
+) -> None:
+    """Give the loaded functions of a file the code that they have in another module.
+
+    With ``names``, only these functions and those that are made in them. Raise
+    :class:`ValueError` where one that was made before has other free variables.
+    """
+    others = _numbered(after)
+    for place, code in _numbered(compile(before, file, "exec", dont_inherit=True)).items():
+        name = code.co_qualname
+        if place in others and (names is None or name.partition(".<locals>.")[0] in names):
+            for function in functions.get((file, name), ()):
+                if function.__code__.co_firstlineno == code.co_firstlineno:
+                    function.__code__ = others[place]
+
+
+def _numbered(module: CodeType) -> dict[tuple[str, int], CodeType]:
+    """Return code by qualified name and a number: a property and its setter have one name."""
+    numbers: dict[str, Iterator[int]] = defaultdict(count)
+    return {(code.co_qualname, next(numbers[code.co_qualname])): code for code in _codes(module)}
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from codes(constant)
+            yield from _codes(constant)
 
 
 def _replace_constants(mutant: Mutant) -> None:

@@ -2,15 +2,15 @@
 
 import ast
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
-from itertools import count
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import FunctionType
 
-from tests.mutants.applying import NoModule, Place, clear_caches, codes, run_again
+from tests.mutants.applying import NoModule, Place, clear_caches, replace_code, run_again
 from tests.mutants.module import constants, functions
+from tests.mutants.probes import head
 from tests.mutants.rooms import PACKAGE, module_name
 
 ROOT = PACKAGE.parent
@@ -116,14 +116,10 @@ def plant(mutant: Planted, loaded: dict[Place, list[FunctionType]]) -> None:
         new = compile(mutant.after, file, "exec", dont_inherit=True)
     except SyntaxError as error:
         raise NoModule from error
-    twins = _twins(compile(mutant.before, file, "exec", dont_inherit=True), new, mutant.names)
-    held = [each for place, alike in loaded.items() if place[0] == file for each in alike]
-    for function in held:
-        place = function.__code__.co_qualname, function.__code__.co_firstlineno
-        try:
-            function.__code__ = twins.get(place, function.__code__)
-        except ValueError as error:  # a function that is made anew has other free variables
-            raise OutOfReach from error
+    try:
+        replace_code(file, mutant.before, new, loaded, names=mutant.names)
+    except ValueError as error:  # a function that was made before has other free variables
+        raise OutOfReach from error
     if mutant.constants:
         run_again(import_module(mutant.module), ast.parse(mutant.after), mutant.constants)
     clear_caches({str(path) for path in PACKAGE.rglob("*.py")})
@@ -148,47 +144,14 @@ def _frame(text: str) -> str:
     return ast.dump(tree)
 
 
-def _twins(
-    before: CodeType, after: CodeType, names: frozenset[str]
-) -> dict[tuple[str, int], CodeType]:
-    """Return the code of changed functions, and of those in them, by old name and first line."""
-    new = _numbered(after)
-    return {
-        (name, code.co_firstlineno): new[name, number]
-        for (name, number), code in _numbered(before).items()
-        if name.partition(".<locals>.")[0] in names and (name, number) in new
-    }
-
-
-def _numbered(module: CodeType) -> dict[tuple[str, int], CodeType]:
-    """Return code by qualified name and a number: a property and its setter have one name."""
-    numbers: dict[str, Iterator[int]] = {}
-    return {
-        (code.co_qualname, next(numbers.setdefault(code.co_qualname, count()))): code
-        for code in codes(module)
-    }
-
-
 def _lines(tree: ast.Module, touched: range) -> Iterator[int]:
     """Yield the lines of the statements of which one is touched; of a function all of them."""
     for node in ast.walk(tree):
         if isinstance(node, ast.stmt | ast.match_case | ast.ExceptHandler):
-            head = _head(node)
-            if head.start < touched.stop and touched.start < head.stop:
+            lines = head(node)
+            if lines.start < touched.stop and touched.start < lines.stop:
                 whole = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-                yield from range(head.start, (node.end_lineno or 0) + 1) if whole else head
-
-
-def _head(node: ast.AST) -> range:
-    """Return the lines of a statement; of one with a body, those before it."""
-    marks: Sequence[ast.AST] = getattr(node, "decorator_list", ())
-    pattern = node.pattern if isinstance(node, ast.match_case) else node
-    first = min(getattr(each, "lineno", 0) for each in (pattern, *marks))
-    body: list[ast.AST] = getattr(node, "body", None) or getattr(node, "cases", None) or []
-    if not body:
-        return range(first, getattr(node, "end_lineno", first) + 1)
-    inner = body[0].pattern if isinstance(body[0], ast.match_case) else body[0]
-    return range(first, max(first + 1, getattr(inner, "lineno", first)))
+                yield from range(lines.start, (node.end_lineno or 0) + 1) if whole else lines
 
 
 def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:

@@ -1,7 +1,6 @@
 """Rounds: the tests that run the line of a mistake, in a process of their own for each mutant."""
 
 import ast
-import gc
 import json
 import os
 import random
@@ -138,8 +137,6 @@ class Rounds:
         if len(self.traced.failed) > len(self.items) // 100:
             pytest.exit("too many tests fail without a mutant: see `make test`", returncode=1)
         self.functions = loaded(self.files)
-        # A search for garbage would copy what each fork shares with this process.
-        gc.freeze()
         self.users = _users(self.files)
         order = _order(self.items, self.traced)
         for number, mutant in enumerate(self.mutants):
@@ -158,7 +155,7 @@ class Rounds:
         found: set[int] = set()
         for line in self._lines(mutant):
             found.update(self.traced.tests.get(line, ()))
-        # Python traces no more in a test in which there was no room left on the stack.
+        # What runs when a module is loaded runs in no test.
         for line, tests in self.traced.tests.items() if not found else ():
             found.update(tests if line[0] == sys.modules[mutant.module].__file__ else ())
         killers = [index for index in self._killers[mutant.name] if index in found]

@@ -3,23 +3,15 @@
 import os
 import pickle
 import resource
-import sys
-import threading
 from array import array
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from time import process_time
-from types import FrameType
-from typing import Any
 
 import pytest
 
-from tests.mutants.applying import clear_caches
-
-Line = tuple[str, int]
-LOOKS = 3000
-"""How many lines of a function are looked at in a test: it repeats itself then."""
+from tests.mutants.applying import cached_functions
+from tests.mutants.probes import Line, put_probes
 
 
 @dataclass(slots=True)
@@ -91,42 +83,22 @@ def run(item: pytest.Item, following: pytest.Item | None) -> bool:
 
 def _traced(items: Sequence[pytest.Item], indexes: Sequence[int], files: frozenset[str]) -> Traced:
     found = Traced()
-    lines: set[Line] = set()
-    looks: Counter[int] = Counter()
-    trace = _tracer(files, lines, looks)
-    threading.settrace(trace)
+    ran: set[int] = set()
+    places = put_probes(files, ran.add)
+    cached = cached_functions(files)
     for place, index in enumerate(indexes):
         following = items[indexes[place + 1]] if place + 1 < len(indexes) else None
-        lines.clear()
-        looks.clear()
-        clear_caches(files)
+        ran.clear()
+        for function in cached:
+            function.cache_clear()
         start, by_children = spent(), _spent_by_children()
-        sys.settrace(trace)
         failed = run(items[index], following)
-        sys.settrace(None)
         found.seconds[index] = spent() - start
         if _spent_by_children() > by_children:
             found.processes.append(index)
         if failed:
             found.failed.append(index)
             continue
-        for line in lines:
+        for line in {line for number in ran for line in places[number]}:
             found.tests.setdefault(line, array("l")).append(index)
     return found
-
-
-def _tracer(files: frozenset[str], lines: set[Line], looks: Counter[int]) -> Callable[..., Any]:
-    def local(frame: FrameType, event: str, _: object) -> Any:
-        if event == "line":
-            lines.add((frame.f_code.co_filename, frame.f_lineno))
-            looks[id(frame.f_code)] += 1
-            frame.f_trace_lines = looks[id(frame.f_code)] < LOOKS
-        return local
-
-    def called(frame: FrameType, *_: object) -> Any:
-        if frame.f_code.co_filename not in files or looks[id(frame.f_code)] >= LOOKS:
-            return None
-        lines.add((frame.f_code.co_filename, frame.f_lineno))
-        return local
-
-    return called
