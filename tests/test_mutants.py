@@ -170,7 +170,7 @@ from tests.mutants.planted import plant, planted
 
 mutant = planted(**{mutant!r})
 plant(mutant, loaded([str(mutant.path)]))
-print([mutant.where, table_text(("a",), (("<",),), "markdown")])
+print([mutant.name, table_text(("a",), (("<",),), "markdown")])
 """
 
 
@@ -185,8 +185,8 @@ OF_CONSTANT = _mistake('"<": "&lt;"', '"<": "&LT;"', "escaping")
 @pytest.mark.parametrize(
     ("mutant", "after"),
     [
-        (NESTED, ["promptdsl.foundation.tables:87 _markdown", "| a |\n| ---- |\n| &lt; |"]),
-        (OF_CONSTANT, ["promptdsl.foundation.escaping:43 _NAMED", "| a |\n| --- |\n| &LT; |"]),
+        (NESTED, ["_markdown", "| a |\n| ---- |\n| &lt; |"]),
+        (OF_CONSTANT, ["_NAMED", "| a |\n| --- |\n| &LT; |"]),
     ],
     ids=["nested", "constant"],
 )
@@ -210,24 +210,52 @@ def test_what_cannot_be_planted(mutant: dict[str, str], message: str) -> None:
     assert message == str(raised(ValueError, lambda: planted(**mutant)))
 
 
+PROBED = """
+from tests.internals import table_text
+from tests.mutants.probes import put_probes
+from tests.mutants.rooms import PACKAGE
+
+file, numbers = PACKAGE / "foundation/tables.py", set()
+places = put_probes([str(file)], numbers.add)
+text = table_text(None, (("a",),), "csv")
+written = file.read_text("utf-8").splitlines()
+ran = {written[line - 1].strip() for number in numbers for _, line in places[number]}
+print([text, sorted(line for line in ran if line.startswith("first"))])
+"""
+
+
+def test_lines_that_run() -> None:
+    """The lines of each statement that runs are noted; the code returns what it did before."""
+    command = [sys.executable, "-c", PROBED]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ["a", ["first = _cells(values[:1], inline_line, title)"]] == ast.literal_eval(
+        done.stdout
+    )
+
+
 @pytest.mark.parametrize(
     ("old", "new", "lines"),
     [
-        ("return [head, rule, _fr", "return [rule, head, _fr", {89}),
-        ("(text,), [[]]", "(text,), []", {79}),
-        ("def _one(text: str)", "def _one(text: str = '')", {78, 79}),
+        ("(text,), [[]]", "(text,), []", ["    return (text,), [[]]"]),
+        (
+            "def _one(text: str)",
+            "def _one(text: str = '')",
+            ["def _one(text: str) -> Lines:", "    return (text,), [[]]"],
+        ),
     ],
 )
-def test_lines_of_a_planted_mistake(old: str, new: str, lines: set[int]) -> None:
+def test_lines_of_a_planted_mistake(old: str, new: str, lines: list[str]) -> None:
     """A mistake is noticed where its statement runs; one of a head, anywhere in the function."""
-    assert lines == planted(**_mistake(old, new)).lines
+    mutant = planted(**_mistake(old, new))
+    written = mutant.before.splitlines()
+    assert lines == [written[line - 1] for line in sorted(mutant.lines)]
 
 
 KILLED = _mistake('"," not in text and ', "")
 SAME = _mistake(
     "between and between == between[:1] * len(between)",
     "between == between[:1] * len(between) and between",
-)
+) | {"what": "Nothing changes."}
 KILLERS = ["test_a_csv_reader_finds_every_cell", 'test_csv_fields[a,b-"a,b"]']
 
 
@@ -245,9 +273,7 @@ def test_planted_mutants(tmp_path: Path) -> None:
     subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
     ends = json.loads(report.read_text("utf-8"))
     kills = read([matrix]).kills
-    assert ["promptdsl.foundation.tables:41 table_text"] == [
-        survivor["where"] for survivor in ends["survived"]
-    ]
+    assert ["Nothing changes."] == [survivor["what"] for survivor in ends["survived"]]
     assert KILLERS == sorted(test.partition("::")[2] for test in kills if kills[test])
 
 
