@@ -72,7 +72,8 @@ def candidates(matrix: Matrix) -> list[Candidate]:
         shared = [others - {function} for others in killers.values() if function in others]
         if all(shared):
             counts = Counter(other for others in shared for other in others)
-            found.append(Candidate(function, tests[function], len(shared), counts.most_common(3)))
+            most = sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:3]
+            found.append(Candidate(function, tests[function], len(shared), most))
     return found
 
 
