@@ -9,6 +9,7 @@ import signal
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from math import frexp
@@ -313,6 +314,8 @@ def _outcome(
         failed = run(items[index], None if after is None else items[after])
         this.shared.end(spent() - start)
         if failed:
+            with suppress(Exception):  # end the servers that fixtures have started
+                items[index].session._setupstate.teardown_exact(None)
             return KILLED
     return SURVIVED
 
