@@ -8,6 +8,7 @@ import json
 import tomllib
 from collections.abc import Iterator
 from copy import deepcopy
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from random import Random
@@ -316,23 +317,27 @@ def causes(error: ValidationError) -> Iterator[str]:
         yield from causes(inner)
 
 
+@cache
+def refused_values(text: str) -> list[tuple[Any, set[str]]]:
+    """Return values that a schema refuses, each with the words it breaks; none for what is none."""
+    schema = json.loads(text)
+    random = Random(text)
+    values = [values_of(schema, random, schema) for _ in range(60)]
+    try:
+        Draft202012Validator.check_schema(schema)
+        errors = [[*Draft202012Validator(schema).iter_errors(value)] for value in values]
+    except Exception:  # a schema that is none, or a reference that leads nowhere
+        return []
+    words = [{word for error in broken for word in causes(error)} for broken in errors]
+    return [(value, broken) for value, broken in zip(values, words, strict=True) if broken]
+
+
 def unfaithful(before: Schema, after: Schema, hints: str) -> str:
     """Return a value that the sent schema takes, and the original refuses for an untold word."""
-    random = Random(json.dumps(before))
-    try:
-        Draft202012Validator.check_schema(before)
-    except Exception:  # a schema that is none has no meaning
-        return ""
-    old, new = Draft202012Validator(before), Draft202012Validator(after)
-    for _ in range(60):
-        value = values_of(before, random, before)
-        try:
-            is_taken = new.is_valid(value)
-            errors = [*old.iter_errors(value)] if is_taken else []
-        except Exception:  # a reference that leads nowhere
-            return ""
-        words = {word for error in errors for word in causes(error)}
-        if errors and "'$ref'" not in hints and not any(repr(word) in hints for word in words):
+    sent = Draft202012Validator(after)
+    for value, words in refused_values(json.dumps(before)):
+        is_told = "'$ref'" in hints or any(repr(word) in hints for word in words)
+        if not is_told and sent.is_valid(value):
             return f"{value} is taken, and breaks {words}"
     return ""
 
