@@ -61,6 +61,7 @@ def named(path: Path) -> set[str]:
     return {node.value for node in constants if isinstance(node.value, str)} & {*PROVIDERS}
 
 
+@pytest.mark.slow
 def test_only_homes_name_a_provider() -> None:
     """What a provider is stands in its record, so no other code asks for its name."""
     found = {
@@ -79,6 +80,7 @@ def test_every_list_has_every_provider() -> None:
     assert sorted(PROVIDERS) == recorded == sorted(TARGETS) == sorted(CLI_PROVIDERS)
 
 
+@pytest.mark.slow
 def test_every_field_is_read() -> None:
     """No field of a record is without a reader, and hardly any is alike in all records."""
     own = {PACKAGE / "config" / "wire.py", *(PACKAGE / "config" / "wires").glob("[a-z]*.py")}

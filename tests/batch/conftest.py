@@ -1,5 +1,6 @@
 """The folder in which a test makes its batches."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ def folder(
 ) -> Folder:
     """Return the current folder, with ``prompts.py``."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "fsync", int)  # nobody cuts the power
 
     def read() -> tuple[str, str]:
         out, err = capsysbinary.readouterr()

@@ -229,7 +229,7 @@ def test_a_cell_as_json(cell: object, data: object) -> None:
     assert data == (found if not str(found).startswith("1000") else data)
 
 
-@pytest.mark.parametrize("tables", [10, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("tables", [4, pytest.param(100, marks=pytest.mark.slow)])
 def test_tables_of_random_types(tmp_path: Path, tables: int) -> None:
     """Each row of any table is a request or a failure with a reason; the same when it goes on."""
     faults, figures = odd_tables.tried(tmp_path, tables=tables, seed=1)
