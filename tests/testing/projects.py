@@ -1,6 +1,7 @@
 """Small projects with tests of prompts, and runs of pytest in them."""
 
 import re
+from importlib import import_module
 
 import pytest
 
@@ -9,6 +10,16 @@ QUIETLY = (
     *("-W", "error", "-W", "ignore::pytest.PytestAssertRewriteWarning"),
 )
 """The options of every run; where mistakes are made, the package is imported before pytest."""
+
+
+WITHOUT = [
+    f"-pno:{name}"
+    for name in (
+        *("faulthandler", "junitxml", "legacypath", "logging", "pastebin", "recwarn"),
+        *("setuponly", "setupplan", "stepwise"),
+    )
+]
+"""What pytest itself loads, and no test of such a run asks for."""
 
 
 class Project:
@@ -31,10 +42,17 @@ class Project:
 
     def run(self, *options: str, apart: bool = False) -> str:
         """Return what a run tells, without times; ``apart`` is in a process of its own."""
-        pytester = self.pytester
-        runs = pytester.runpytest_subprocess if apart else pytester.runpytest_inprocess
+        runs = self.pytester.runpytest_subprocess if apart else self.here
         lines = runs(*QUIETLY, *options).outlines
         return re.sub(r" in [\d.]+s", "", "\n".join(lines))
+
+    def here(self, *options: str) -> pytest.RunResult:
+        """Return how a run in this process went."""
+        with pytest.MonkeyPatch.context() as patch:
+            # To look for all plugins that are installed takes as long as the run.
+            patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+            plugins = [*map(import_module, ("syrupy", "promptdsl.testing.plugin"))]
+            return self.pytester.runpytest_inprocess(*WITHOUT, *options, plugins=plugins)
 
     def update(self, *options: str, apart: bool = False) -> str:
         """Return what a run tells that updates the snapshots."""

@@ -109,19 +109,21 @@ def test_snapshots_that_cannot_be_read(changed: Project) -> None:
     assert "the marks of a merge conflict" in page
 
 
-def test_the_folder_of_the_report_is_made(changed: Project) -> None:
+def test_the_folder_of_the_report_is_made(project: Project) -> None:
     """A path with folders that are not there yet is fine."""
-    changed.run("--prompt-report=build/prompts/report.html")
-    assert {"changed": 4, "same": 1} == counts(changed, "build/prompts/report.html")
+    project.write(test_a=TESTS)
+    project.run("--prompt-report=build/prompts/report.html", "-k", "test_same")
+    assert {"added": 1} == counts(project, "build/prompts/report.html")
 
 
-def test_a_report_that_cannot_be_written(changed: Project) -> None:
+def test_a_report_that_cannot_be_written(project: Project) -> None:
     """A folder is refused before the first test; what is in the way later is told at the end."""
-    told = changed.pytester.runpytest_inprocess(f"--prompt-report={changed.folder}")
+    project.write(test_a="def test_nothing(): pass")
+    told = project.here(f"--prompt-report={project.folder}")
     told.stderr.fnmatch_lines(
         ["ERROR: --prompt-report=* names no file: write --prompt-report=prompts.html"]
     )
-    told = changed.pytester.runpytest_inprocess("--prompt-report=test_a.py/report.html")
+    told = project.here("--prompt-report=test_a.py/report.html")
     told.stdout.fnmatch_lines(["the prompt report */test_a.py/report.html cannot be written: *"])
 
 

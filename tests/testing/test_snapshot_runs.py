@@ -137,7 +137,8 @@ SKIPPED = "\n@pytest.mark.skip\n" + ONE.replace("test_one", "test_skipped")[1:]
 
 
 @pytest.mark.parametrize(
-    "path", ["tests", pytest.param(".", marks=pytest.mark.slow), "tests/test_a.py"]
+    "path",
+    [*(pytest.param(path, marks=pytest.mark.slow) for path in (".", "tests/test_a.py")), "tests"],
 )
 def test_an_unused_file_where_a_path_is_given(project: Project, path: str) -> None:
     """A run of a folder or of a file names the snapshots that no test has, and deletes them."""
@@ -163,7 +164,7 @@ def deserted(project: Project) -> Project:
     return project
 
 
-@pytest.mark.parametrize("path", [(), ("tests",)])
+@pytest.mark.parametrize("path", [(), pytest.param(("tests",), marks=pytest.mark.slow)])
 def test_an_unused_file_in_a_folder_without_tests(deserted: Project, path: tuple[str]) -> None:
     """A run of a folder names the snapshots of a folder in it that has no tests any more."""
     assert f"Unused test_one.prompt ({GONE})" in summary(deserted.run(*path))
@@ -172,7 +173,9 @@ def test_an_unused_file_in_a_folder_without_tests(deserted: Project, path: tuple
     assert 3 == len(deserted.files())
 
 
-@pytest.mark.parametrize("options", [("-k", "test_one"), ("tests/test_b.py",)])
+@pytest.mark.parametrize(
+    "options", [pytest.param(("-k", "test_one"), marks=pytest.mark.slow), ("tests/test_b.py",)]
+)
 def test_a_folder_without_tests_in_a_run_of_some(
     deserted: Project, options: tuple[str, ...]
 ) -> None:
