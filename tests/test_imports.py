@@ -5,6 +5,7 @@ import pkgutil
 import subprocess
 import sys
 from collections.abc import Callable, Collection, Iterator
+from functools import cache
 from pathlib import Path
 from typing import get_args, get_type_hints
 
@@ -45,6 +46,7 @@ LOADED_FOR_FIVE = [
 ]
 
 
+@cache
 def loaded(code: str) -> list[str]:
     """Return the modules that are loaded after code was run in an interpreter of its own."""
     code += "\nimport sys\nprint(*sys.modules, sep='\\n')"

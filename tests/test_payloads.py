@@ -138,10 +138,8 @@ ELSEWHERE = {
 }
 
 
-@pytest.mark.parametrize(
-    "elsewhere",
-    [pytest.param(name, marks=() if name == "locale" else pytest.mark.slow) for name in ELSEWHERE],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("elsewhere", ELSEWHERE)
 def test_same_bytes_elsewhere(elsewhere: str) -> None:
     """Another hash seed, time zone, locale or default encoding changes no byte."""
     code = "from tests.test_payloads import digests; print(*digests())"

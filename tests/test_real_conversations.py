@@ -145,7 +145,9 @@ def moved(recorded: Recorded, model: str) -> list[str]:
     return failures(recorded, wrong)
 
 
-@pytest.mark.parametrize("model", ["gpt-5", "claude-opus-4-7"])
+@pytest.mark.parametrize(
+    "model", ["gpt-5", pytest.param("claude-opus-4-7", marks=pytest.mark.slow)]
+)
 def test_at_every_length(recorded: Recorded, model: str) -> None:
     """At every turn of a user the request begins with the one before it."""
     assert [] == moved(recorded, model)

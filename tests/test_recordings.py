@@ -212,7 +212,7 @@ def again(messages: tuple[Message, ...], scenes: list[Scene]) -> list[object]:
     return [outcome(known, scene) for scene in scenes]
 
 
-@settings(examples(300), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(examples(300, fast=6), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(OPENINGS),
     st.sampled_from([*SEAMS.values()]),

@@ -48,7 +48,7 @@ def test_where_conversations_are_cut(case: tuple[Part, Room]) -> None:
     assert kept(tree, room.limit, room.step) == in_order(heard(fitted(tree, room)))
 
 
-@examples(250, fast=10)
+@examples(250, fast=6)
 @given(EXACT)
 def test_a_budget_that_is_met_exactly(case: tuple[Part, Room]) -> None:
     """What is sent may be all there is room for, and not a token more."""

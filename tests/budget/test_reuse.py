@@ -48,10 +48,10 @@ def exchange(shape: Shape, number: int) -> Iterator[Message]:
     yield Message("assistant", text)
 
 
-def chat(shape: Shape, target: str, step: int | None) -> Iterator[Rendered]:
+def chat(shape: Shape, target: str, step: int | None, turns: int = TURNS) -> Iterator[Rendered]:
     """Yield the requests of a growing conversation, a changing clock before each question."""
     said: list[Message] = []
-    for number in range(TURNS):
+    for number in range(turns):
         tree = Timeline(
             System("You help the customers of TechCorp. " * 10),
             History(said, step=step),
@@ -98,11 +98,18 @@ def size_of(shape: Shape) -> int:
 CHAT = Shape(696)
 
 
-@pytest.mark.parametrize("target", ["openai", pytest.param("anthropic", marks=slow)])
-def test_a_chat_of_400_turns(target: str) -> None:
+@pytest.mark.parametrize(
+    ("target", "turns"),
+    [
+        ("openai", 200),
+        pytest.param("openai", 400, marks=slow),
+        pytest.param("anthropic", 400, marks=slow),
+    ],
+)
+def test_a_chat_of_many_turns(target: str, turns: int) -> None:
     """With the default step most of the prefix is served again, and most of the budget is used."""
     assert 235 <= size_of(CHAT) <= 245
-    reuse, fill = figures(chat(CHAT, target, None))
+    reuse, fill = figures(chat(CHAT, target, None, turns))
     assert (True, True) == (reuse >= 0.92, fill >= 0.92)
 
 

@@ -329,12 +329,13 @@ def test_any_ids(models: list[Any]) -> None:
         assert not twice
 
 
-def test_deep_forms() -> None:
+@pytest.mark.parametrize("depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_deep_forms(depth: int) -> None:
     """Ids are found through ten thousand forms in each other, beside many others."""
 
     def write() -> None:
-        part: Node = Fragment(*[Section(f"s{number}", "x") for number in range(1_000)])
-        for _ in range(10_000):
+        part: Node = Fragment(*[Section(f"s{number}", "x") for number in range(depth // 10)])
+        for _ in range(depth):
             part = FirstFit("x", Group(part))
         System(part, Section("s7", "y"))
 

@@ -30,14 +30,15 @@ def test_the_list(site: Path) -> None:
     ] == [(it.name, it.version, it.package, it.target, it.problem) for it in ours]
 
 
-def test_two_hundred_libraries(site: Path) -> None:
+@pytest.mark.parametrize("count", [20, pytest.param(200, marks=pytest.mark.slow)])
+def test_two_hundred_libraries(site: Path, count: int) -> None:
     """Listing two hundred libraries imports none; loading one imports exactly that one."""
-    for number in range(200):
+    for number in range(count):
         package(site, f"lib{number}", HOUSE.format(f"lib{number}"))
     ours = [it for it in Library.installed() if it.package.startswith("acme")]
-    assert (201, set()) == (len(ours), _ours())
-    assert "lib117" == Library.load("lib117").name
-    assert {"acme_lib117"} == _ours()
+    assert (count + 1, set()) == (len(ours), _ours())
+    assert "lib17" == Library.load("lib17").name
+    assert {"acme_lib17"} == _ours()
 
 
 def test_the_version() -> None:

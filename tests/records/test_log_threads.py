@@ -39,7 +39,7 @@ def append(log: PromptLog, id: str) -> None:
 
 
 @pytest.mark.native
-@pytest.mark.parametrize("seconds", [0.2, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seconds", [0.1, pytest.param(5, marks=pytest.mark.slow)])
 def test_threads_append_while_others_close(tmp_path: Path, seconds: float) -> None:
     """No append raises, and no record is lost, mixed, or written into another file."""
     faults, figures = run_threads(tmp_path, seconds=seconds, threads=8, seed=1, forks=seconds > 1)

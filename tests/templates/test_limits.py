@@ -112,7 +112,10 @@ GIVEN: dict[str, Any] = {
 }
 
 
-SLOW = {"recursive loops", "loops that know themselves", "filters of items", "pieces", "slice"}
+SLOW = {
+    *("calls", "filters of items", "loops that know themselves", "pieces", "recursive loops"),
+    "slice",
+}
 
 
 @pytest.mark.parametrize(
@@ -141,7 +144,10 @@ def test_a_limit_that_is_met_at_the_end() -> None:
     [
         ("{{ ('a' * 9999999)|length }}", "9999999"),
         ("{{ ([0] * 999999)|length }}", "999999"),
-        ("{% for i in range(999990) %}{% endfor %}done", "done"),
+        pytest.param(
+            "{% for i in range(999990) %}{% endfor %}done", "done", marks=pytest.mark.slow
+        ),
+        ("{% for i in range(9990) %}{% endfor %}done", "done"),
         ("{{ (10 ** 4299 + 1)|string|length }}", "4300"),
         ("{{ 1 ** 10 ** 10 }}", "1"),
         ("{{ (-1) ** (10 ** 10) }}", "1"),
@@ -161,8 +167,8 @@ def test_event_texts_are_bounded(tmp_path: Path) -> None:
     """The templates of events have the same limits."""
     (tmp_path / "events").mkdir()
     file = tmp_path / "events" / "user_action.md.j2"
-    file.write_text("{% for i in range(999999) %}{{ target }}{% endfor %}")
-    event, line = Event(UserAction("clicked", target="x" * 99)), this_line()
+    file.write_text("{% for i in range(9999) %}{{ target }}{% endfor %}")
+    event, line = Event(UserAction("clicked", target="x" * 9_999)), this_line()
     with register_templates(tmp_path), pytest.raises(TemplateError) as caught:
         render(event)
     what = f"template 'events/user_action.md.j2', line 1: it comes to more than {TEXT}"

@@ -82,6 +82,7 @@ print(encoding_named("cl100k_base") is held)
 """
 
 
+@pytest.mark.slow
 def test_what_tiktoken_holds_is_taken(published: Path) -> None:
     """An encoding that the process has already is not loaded a second time."""
     assert "True\n" == run(HELD, TIKTOKEN_CACHE_DIR=str(published))

@@ -87,12 +87,15 @@ def attempt(folder: Path, run: Callable[[], Any]) -> Any:
     return run()
 
 
-@pytest.mark.parametrize("short", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_every_call_of_the_system_fails_once(tmp_path: Path, short: bool) -> None:
+@pytest.mark.parametrize(
+    ("short", "step"),
+    [(False, 5), *(pytest.param(it, 1, marks=pytest.mark.slow) for it in (False, True))],
+)
+def test_every_call_of_the_system_fails_once(tmp_path: Path, short: bool, step: int) -> None:
     """Each call that fails is one error, which leaves no trace; the same step works then."""
-    number, total = 0, 1
-    while number < total:
-        number += 1
+    number, total = 1 - step, 1
+    while number + step <= total:
+        number += step
         folder = tmp_path / str(number)
         folder.mkdir()
         with pytest.MonkeyPatch.context() as patch:
@@ -129,7 +132,10 @@ def recorded(transcript: Transcript, text: str) -> bool:
     return True
 
 
-def test_an_interrupt_at_any_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.slow)])
+def test_an_interrupt_at_any_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
     """A signal at any line of an append leaves a file that opens, and what returned in it."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
     path, number, done = tmp_path / "a.jsonl", 0, False
@@ -137,7 +143,7 @@ def test_an_interrupt_at_any_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         path.unlink(missing_ok=True)
         with Transcript.open(path, clock=None) as transcript:
             transcript.append("a")
-            number += 1
+            number += step
             done = not interrupted(transcript, number)
             told = ["a", *("b" for _ in range(done)), *(x for x in "cd" if recorded(transcript, x))]
         with Transcript.open(path) as transcript:

@@ -106,7 +106,7 @@ fates = st.lists(st.sampled_from(FATES), max_size=20)
 ids = st.sampled_from([None, "uuid"])
 
 
-@examples(1_000, fast=60)
+@examples(1_000, fast=30)
 @given(fates, st.sets(st.sampled_from(TEXTS)), ids)
 def test_a_change_that_is_made_again(fates: list[str], gives_up: set[str], ids: str | None) -> None:
     """What is repeated until it does not raise is there once; what is given up at most once."""
@@ -139,7 +139,7 @@ def appended(talk: Transcript, text: str, gives_up: set[str]) -> None:
                 return
 
 
-@examples(1_000, fast=60)
+@examples(1_000, fast=25)
 @given(fates, st.lists(st.integers(0, 7), max_size=8), st.sets(st.sampled_from(TEXTS)), ids)
 def test_a_commit_that_is_made_again(
     fates: list[str], cancels: list[int], commits: set[str], ids: str | None

@@ -146,7 +146,7 @@ class Recording(RuleBasedStateMachine):
                 raise AssertionError(f"{target}: {done.messages}") from error
 
 
-@pytest.mark.parametrize("rounds", [3, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [2, pytest.param(20, marks=pytest.mark.slow)])
 def test_any_operations(rounds: int) -> None:
     """Any sequence of operations keeps what the machine claims."""
     run_state_machine_as_test(

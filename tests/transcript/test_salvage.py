@@ -156,7 +156,7 @@ def written(path: Path, changes: list[tuple[str, int]]) -> None:
                 change(transcript, name, number)
 
 
-@pytest.mark.parametrize("rounds", [10, pytest.param(80, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [4, pytest.param(80, marks=pytest.mark.slow)])
 def test_each_line_of_any_file_may_be_lost(rounds: int) -> None:
     """A lost line takes its batch along at most, and brings back what it took away."""
 

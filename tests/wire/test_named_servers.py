@@ -140,6 +140,7 @@ def is_provider(annotation: ast.expr | None) -> bool:
     return annotation is not None and "ProviderName | " in ast.unparse(annotation)
 
 
+@pytest.mark.slow
 def test_every_parameter_is_tried() -> None:
     """No function has a parameter for a provider that is not among those that are tried."""
     assert {*named_parameters()} == {*USES, *ELSEWHERE}
