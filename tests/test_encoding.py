@@ -58,7 +58,7 @@ in_every_place = pytest.mark.parametrize("encode", PLACES)
 on_one_line = pytest.mark.parametrize("encode", ONE_LINE)
 
 slow = pytest.mark.slow
-every_length = pytest.mark.parametrize("most", [20_000, pytest.param(200_000, marks=slow)])
+every_length = pytest.mark.parametrize("most", [10_000, pytest.param(200_000, marks=slow)])
 
 
 # The reader of Markdown that these tests trust.

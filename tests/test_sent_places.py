@@ -165,7 +165,10 @@ def test_every_place_has_its_block(target: str) -> None:
     assert [] == wrong
 
 
-@pytest.mark.parametrize("target", ALL_FACTS)
+@pytest.mark.parametrize(
+    "target",
+    [*FACTS, *(pytest.param(name, marks=pytest.mark.slow) for name in MADE_FACTS)],
+)
 @examples(40)
 @given(tree=ANY_PROMPTS, transformation=TRANSFORMATIONS, cache=st.sampled_from([None, "auto"]))
 def test_every_place_of_any_prompt(

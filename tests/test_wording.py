@@ -267,7 +267,10 @@ only_places = pytest.mark.parametrize("place", PLACES, ids=[place.id for place i
 
 @every_value
 @only_places
-@pytest.mark.parametrize("target", ["openai", "openai_compatible", "anthropic"])
+@pytest.mark.parametrize(
+    "target",
+    ["openai", "anthropic", pytest.param("openai_compatible", marks=pytest.mark.slow)],
+)
 def test_roles_do_not_depend_on_values(place: Turned, target: str, values: list[str]) -> None:
     """Roles and the kinds of blocks are the same for every value, for every target."""
     expected = shape(Timeline(place("WORD"), User("u")), target)

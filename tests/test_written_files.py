@@ -105,7 +105,9 @@ def test_a_new_file_is_for_its_owner(name: str) -> None:
 @posix
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", OVER)
-@pytest.mark.parametrize("mode", [0o644, 0o660, 0o600])
+@pytest.mark.parametrize(
+    "mode", [0o660, *(pytest.param(mode, marks=pytest.mark.slow) for mode in (0o644, 0o600))]
+)
 def test_a_file_that_is_written_over_keeps_its_rights(name: str, mode: int) -> None:
     """So does one behind a link, which stays a link."""
     OVER[name]("real")
@@ -186,7 +188,10 @@ FOREIGN = (
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("text", FOREIGN)
+@pytest.mark.parametrize(
+    "text",
+    ["", FOREIGN[-1], *(pytest.param(it, marks=pytest.mark.slow) for it in FOREIGN[:-1] if it)],
+)
 @pytest.mark.parametrize("name", [name for name in [*OVER, *NEW] if " " in name])
 def test_a_file_of_somebody_else(name: str, text: str) -> None:
     """No command writes over a file that it did not write itself."""

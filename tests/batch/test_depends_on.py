@@ -125,7 +125,17 @@ def test_a_file_that_changed(prompts: Prompts, way: str) -> None:
     assert 12 == batch(work, resume=True)
 
 
-@ways
+@pytest.mark.parametrize(
+    "way",
+    [
+        *("by_path", "by_include", "by_event"),
+        *(
+            pytest.param(way, marks=pytest.mark.slow)
+            for way in WAYS
+            if way not in ("by_path", "by_include", "by_event")
+        ),
+    ],
+)
 def test_a_file_that_no_row_read(prompts: Prompts, way: str) -> None:
     """A file that no done row read may change: no row has its old text."""
     work = getattr(prompts, way)

@@ -32,7 +32,15 @@ ODD_CELLS = [
     pyarrow.array([1, 3_000_000], pyarrow.date32()).dictionary_encode(),
     NOT_UTF8,
 ]
-odd_cells = pytest.mark.parametrize("cells", ODD_CELLS, ids=lambda cells: str(cells.type))
+every_odd_cell = pytest.mark.parametrize("cells", ODD_CELLS, ids=lambda cells: str(cells.type))
+odd_cells = pytest.mark.parametrize(
+    "cells",
+    [
+        *(ODD_CELLS[0], NOT_UTF8),
+        *(pytest.param(cells, marks=pytest.mark.slow) for cells in ODD_CELLS[1:-1]),
+    ],
+    ids=lambda cells: str(cells.type),
+)
 
 
 @odd_cells
@@ -62,7 +70,7 @@ def test_a_cell_that_no_function_takes(folder: Folder, cells: Any) -> None:
     assert [None, None] == found["problem"].to_pylist()
 
 
-@odd_cells
+@every_odd_cell
 def test_a_table_in_memory(cells: Any) -> None:
     """A table is returned with a problem for the row of such a cell, and a body for the other."""
     renderer = RowRenderer(lambda text: Timeline(User(str(text))), model="gpt-5")

@@ -440,7 +440,10 @@ ODD_LINES = {
 
 
 @pytest.mark.parametrize("name", ODD_LINES)
-@pytest.mark.parametrize("provider", ["openai", "anthropic", "bedrock"])
+@pytest.mark.parametrize(
+    "provider",
+    ["openai", *(pytest.param(name, marks=pytest.mark.slow) for name in ("anthropic", "bedrock"))],
+)
 def test_one_line_takes_no_other_with_it(provider: str, name: str) -> None:
     """What a line holds is the problem of its row, with file and line; all others are read."""
     dialect = DIALECTS[provider]

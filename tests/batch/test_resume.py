@@ -167,8 +167,13 @@ def crashes(monkeypatch: pytest.MonkeyPatch, **mode: Any) -> list[dict[str, byte
 
 
 @pytest.mark.usefixtures("small")
-@steps_of
-@modes
+@pytest.mark.parametrize(
+    ("mode", "step"),
+    [
+        ({"dedupe": True}, 6),
+        *(pytest.param(mode, 1, marks=pytest.mark.slow) for mode in MODES),
+    ],
+)
 def test_killed_at_any_step(
     monkeypatch: pytest.MonkeyPatch, mode: dict[str, Any], step: int
 ) -> None:

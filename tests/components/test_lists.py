@@ -642,7 +642,7 @@ def test_a_failed_block_leaves_nothing() -> None:
 # Deep and wide.
 
 every_depth = pytest.mark.parametrize(
-    "depth", [2_000, pytest.param(10_000, marks=pytest.mark.slow)]
+    "depth", [1_200, pytest.param(10_000, marks=pytest.mark.slow)]
 )
 
 

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 from importlib import import_module
@@ -32,6 +34,9 @@ MEASURED = """\
   500     82%            83%   93%       94%
 1,000     89%            90%   87%       88%"""
 """What the long chat prints first: the share of a request that is cached, by the step of a cut."""
+PAGE = (ROOT / "docs" / "budgets.md").read_text("utf-8")
+SHOWN = re.findall(r"^```console\n\$ (.*?)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+"""The commands of the page on budgets, and what they print there."""
 
 
 def target(name: str) -> str:
@@ -95,6 +100,21 @@ def test_the_long_chat_measures_this() -> None:
         table,
         [step.partition(" tokens")[0] for step in steps],
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("command", "printed"), SHOWN, ids=[command for command, _ in SHOWN])
+def test_the_page_on_budgets_shows_what_is_printed(
+    command: str, printed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The page shows what the commands print for the long chat, and what it prints itself."""
+    main(shlex.split(command)[1:])
+    assert (printed, True) == (capsys.readouterr().out, f"```text\n{MEASURED}\n```" in PAGE)
+
+
+def test_the_page_on_budgets_shows_three_commands() -> None:
+    """They are found on the page."""
+    assert 3 == len(SHOWN)
 
 
 @pytest.mark.parametrize(

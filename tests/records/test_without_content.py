@@ -102,7 +102,7 @@ def everything(word: Iterator[str], **options: Any) -> tuple[Rendered, list[str]
 
 
 @pytest.mark.parametrize(("provider", "model"), TARGETS.items())
-@pytest.mark.parametrize("is_fitted", [False, True])
+@pytest.mark.parametrize("is_fitted", [True, pytest.param(False, marks=pytest.mark.slow)])
 @examples(15, fast=1)
 @given(seed=st.integers(min_value=0))
 def test_no_word_is_in_it(provider: str, model: str | None, is_fitted: bool, seed: int) -> None:

@@ -467,12 +467,14 @@ def test_other_arguments() -> None:
     """Other arguments are given by name, or bound before."""
 
     def function(name: str, plan: str) -> System:
-        return System(f"You help {name}. Plan: ", Value(plan))
+        return System(f"You help {name}. Plan: {plan}")
 
-    assert [None, None] == [
-        assert_injection_safe(function, "plan", name="Ann"),
-        assert_injection_safe(partial(function, "Ann"), "plan"),
+    called = {"by name": (function, {"name": "Ann"}), "before": (partial(function, "Ann"), {})}
+    told = [
+        str(raised(AssertionError, partial(assert_injection_safe, call, "plan", **others)))
+        for call, others in called.values()
     ]
+    assert 2 == "".join(told).count("You help Ann. Plan: </context>")
 
 
 def test_an_exception_of_the_function() -> None:
