@@ -28,8 +28,9 @@ LEANING = "```python\nassert book == 'Oslo'\n```\n"
 
 
 @pytest.fixture(autouse=True)
-def project(pytester: pytest.Pytester) -> None:
-    """Give the pages of a test the rules of this project."""
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the pages of a test the rules of this project, and no plugin that is installed."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makeconftest((ROOT / "conftest.py").read_text("utf-8"))
     pytester.makeini("[pytest]\naddopts = -ra --strict-markers\nmarkers = sdk")
 

@@ -472,7 +472,7 @@ NEIGHBOURS = [
 BESIDE = st.sampled_from(NEIGHBOURS)
 
 
-@examples(2_000, fast=100)
+@examples(2_000, fast=40)
 @with_each(NEIGHBOURS, "# h\n- x")
 @given(beside=BESIDE, value=SOMETHING)
 def test_inline_beside_author_text(beside: tuple[str, str], value: str) -> None:
@@ -481,7 +481,7 @@ def test_inline_beside_author_text(beside: tuple[str, str], value: str) -> None:
     assert skeleton(f"{before}word{after}") == skeleton(f"{before}{inline(value)}{after}")
 
 
-@examples(2_000, fast=100)
+@examples(2_000, fast=40)
 @with_each(NEIGHBOURS, "# h\n", "- x")
 @given(beside=BESIDE, one=SOMETHING, two=SOMETHING)
 def test_adjacent_inline_values(beside: tuple[str, str], one: str, two: str) -> None:
@@ -491,7 +491,7 @@ def test_adjacent_inline_values(beside: tuple[str, str], one: str, two: str) -> 
     assert skeleton(f"{before}word{after}") == skeleton(text)
 
 
-@examples(2_000, fast=100)
+@examples(2_000, fast=40)
 @with_each(NEIGHBOURS, "# h\n", "- x")
 @given(beside=BESIDE, one=SOMETHING, two=SOMETHING)
 def test_inline_to_commonmark(

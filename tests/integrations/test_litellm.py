@@ -216,6 +216,7 @@ def test_no_message() -> None:
         from_litellm([{"role": "robot", "content": "Hi."}])
 
 
+@pytest.mark.slow
 def test_nothing_is_imported() -> None:
     """Neither LiteLLM nor the Agents SDK is loaded: their messages are dictionaries."""
     loads = "import promptdsl.integrations.litellm, promptdsl.integrations.openai_agents, sys"

@@ -224,6 +224,7 @@ print("jinja2" in sys.modules)
 """
 
 
+@pytest.mark.slow
 def test_jinja_waits(tmp_path: Path) -> None:
     """Jinja is imported when the first template is rendered, and not before."""
     put(tmp_path, a="{{ x }}")

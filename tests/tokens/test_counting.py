@@ -24,6 +24,9 @@ from tests.tokens.texts import HOSTILE_RUNS, SCRIPTS, texts
 
 ROOT = Path(__file__).resolve().parents[2]
 NO_MODEL = ModelFacts()
+some_encodings = pytest.mark.parametrize(
+    "name", ["o200k_base", "cl100k_base", pytest.param("o200k_harmony", marks=pytest.mark.slow)]
+)
 every_encoding = pytest.mark.parametrize("name", ["o200k_base", "cl100k_base", "o200k_harmony"])
 Tiktokens = Callable[[str], Encoding]
 
@@ -63,9 +66,7 @@ def miscounted(recorded: dict[str, list[dict[str, Any]]], name: str, known: Enco
     return failures(recorded, wrong)
 
 
-@pytest.mark.parametrize(
-    "name", ["o200k_base", "cl100k_base", pytest.param("o200k_harmony", marks=pytest.mark.slow)]
-)
+@some_encodings
 def test_some_recorded_texts_count_as_tiktoken_counts(
     name: str, recorded: dict[str, list[dict[str, Any]]], tiktokens: Tiktokens
 ) -> None:
@@ -83,7 +84,7 @@ def test_recorded_texts_count_as_tiktoken_counts(
     assert [] == miscounted(recorded, name, tiktokens(name))
 
 
-@every_encoding
+@some_encodings
 def test_texts_count_as_tiktoken_counts(name: str, tiktokens: Tiktokens) -> None:
     """Texts of many scripts and hostile ones are tiktoken's count."""
     texts, encode = [*SCRIPTS, *HOSTILE], tiktokens(name).encode
@@ -112,6 +113,7 @@ def test_a_long_text_is_counted_exactly(unit: str, tiktokens: Tiktokens) -> None
     assert Count(expected, "exact") == counter("gpt-4o").count(text)
 
 
+@pytest.mark.slow
 def test_a_text_that_had_to_be_cut_is_no_longer_exact() -> None:
     """White space beyond what the pattern has room for is counted in pieces, and that is said."""
     count = counter("gpt-4o").count(" " * (FORCED + 1))

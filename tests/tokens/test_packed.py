@@ -47,6 +47,7 @@ def test_a_gap_between_ranks_cannot_be_packed() -> None:
         pack(b"YQ== 0\nYg== 2\n")
 
 
+@pytest.mark.slow
 def test_a_maintainer_packs_published_files(tmp_path: Path) -> None:
     """A published file is known by its hash, whatever it is called, and packed to the same byte."""
     source = tmp_path / "any name"

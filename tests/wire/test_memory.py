@@ -174,7 +174,7 @@ def _ruin(payload: Any) -> None:
             held.clear()
 
 
-@examples(1_000, fast=20)
+@examples(1_000, fast=12)
 @given(ANY_TARGET, CHANGES, st.lists(FRAMES, min_size=1, max_size=3))
 def test_nothing_differs(target: str, changes: list[Change], frames: list[Frame]) -> None:
     """Payload, losses and tokens are those of a request that is written from the beginning."""
@@ -183,7 +183,7 @@ def test_nothing_differs(target: str, changes: list[Change], frames: list[Frame]
     assert expected == [remembered(prompt, target, memory, letters) for prompt in prompts]
 
 
-@examples(1_000, fast=20)
+@examples(1_000, fast=12)
 @given(ANY_TARGET, st.lists(UNITS, min_size=1, max_size=4), FRAMES)
 def test_turn_by_turn(target: str, units: list[Sequence[Message]], frame: Frame) -> None:
     """The same holds when one message after the other is added."""
