@@ -78,7 +78,16 @@ SEVERAL = VALUES["several lines"]
 MARKS = re.compile(r"(?P<mark>#{1,6}(?:\s|$)|[-=*_](?:\s*[-=*_])*\s*$|```|~~~|<)")
 
 
-@pytest.mark.parametrize("name", SEVERAL)
+AS_WRITTEN = ("C++", "CSV", "JSON", "SQL", "usage")
+"""The texts none of whose lines could begin anything."""
+
+
+def test_lines_that_begin_nothing_are_as_written() -> None:
+    """A text of several lines that could head, rule, fence or begin nothing does not change."""
+    assert [] == [name for name in AS_WRITTEN if SEVERAL[name] != instructed(SEVERAL[name])]
+
+
+@pytest.mark.parametrize("name", [name for name in SEVERAL if name not in AS_WRITTEN])
 def test_lines_in_instructions(name: str) -> None:
     """Of several lines those that could head, rule, fence or begin HTML change in one character."""
     pairs = zip(SEVERAL[name].split("\n"), instructed(SEVERAL[name]).split("\n"), strict=True)

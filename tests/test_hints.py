@@ -840,9 +840,11 @@ def test_an_item_behind_a_tag_that_takes_the_line_end(
 )
 def test_a_value_that_is_a_tag(part: Callable[[], Node], shown: list[str]) -> None:
     """It is a hint in instructions, where it is encoded, with the way to write one's own tag."""
-    hints = render(Timeline(part(), User("q"))).losses
-    assert shown == [loss.what.split("'")[1] for loss in hints for _ in range(loss.count)]
-    assert all(loss.name == "encoded_tag" and "trusted(...)" in loss.why for loss in hints)
+    assert [("encoded_tag", tag, True) for tag in shown] == [
+        (loss.name, loss.what.split("'")[1], "trusted(...)" in loss.why)
+        for loss in render(Timeline(part(), User("q"))).losses
+        for _ in range(loss.count)
+    ]
 
 
 NOW = Volatile("12:00", "now")

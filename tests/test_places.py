@@ -16,9 +16,7 @@ from tests.internals import skeleton, whole
 from tests.searching import examples
 from tests.tolerant_reader import OWN, literals_in, tags_in
 from tests.value_places import (
-    FULLY,
     GROUPS,
-    PARTLY,
     PLACES,
     WHOLLY,
     WORD,
@@ -33,6 +31,7 @@ SOME = list(dict.fromkeys([*CORPUS[::9], *CHOSEN]))
 """For places that differ from another in what stands around them alone."""
 FEW = list(dict.fromkeys([*CORPUS[::90], *CHOSEN]))
 """For every place, where there is little time."""
+SHARES = {"all": CORPUS, "some": SOME, "few": FEW}
 
 Parser = Callable[[str], list[str]]
 TAG = re.compile(r"<\s*/?\s*([A-Za-z_][\w.\-]*)")
@@ -80,24 +79,27 @@ def hear(place: ValuePlace, values: list[str]) -> Iterator[Heard]:
         yield Heard(place, value, around, around.within(text))
 
 
-@pytest.fixture(
-    scope="module",
-    params=[
-        *(pytest.param((name, FEW), id=f"few in {name}") for name in GROUPS),
-        *(
-            pytest.param((name, values), id=f"{share} in {name}", marks=pytest.mark.slow)
-            for share, values, names in (
-                ("all", CORPUS, WHOLLY),
-                ("some", SOME, {**PARTLY, **FULLY}),
-            )
-            for name in names
-        ),
-    ],
-)
+def in_groups(*kinds: str) -> pytest.MarkDecorator:
+    """Try a test in every group with a place of these kinds: few values, and more if it is slow."""
+    names = [name for name in GROUPS if any(_is_of(place, kinds) for place in GROUPS[name])]
+    shares = {name: "all" if name in WHOLLY else "some" for name in names}
+    few = [pytest.param((name, "few"), id=f"few in {name}") for name in names]
+    more = [
+        pytest.param((name, share), id=f"{share} in {name}", marks=pytest.mark.slow)
+        for name, share in shares.items()
+    ]
+    return pytest.mark.parametrize("written", [*few, *more], indirect=True)
+
+
+def _is_of(place: ValuePlace, kinds: tuple[str, ...]) -> bool:
+    return all(getattr(place, kind) for kind in kinds)
+
+
+@pytest.fixture(scope="module")
 def written(request: pytest.FixtureRequest) -> list[Heard]:
     """Return what hostile strings come to in the places of a group."""
-    name, values = request.param
-    return [heard for place in GROUPS[name] for heard in hear(place, values)]
+    name, share = request.param
+    return [heard for place in GROUPS[name] for heard in hear(place, SHARES[share])]
 
 
 @pytest.fixture
@@ -117,6 +119,7 @@ def test_corpus() -> None:
     assert (True, len(HOSTILE)) == (len(HOSTILE) > 200, len(set(HOSTILE)))
 
 
+@in_groups()
 def test_one_frame(written: list[Heard]) -> None:
     """Whatever the value, roles, blocks and every byte outside its place stay as they are."""
     assert [] == [str(heard) for heard in written if heard.encoded is None]
@@ -134,6 +137,7 @@ def _back(place: ValuePlace, value: str) -> str:
     return value
 
 
+@in_groups()
 def test_values_come_back(inside: list[Heard]) -> None:
     """Every value comes back from its place, once what the place adds to its lines is undone."""
     assert [] == [
@@ -143,14 +147,15 @@ def test_values_come_back(inside: list[Heard]) -> None:
     ]
 
 
+@in_groups("encoded", "strict")
 def test_no_brackets(encoded: list[Heard]) -> None:
     """Outside of fences and tags, and in full, no encoded value holds an angle bracket."""
-    texts = [(heard, heard.place.unindented(heard.encoded or "")) for heard in encoded]
-    assert [] == [
-        str(heard) for heard, text in texts if heard.place.strict and ("<" in text or ">" in text)
-    ]
+    strict = [heard for heard in encoded if heard.place.strict]
+    texts = [(heard, heard.place.unindented(heard.encoded or "")) for heard in strict]
+    assert [] == [str(heard) for heard, text in texts if "<" in text or ">" in text]
 
 
+@in_groups("encoded")
 def test_same_tags(encoded: list[Heard]) -> None:
     """A tolerant reader sees the tags of fences and components as around a harmless word."""
     tags_around = lru_cache(1)(tags_in)
@@ -161,15 +166,15 @@ def test_same_tags(encoded: list[Heard]) -> None:
     ]
 
 
+@in_groups("encoded", "strict")
 def test_all_tags(encoded: list[Heard]) -> None:
     """In full, and outside of fences, a reader sees no other tag either."""
-    assert [] == [
-        str(heard)
-        for heard in encoded
-        if heard.place.strict and TAG.findall(heard.text) != TAG.findall(heard.calm)
-    ]
+    strict = [heard for heard in encoded if heard.place.strict]
+    pairs = [(heard, *map(TAG.findall, (heard.calm, heard.text))) for heard in strict]
+    assert [] == [str(heard) for heard, around, tags in pairs if around != tags]
 
 
+@in_groups("encoded", "literals")
 def test_no_delimiters(encoded: list[Heard]) -> None:
     """A delimiter that is no tag stands where the fence is."""
     assert [] == [
@@ -180,6 +185,7 @@ def test_no_delimiters(encoded: list[Heard]) -> None:
     ]
 
 
+@in_groups("encoded", "literals")
 def test_no_delimiters_in_values(encoded: list[Heard]) -> None:
     """A tolerant reader sees one in no value."""
     assert [] == [
@@ -190,24 +196,28 @@ def test_no_delimiters_in_values(encoded: list[Heard]) -> None:
     ]
 
 
+@in_groups("encoded", "line")
 def test_one_line(encoded: list[Heard]) -> None:
     """A value in a field, a title, a heading or a cell is one line to every reader."""
     lines = [heard for heard in encoded if heard.place.line]
     assert [] == [str(heard) for heard in lines if len((heard.encoded or "").splitlines()) > 1]
 
 
+@in_groups("encoded", "open")
 def test_same_headings(encoded: list[Heard]) -> None:
     """Where nothing is around it, it makes no heading, rule or code fence of a text."""
     bare, around = [heard for heard in encoded if heard.place.open], lru_cache(1)(skeleton)
     assert [] == [str(heard) for heard in bare if skeleton(heard.text) != around(heard.calm)]
 
 
+@in_groups("encoded", "open")
 def test_same_headings_to_commonmark(encoded: list[Heard], commonmark: Parser) -> None:
     """Neither does it to a CommonMark parser of others."""
     bare, around = [heard for heard in encoded if heard.place.open], lru_cache(1)(commonmark)
     assert [] == [str(heard) for heard in bare if commonmark(heard.text) != around(heard.calm)]
 
 
+@in_groups()
 def test_strict_utf8(inside: list[Heard]) -> None:
     """Every text can be written as strict UTF-8."""
     assert [] == [

@@ -45,11 +45,15 @@ def test_the_line_of_a_mistake(page: Path) -> None:
     assert [] == wrong
 
 
-@pytest.mark.parametrize("page", EACH, ids=lambda page: page.stem)
+def errors_on(page: Path) -> list[str]:
+    """Return the errors of the library on a page."""
+    return [row.text.rstrip("\n") for row in mistakes(page) if f": {row.place}: " in row.text]
+
+
+@pytest.mark.parametrize("page", [*filter(errors_on, PAGES)], ids=lambda page: page.stem)
 def test_an_error_has_advice(page: Path) -> None:
     """Each error of the library ends with a line that says what to do, and no line names twice."""
-    texts = [row.text.rstrip("\n") for row in mistakes(page) if f": {row.place}: " in row.text]
-    lines = [text.split("\n") for text in texts]
+    lines = [text.split("\n") for text in errors_on(page)]
     assert [] == [told for told in lines if not re.match("  (?!see also)", told[-1])]
     assert [] == [told for told in lines if len({*told}) < len(told)]
 
