@@ -20,7 +20,7 @@ help:
 	@echo 'make test-random  run them all, searching with other examples each time'
 	@echo 'make test-314     run some of them in Python 3.14, as WebAssembly in node'
 	@echo 'make test-engines run batches and pipelines on Ray, Daft, Spark and datasets'
-	@echo 'make check        lint, formatting, types, architecture'
+	@echo 'make check        lint, formatting, types, architecture, tests that cannot fail'
 	@echo 'make bench        measure against others          ARGS="--quick"'
 	@echo 'make mutants      make mistakes in a room, and see whether a test notices   ROOM=passes'
 	@echo 'make clean        remove what the other targets made'
@@ -66,6 +66,7 @@ check: .venv/.dev
 	$(BIN)/mypy
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.claims
 
 bench: .venv-bench/.bench
 	$(BENCH_BIN)/python -m benchmarks $(ARGS)
