@@ -1,7 +1,13 @@
 """One test for many cases: each case that fails is named, and the others are tried all the same."""
 
 from collections.abc import Callable, Iterable
+from functools import wraps
+from inspect import signature
+from typing import Any
 
+import pytest
+
+Test = Callable[..., None]
 LONGEST = 600
 """How many characters of what is wrong with one case are shown."""
 
@@ -15,15 +21,44 @@ def failures(names: Iterable[str], wrong: Callable[[str], object]) -> list[str]:
     names = list(names)
     if not names:
         raise ValueError("there is no case to try")
-    return [f"{name}: {said[:LONGEST]}" for name in names if (said := _named(wrong, name))]
+    return [f"{name}: {problem[:LONGEST]}" for name in names if (problem := _named(wrong, name))]
 
 
 def _named(wrong: Callable[[str], object], name: str) -> str:
     try:
-        found = wrong(name)
-    except Exception as error:
+        problem = wrong(name)
+    except (Exception, pytest.fail.Exception) as error:
         return f"{type(error).__name__}: {error}"
-    return str(found) if found else ""
+    return str(problem) if problem else ""
+
+
+def folded(
+    names: str | tuple[str, ...], rows: Iterable[Any], ids: Iterable[str] = ()
+) -> Callable[[Test], Test]:
+    """Try a test with every row in one item, where ``parametrize`` makes an item of each.
+
+    A row is the value of one argument or the values of several, and has its id or its text as its
+    name. ``failures`` tries them: each that fails is named.
+    """
+    rows, arguments = [*rows], (names,) if isinstance(names, str) else names
+    values = [(row,) for row in rows] if isinstance(names, str) else rows
+    named = zip(ids or map(str, rows), values, strict=True)
+    cases = {name: dict(zip(arguments, row, strict=True)) for name, row in named}
+    if len(cases) < len(rows):
+        raise ValueError("two rows have one name")
+
+    def fold(test: Test) -> Test:
+        @wraps(test)
+        def folded_test(**others: Any) -> None:
+            problems = failures(cases, lambda name: test(**cases[name], **others))
+            assert [] == problems, "\n".join(problems)
+
+        parameters = signature(test).parameters.values()
+        others = [parameter for parameter in parameters if parameter.name not in arguments]
+        folded_test.__signature__ = signature(test).replace(parameters=others)  # type: ignore[attr-defined]
+        return folded_test
+
+    return fold
 
 
 def unequal(expected: object, found: object) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from itertools import product
 from typing import Any
 
 import pytest
@@ -38,6 +39,7 @@ from promptdsl import (
     render,
     trusted,
 )
+from tests.folding import folded
 from tests.hostile import CLOSERS, CODE, FENCES, HOSTILE, TOLERANT, TWINS, VALUES
 from tests.internals import whole
 from tests.tolerant_reader import OWN, literals_in, tags_in
@@ -110,7 +112,6 @@ FENCES_READ: Mapping[str, Callable[[str], int]] = {
 """How many delimiters a tolerant reader finds."""
 
 every_form = pytest.mark.parametrize("form", FORMS)
-every_holder = pytest.mark.parametrize("holder", HOLDERS)
 every_line = pytest.mark.parametrize("line", LINES)
 every_step = pytest.mark.parametrize(
     "step", [7, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "all"]
@@ -131,10 +132,8 @@ def shape(text: str, fence: str) -> tuple[int, int]:
 
 
 @every_step
-@every_holder
 @every_form
-@every_fence
-@pytest.mark.parametrize("format", ["markdown", "xml"])
+@folded(("holder", "fence", "format"), product(HOLDERS, DELIMITERS, ("markdown", "xml")))
 def test_author_text_stays_in_its_fence(
     form: str, holder: str, *, fence: str, format: str, step: int
 ) -> None:

@@ -52,6 +52,7 @@ from promptdsl import (
     render,
 )
 from tests.errors import lines_of, raised
+from tests.folding import folded
 from tests.internals import errors_module, nearest
 
 FAMILY = [
@@ -262,7 +263,7 @@ MISTAKES: dict[str, tuple[type[PromptError], Callable[[], object]]] = {
     "a dedent of no string": (ContentError, lambda: dedent(3)),  # type: ignore[arg-type]
 }
 
-every_mistake = pytest.mark.parametrize(("kind", "write"), MISTAKES.values(), ids=MISTAKES)
+every_mistake = folded(("kind", "write"), MISTAKES.values(), ids=MISTAKES)
 
 
 @every_mistake

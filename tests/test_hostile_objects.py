@@ -61,7 +61,7 @@ from promptdsl import (
 )
 from promptdsl.tokens import download
 from tests.errors import raised
-from tests.folding import failures
+from tests.folding import failures, folded
 from tests.template_strings import tstring
 from tests.value_places import FORMS, LINES
 
@@ -251,7 +251,7 @@ PARTS: Mapping[str, Callable[[Any], Any]] = {
 TAKEN = {(part, "changing mapping") for part in ("Json", "Json in data", "target", "detail")}
 
 
-@pytest.mark.parametrize(
+@folded(
     ("part", "refused"),
     [(part, refused) for part in PARTS for refused in REFUSED if (part, refused) not in TAKEN],
 )

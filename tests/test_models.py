@@ -34,6 +34,7 @@ from promptdsl import (
     render,
 )
 from tests.errors import lines_of, raised, this_line
+from tests.folding import folded
 from tests.internals import (
     CLI_PROVIDERS,
     TARGETS,
@@ -56,9 +57,7 @@ UNSAID = {"model", "known", "guesses_media", "wire", "role_layers", "behind"}
 FACTS = {field.name for field in attrs.fields(ModelFacts)} - UNSAID
 NAMES = [pattern for entry in TABLES["models"].values() for pattern in entry["patterns"]]
 PATTERNS = [
-    pytest.param(pattern, entry, id=pattern)
-    for entry in TABLES["models"].values()
-    for pattern in entry["patterns"]
+    (pattern, entry) for entry in TABLES["models"].values() for pattern in entry["patterns"]
 ]
 MODELS: list[dict[str, Any]] = list(TABLES["models"].values())
 OPEN = TokenFactors(1.05, 1.15, 1.2, 2.2)
@@ -744,7 +743,7 @@ def test_names_in_use_are_no_mistake(model: str) -> None:
     assert [] == named(model)
 
 
-@pytest.mark.parametrize("model", [*(name for name, _ in NEAR), *ANY])
+@folded("model", [*(name for name, _ in NEAR), *ANY])
 @pytest.mark.parametrize("provider", ["openai_compatible", "chat_template"])
 def test_any_name_is_fine_there(model: str, provider: str) -> None:
     """An open model, or one of another server, has any name."""
@@ -1575,7 +1574,7 @@ def test_layers_are_fresh() -> None:
 # The data file.
 
 
-@pytest.mark.parametrize(("pattern", "entry"), PATTERNS)
+@folded(("pattern", "entry"), PATTERNS, ids=NAMES)
 def test_every_pattern_finds_its_entry(pattern: str, entry: dict[str, Any]) -> None:
     """Each pattern is found under its own name, where its entry says that it is served."""
     facts = facts_for(pattern, None)

@@ -75,6 +75,7 @@ from promptdsl import (
 )
 from promptdsl.tokens import counter
 from tests.errors import raised
+from tests.folding import folded
 
 wrong: Any = object()
 """An argument of a type that nothing takes."""
@@ -263,7 +264,7 @@ DOORS: dict[str, Callable[[], object]] = {
     "counter.count": lambda: counter("gpt-5").count(wrong),
 }
 """Calls that are refused, by the function of the door that refuses them."""
-every_door = pytest.mark.parametrize("door", DOORS)
+every_door = folded("door", DOORS)
 
 
 @every_door

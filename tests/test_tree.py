@@ -45,6 +45,7 @@ from promptdsl import (
     render,
 )
 from tests.errors import lines_of, raised, with_article
+from tests.folding import folded
 from tests.internals import SectionNode, label, make, walk
 from tests.renders import said
 
@@ -286,7 +287,7 @@ def test_copying_attaches_nothing() -> None:
 # Being frozen.
 
 
-@every_component
+@folded("name", EVERY)
 @pytest.mark.parametrize("field", ["content", "options", "mask", "at", "anything"])
 def test_a_node_cannot_be_changed(name: str, field: str) -> None:
     """No field of any node can be set or deleted."""
@@ -337,7 +338,7 @@ FIX = (
 
 
 @pytest.mark.parametrize("write", [as_f_string, as_padded, as_format, as_formatted])
-@every_component
+@folded("name", EVERY)
 def test_a_component_has_no_text(name: str, write: Callable[[Node], str]) -> None:
     """Formatting a component is an error that names the line and says what to do."""
     error = raised(ContentError, lambda: write(EVERY[name]()))

@@ -38,6 +38,7 @@ from promptdsl import (
 )
 from tests.components.holders import HOLDERS, every_holder
 from tests.errors import lines_of, raised, with_article
+from tests.folding import folded
 from tests.renders import said
 from tests.template_strings import Interpolation, template
 from tests.tolerant_reader import OWN, tags_in
@@ -219,7 +220,7 @@ WRONG: dict[str, tuple[Any, str, str]] = {
 
 
 @every_holder
-@pytest.mark.parametrize(("wrong", "what", "fix"), WRONG.values(), ids=WRONG)
+@folded(("wrong", "what", "fix"), WRONG.values(), ids=WRONG)
 def test_what_is_no_content_is_an_error(holder: str, wrong: Any, what: str, fix: str) -> None:
     """Anything that is no content is an error that names it and says what to write."""
     error = raised(ContentError, lambda: HOLDERS[holder](wrong))

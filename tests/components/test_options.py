@@ -49,6 +49,7 @@ from promptdsl import (
     render,
 )
 from tests.errors import lines_of, raised
+from tests.folding import folded
 from tests.internals import NAMED, SPOKEN
 
 A_PRIORITY = "write a number: the higher, the longer it is kept"
@@ -317,7 +318,7 @@ WITH_PRIORITY: dict[str, Callable[..., Any]] = {
     "Grounding": partial(Grounding, "g"),
     "Section": partial(Section, "s"),
 }
-every_priority = pytest.mark.parametrize("name", WITH_PRIORITY)
+every_priority = folded("name", WITH_PRIORITY)
 
 
 @every_priority

@@ -15,6 +15,7 @@ from promptdsl import (
     render,
 )
 from tests.errors import this_line
+from tests.folding import folded
 
 PROVIDERS = get_args(ProviderName)
 every_provider = pytest.mark.parametrize("provider", PROVIDERS)
@@ -52,7 +53,7 @@ def recorded(role: str, block: dict[str, Any]) -> tuple[Timeline, str]:
     return Timeline(*before, history, User("Bye.")), line
 
 
-@every_provider
+@folded("provider", PROVIDERS)
 @pytest.mark.parametrize("role", ["system", "developer", "user", "assistant", "tool"])
 @pytest.mark.parametrize("name", BLOCKS)
 def test_without_an_origin(name: str, role: str, provider: str) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from promptdsl import History, Loss, Timeline, User, render
 from tests.errors import this_line
+from tests.folding import folded
 from tests.internals import TARGETS, facts_for, unread_keys
 from tests.providers.conversations import CONVERSATIONS, whole
 from tests.providers.wire_tables.tables import table
@@ -275,7 +276,7 @@ def test_a_sent_key(form: str, place: str) -> None:
 
 
 @pytest.mark.parametrize("value", [None, "", [], {}, ()])
-@pytest.mark.parametrize(("form", "place"), places(UNREAD))
+@folded(("form", "place"), places(UNREAD))
 def test_nothing_is_no_loss(form: str, place: str, value: object) -> None:
     """A key without a value is not told."""
     assert ([], False) == told(form, place, value)

@@ -21,6 +21,7 @@ from promptdsl import (
     read_payload,
     render,
 )
+from tests.folding import folded
 from tests.internals import facts_for
 from tests.providers.conversations import LOOK_UP, answer, call, say
 from tests.providers.every_target import FACTS, read, write
@@ -35,7 +36,7 @@ TARGETS = {
     "bedrock llama": facts_for(LLAMA, "bedrock"),
 }
 """Every target that has system text."""
-every_target = pytest.mark.parametrize("target", TARGETS)
+every_target = folded("target", TARGETS)
 
 U, V, A, S = say("user", "u"), say("user", "v"), say("assistant", "a"), say("system", "s")
 CALL, ANSWER = say("assistant", call("c")), answer("c", "o")
