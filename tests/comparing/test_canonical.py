@@ -631,3 +631,17 @@ def test_tokens_of_a_given_counter() -> None:
     rendered = render(User("Hi."), model="gpt-5", budget=100, counter=len)
     header = dict(prompt_file(rendered).header)
     assert "~13 (estimate (by the counter given))" == header["tokens"]
+
+
+def test_two_blocks_in_a_fence_of_each() -> None:
+    """The title has the fence that begins and ends a turn; those between its blocks are shown."""
+    turns = User("q"), Developer("a", CacheBreakpoint(), "b"), User("c")
+    file = prompt_file(render(Timeline(*turns), model="claude-sonnet-4-5"))
+    assert "developer as user, in <developer>, in the message above" == str(file.entries[1].title)
+    assert [
+        ("", "a"),
+        ("─■ added for the target", "</developer>"),
+        ("─⚑ cache", ""),
+        ("─■ added for the target", "<developer>"),
+        ("─■ text", "b"),
+    ] == [(part.mark, part.text) for part in file.entries[1].parts]

@@ -107,6 +107,19 @@ def test_a_changed_section_has_the_line_that_wrote_it() -> None:
     assert failure_text(before, after).split("\n")[2] == "system > rules (prompts.py:12)"
 
 
+def test_a_message_of_two_lines_has_the_first() -> None:
+    """A message whose sections were written at two lines is told with the first of them."""
+    parts = [
+        FilePart(f"─▷ {name}", "Be brief.", Source(f"{Path.cwd()}/prompts.py", line))
+        for name, line in (("rules", 12), ("tone", 14))
+    ]
+    before, after = (
+        one_text("Hi."),
+        PromptFile((), (*one_text("Hi.").entries, FileEntry("assistant", tuple(parts)))),
+    )
+    assert "assistant (prompts.py:12)" == failure_text(before, after).split("\n")[2]
+
+
 def test_a_section_that_went_to_another_message_has_moved() -> None:
     """A part that is equal but elsewhere is not told as removed and added."""
     rules, more = FilePart("─▷ rules", "Be brief."), FilePart("─▷ role", "Help.")
@@ -115,6 +128,28 @@ def test_a_section_that_went_to_another_message_has_moved() -> None:
     assert failure_text(before, after) == (
         "`rules` moved\n\nuser > rules\n(moved: it was in `system`, now it is in `user`)"
     )
+
+
+def test_two_sections_that_went_to_another_message_have_moved() -> None:
+    """Neither of two parts that moved is told as removed."""
+    role, rules, tone = (
+        FilePart(f"─▷ {name}", f"The {name}.") for name in ("role", "rules", "tone")
+    )
+    before = PromptFile((), (FileEntry("system", (role, rules, tone)), FileEntry("user", (role,))))
+    after = PromptFile((), (FileEntry("system", (role,)), FileEntry("user", (role, rules, tone))))
+    text = failure_text(before, after)
+    assert "`rules` and `tone` moved" == text.partition("\n")[0]
+    assert [] == re.findall("^[-+]", text, re.MULTILINE)
+
+
+def test_two_cache_marks_at_one_place() -> None:
+    """Two marks after one text are compared each with the one at its place."""
+    before, after = (
+        PromptFile((), (FileEntry("user", (FilePart("", "Hi."), *map(FilePart, marks))),))
+        for marks in (("─⚑ cache 5m", "─⚑ cache 1h"), ("─⚑ cache 1h", "─⚑ cache 5m"))
+    )
+    changed = "the cache mark after `user` changed"
+    assert f"{changed}; {changed}" == failure_text(before, after).partition("\n")[0]
 
 
 def test_a_result_that_failed_is_the_same_result() -> None:
@@ -151,6 +186,13 @@ def test_of_two_equal_texts_the_nearer_one_is_compared() -> None:
     text = failure_text(one_text("p q", "p q"), one_text("z", "p r"))
     assert "`user 1` and `user 2` changed: 2 lines" == text.partition("\n")[0]
     assert ["- p q", "+ z", "- p q", "+ p r"] == re.findall("^[-+] .*", text, re.MULTILINE)
+
+
+def test_two_lines_that_changed_places_and_words() -> None:
+    """Of lines that are alike crosswise one pair is told as changed; each line is told once."""
+    before, after = one_text("a b c d\nk l m n"), one_text("k l m x\na b c x")
+    lines = re.findall("^[-+] .*", failure_text(before, after), re.MULTILINE)
+    assert ["+ a b c x", "+ k l m x", "- a b c d", "- k l m n"] == sorted(lines)
 
 
 def test_what_is_removed_behind_what_moved_is_told_at_its_old_place() -> None:
