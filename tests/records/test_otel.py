@@ -77,6 +77,22 @@ def test_the_cases_of_the_conventions() -> None:
     )
 
 
+def test_a_result_of_two_texts() -> None:
+    """A result of one text is that text; one of two texts has both, as parts."""
+    texts = [{"type": "text", "text": text} for text in ("rainy", "57°F")]
+    answers = [
+        {"role": "tool", "content": [{"type": "tool_result", "tool_use_id": "c", "content": it}]}
+        for it in (texts[:1], texts)
+    ]
+    asked = {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "c", "name": "f", "input": {}}],
+    }
+    sent = [content_of(History([asked, it]))["gen_ai.input.messages"][1] for it in answers]
+    parts = [{"type": "text", "content": text} for text in ("rainy", "57°F")]
+    assert ["rainy", parts] == [message["parts"][0]["response"] for message in sent]
+
+
 @pytest.mark.parametrize("provider", ["openai", "openai_responses", "anthropic", "bedrock", None])
 def test_all_blocks_are_valid(provider: Any) -> None:
     """Attachments, reasoning and blocks of one provider are valid; no signature is there."""

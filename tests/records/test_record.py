@@ -92,6 +92,16 @@ def test_what_a_history_lost_has_its_texts() -> None:
     assert f"{old}\n\nuser: nine" == cut["text"]
 
 
+def test_two_calls_that_a_history_lost() -> None:
+    """Of a message that is not sent, both calls are there, with their arguments."""
+    calls = [ToolUseBlock(id, "look", f'{{"at": "{id}"}}') for id in "ab"]
+    results = [Message.tool_result(id, "found " * 9) for id in "ab"]
+    talk = [Message("user", "Look."), Message("assistant", calls), *results]
+    prompt = Timeline(History([*talk, Message("user", "And?")], step=0))
+    (cut,) = data_of(render(prompt, budget=20, counter=words))["dropped"]
+    assert 'assistant: look({"at": "a"}) look({"at": "b"})' in cut["text"].split("\n\n")
+
+
 @pytest.mark.parametrize(
     "options", [{"clear_results": ClearResults(1, at_least=1)}, {"max_result_tokens": 9}]
 )

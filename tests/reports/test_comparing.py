@@ -11,6 +11,7 @@ from promptdsl import (
     CacheBreakpoint,
     Ephemeral,
     History,
+    List,
     Node,
     Output,
     PrefixReport,
@@ -355,6 +356,24 @@ def test_what_is_dropped_pays_later(
     report = prefix_report(before, after)
     assert expected == (report.dropped, report.pays_from)
     assert ("pays from request" in str(report)) == (report.pays_from is not None)
+
+
+def test_two_parts_that_are_dropped_count_both() -> None:
+    """What is dropped of the second request is the sum of all its parts."""
+    parts = [Section(id, "One two three.", priority=1) for id in ("a", "b")]
+    prompt = Timeline(System("Help.", *parts), User("Hi."))
+    before, after = (render(prompt, budget=budget, counter=words) for budget in (None, 13))
+    assert [3, 3] == [part.tokens for part in after.dropped]
+    assert 6 == prefix_report(before, after).dropped
+
+
+def test_an_item_less_in_the_first_of_two_lists() -> None:
+    """The list that became shorter has changed: its item did not become one of the next list."""
+    before, after = (
+        system(Section("s", List(*items)), List("A.", "B."))
+        for items in (["One.", "Two."], ["One."])
+    )
+    assert ("changed", "list") == first(compared(before, after))[:2]
 
 
 def test_equal_requests_are_told() -> None:

@@ -319,6 +319,28 @@ def test_sections_by_address() -> None:
     assert {"rules": 3, "rules/tone": 2, "asked/page": 1} == dict(report.sections)
 
 
+def test_sections_of_one_address_are_one_sum() -> None:
+    """Two results of one turn may have sections of one id, whose tokens are added up."""
+    calls = Assistant(ToolUse("f", {}, id="x"), ToolUse("f", {}, id="y"))
+    results = (
+        ToolResult(id, Section("a", text)) for id, text in (("x", "One two."), ("y", "Six."))
+    )
+    rendered = render(Timeline(calls, User(*results)), counter=words)
+    assert {"user[0]/a": 3} == dict(rendered.tokens.sections)
+
+
+def test_a_history_that_is_cut_in_its_middle_is_one_part() -> None:
+    """What is pinned and what is left at the end are one part, behind the turns before it."""
+    said = [{**message, "id": f"m{n}"} for n, message in enumerate(recorded_messages(6))]
+    history = History(said, pin="m0", step=0)
+    prompt = Timeline(System("Be kind."), history, User("Hi."))
+    parts = render(prompt, budget=46, counter=words).tokens.parts
+    tops = [(part.what, part.tokens) for part in parts if not part.depth and not part.dropped]
+    inside = [part.tokens for part in parts if part.path.startswith("history[")]
+    assert 4 == len(inside)
+    assert [("system turn", 6), ("history", sum(inside)), ("user turn", 5)] == tops[:3]
+
+
 def test_a_history_is_one_part() -> None:
     """A history is one part with its messages in it, each under its number."""
     parts = shown(render(Timeline(History(recorded_messages(2)), User("Hi.")), counter=words))
