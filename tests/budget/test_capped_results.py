@@ -73,6 +73,15 @@ LINES = "one two three\nfour five six\nseven eight nine"
             ["one two three\n[...]"],
         ),
         ([{"type": "text", "text": "a b"}, PNG], 9, ["a b", "[image (url): left out]"]),
+        (
+            [
+                {"type": "text", "text": "a b c d e f g h\ni j k l m n o p"},
+                {"type": "text", "text": "last"},
+                PNG,
+            ],
+            15,
+            ["a b c d e f g h\n[...]", "[image (url): left out]"],
+        ),
         ([PNG, {"type": "text", "text": "a b"}], 9, ["[image (url): left out]", "a b"]),
         (
             [PNG, {"type": "text", "text": "a b c d e f g h i"}],
@@ -84,6 +93,13 @@ LINES = "one two three\nfour five six\nseven eight nine"
 def test_where_it_is_cut(result: Any, most: int, expected: list[str]) -> None:
     """At lines; JSON to shorter JSON; what no longer fits of attachments becomes a line."""
     assert results_of(capped(result, most=most)) == [expected]
+
+
+def test_two_texts_that_fit_behind_a_picture() -> None:
+    """Where all that is left fits, no room is kept for a mark."""
+    texts = [{"type": "text", "text": text} for text in ("four", "a")]
+    line = "[image (url): left out]"
+    assert results_of(capped([PNG, *texts], most=len(line) + 5, count=len)) == [[line, "four", "a"]]
 
 
 def test_a_number_is_no_other_number() -> None:

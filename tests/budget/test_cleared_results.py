@@ -55,6 +55,25 @@ def shape(rendered: Rendered) -> str:
     return "".join("." if text == "[cleared]" else "#" for text in texts)
 
 
+def two_tools(*order: str) -> list[Message]:
+    """Return a round with calls of two tools, whose results are in one message in this order."""
+    names = {"a": "look", "b": "keep"}
+    calls = [{"type": "tool_use", "id": id, "name": names[id], "input": {}} for id in "ab"]
+    results = [{"type": "tool_result", "tool_use_id": id, "content": "w " * 20} for id in order]
+    said = [{"role": "assistant", "content": calls}, {"role": "tool", "content": results}]
+    return [Message.from_dict(message) for message in said]
+
+
+@pytest.mark.parametrize("order", ["ab", "ba"])
+def test_one_of_two_tools_is_never_cleared(order: str) -> None:
+    """Of two results in one message, that of the tool that is excluded stays."""
+    clearing = ClearResults(1, at_least=1, exclude=("keep",))
+    said = [*loop([20]), *two_tools(*order), *loop([20])[1:]]
+    blocks = sent(said, None, clear_results=clearing).messages[5].to_dict()["content"]
+    texts = {block["tool_use_id"]: block["content"][0]["text"] for block in blocks}
+    assert {"a": "[cleared]", "b": "w " * 20} == texts
+
+
 TEN = loop([20] * 10)
 WHOLE = sent(TEN, None).tokens.total
 

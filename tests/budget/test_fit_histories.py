@@ -399,3 +399,21 @@ def test_a_leading_summary_stays(system: bool) -> None:
         texts = [message.text for message in fitted.messages if message.role == "user"]
         assert texts[0].startswith("<summary>\nSUM")
     assert texts == ["<summary>\nSUM\n</summary>\n\nQ"]
+
+
+def test_two_events_belong_to_the_question_behind_them() -> None:
+    """Events directly before a question stay and go with its exchange, both of two."""
+    said = [
+        {"role": "user", "content": "One. " + "w " * 9},
+        {"role": "assistant", "content": "w " * 9},
+        {"role": "event", "content": "e1"},
+        {"role": "event", "content": "e2"},
+        {"role": "user", "content": "Two."},
+        {"role": "assistant", "content": "Yes."},
+        {"role": "user", "content": "Three."},
+    ]
+    prompt = timeline_of(exact(said))
+    sent = render(prompt, budget=40, counter=lambda text: len(text.split())).messages
+    assert ["<event>\ne1\n</event>", "<event>\ne2\n</event>", "Two."] == [
+        getattr(block, "text", "") for block in sent[0].content
+    ]
