@@ -54,6 +54,23 @@ def needing(library: str, *values: Any) -> Any:
     return pytest.param(library, *values, marks=marks)
 
 
+def test_the_place_of_each_of_two_blocks() -> None:
+    """A loss tells which block it is of, also of two in one result."""
+    call = Message("assistant", [ToolUseBlock("a", "f", "{}")])
+    result = Message("tool", [ToolResultBlock("a", (TextBlock("x"), TextBlock("y")))])
+    given = rendered([Message("user", "Hi"), call, result])
+    crossing = Crossing.of("elsewhere", given)
+    crossing.index, crossing.message = 2, given.messages[2]
+    (block,) = given.messages[2].content
+    assert isinstance(block, ToolResultBlock)
+    assert (None, None, None) == (
+        crossing.hint("unsent_key", "a result", block=block),
+        crossing.hint("unsent_key", "a text", block=block.content[0]),
+        crossing.hint("unsent_key", "another text", block=block.content[1]),
+    )
+    assert [(2, 0), (2, 0, 0), (2, 0, 1)] == [loss.at for loss in crossing.losses]
+
+
 def crossed(library: str, given: Rendered) -> list[tuple[str, str]]:
     """Return the losses of a render on its way to a library."""
     integration = import_module(f"promptdsl.integrations.{library}")
