@@ -17,6 +17,7 @@ from promptdsl import (
     Section,
     System,
     TargetError,
+    Text,
     Timeline,
     ToolUse,
     User,
@@ -90,6 +91,16 @@ def test_too_many_tokens() -> None:
     ) == failure(lambda: assert_fits(support(), tokens=10))
 
 
+def test_the_first_of_two_lines() -> None:
+    """A turn that was written in two lines is named with the first of them."""
+    with System() as turn:
+        Text("One two three.")
+        Text("Four five.")
+    first, second = lines_of(test_the_first_of_two_lines, 3, 4)
+    largest = failure(lambda: assert_fits(render(turn, counter=words), tokens=1)).splitlines()[1]
+    assert (True, False) == (str(first) in largest, str(second) in largest)
+
+
 def test_an_unknown_section() -> None:
     """A section that is missing names the nearest address."""
     assert "the prompt has no section or turn 'rule': did you mean 'rules'?" == failure(
@@ -140,6 +151,14 @@ def test_the_wrong_order() -> None:
     assert (
         f"'rules' does not come before 'role', but after it\n  {ROLE}: role\n  {RULES}: rules"
     ) == failure(lambda: assert_section(support(), "rules", before="role"))
+
+
+def test_a_section_inside_another_one() -> None:
+    """A section comes before those in it, not after, also where it goes on behind them."""
+    rendered = render(System(Section("rules", "Obey.", Section("tone", "Be warm."), "Always.")))
+    assert assert_section(rendered, "rules", before="rules/tone") is None
+    text = failure(lambda: assert_section(rendered, "rules/tone", before="rules"))
+    assert "'rules/tone' does not come before 'rules', but after it" == text.splitlines()[0]
 
 
 def test_a_section_too_many() -> None:
