@@ -200,7 +200,7 @@ def is_linear(most: int, work: Callable[[int], object]) -> bool:
         return process_time() - start
 
     # What is done at once is not measured, and what seems too slow is measured again.
-    return any(seconds(most) < 40 * max(seconds(most // 10), 0.002) for _ in range(2))
+    return any(seconds(most) < 24 * max(seconds(most // 10), 0.002) for _ in range(3))
 
 
 def repeated(encode: Encoder, run: str) -> Callable[[int], object]:

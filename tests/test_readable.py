@@ -548,10 +548,10 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def _is_linear(write: Callable[[int], object], most: int) -> bool:
-    """Return whether ten times as much takes about ten times as long; measured twice if not."""
+    """Return whether ten times as much takes about ten times as long; measured again if not."""
     return any(
-        _seconds(lambda: write(most)) < 40 * max(_seconds(lambda: write(most // 10)), 0.002)
-        for _ in range(2)
+        _seconds(lambda: write(most)) < 24 * max(_seconds(lambda: write(most // 10)), 0.002)
+        for _ in range(3)
     )
 
 
