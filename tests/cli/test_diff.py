@@ -9,6 +9,7 @@ import pytest
 from promptdsl import System, Timeline, User, prefix_report, render
 from tests.cli.conftest import LINES, Command
 from tests.commands import Done
+from tests.internals import difference, prompt_file, serialise
 
 pytestmark = pytest.mark.usefixtures("counted")
 
@@ -154,3 +155,18 @@ def test_a_side_that_is_not_there_is_named(cli: Command, sides: list[str]) -> No
     """A missing file, or half a name, is an error of the call."""
     done = cli("diff", *sides)
     assert (2, True) == (done.code, sides[0] in done.err)
+
+
+def snapshots_of(text: str, path: Path) -> None:
+    """Write the snapshots of a prompt: without a model, and for one."""
+    base, full = (prompt_file(render(User(text), model=model)) for model in (None, "gpt-5"))
+    Path(f"{path}.prompt.txt").write_text(serialise(base), "utf-8")
+    Path(f"{path}.gpt-5.prompt.txt").write_text(serialise(difference(base, full)), "utf-8")
+
+
+def test_a_snapshot_of_a_second_prompt_has_its_own_base(cli: Command, prompts: Path) -> None:
+    """The snapshot of a model is read with that of its own prompt, not of the first of its test."""
+    snapshots_of("One.", prompts / "test_x")
+    snapshots_of("Two.", prompts / "test_x.2")
+    done = cli("diff", "test_x.gpt-5.prompt.txt", "test_x.2.gpt-5.prompt.txt")
+    assert (1, ["- One.", "+ Two."]) == (done.code, done.out.splitlines()[-2:])

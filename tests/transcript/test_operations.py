@@ -293,11 +293,16 @@ def test_a_reply_that_was_cut() -> None:
 def test_two_replies_that_were_cut() -> None:
     """What is left out of each reply is told, of both in order."""
     transcript = Transcript(["Hi."])
-    for name in ("find", "look"):
-        cut = [TextBlock("Wait."), ToolUseBlock("a", name, '{"q": ')]
-        transcript.append(Message("assistant", cut), interrupted=True)
-    told = tuple(f"a call of {name} was cut, and is left out" for name in ("find", "look"))
-    assert transcript.repairs == told
+    first, second = (
+        Message("assistant", [TextBlock("Wait."), ToolUseBlock("a", name, '{"q": ')])
+        for name in ("find", "look")
+    )
+    transcript.append(first, interrupted=True)
+    transcript.append(second, interrupted=True)
+    assert transcript.repairs == (
+        "a call of find was cut, and is left out",
+        "a call of look was cut, and is left out",
+    )
 
 
 def test_a_summary() -> None:
