@@ -82,6 +82,13 @@ def test_strings_of_one_call() -> None:
     assert only_text(System("a", Value("b"), "c", separator="\n")) == "abc"
 
 
+def test_a_value_between_two_texts() -> None:
+    """A value is encoded beside the separators on both of its sides: here it would be a heading."""
+    texts = Text("a\n"), Text(Value("#")), Text("b")
+    assert "a\n &#35; b" == only_text(System(*texts, separator=" "))
+    assert "a\n#b" == only_text(System(*texts, separator=""))
+
+
 @pytest.mark.parametrize("separator", ["", " "])
 def test_a_part_that_needs_its_own_lines(separator: str) -> None:
     """Without a line end it stands between texts only; beside other parts a blank line stays."""
