@@ -12,6 +12,8 @@ from promptdsl import (
     History,
     Message,
     ReasoningBlock,
+    TextBlock,
+    ToolResultBlock,
     User,
     render,
 )
@@ -94,6 +96,16 @@ def test_every_block_can_be_read(block: Any, lines: list[str]) -> None:
     """Whatever is recorded has a line: what it is, and what tells it from others."""
     messages = render(History([Message("assistant", (block,), id="m1")])).messages  # type: ignore[arg-type]
     assert ["0 assistant (m1)", *lines] == as_messages(messages).split("\n")
+
+
+def test_both_texts_of_a_result_can_be_read() -> None:
+    """A result with two texts has both, each under its own line."""
+    result = ToolResultBlock("a", (TextBlock("One."), TextBlock("Two.")))
+    assert [
+        "0 tool",
+        "  tool_result a",
+        *("    text", "      One.", "    text", "      Two."),
+    ] == as_messages((Message("tool", [result]),)).split("\n")
 
 
 def test_a_configuration_is_read_as_it_is_written() -> None:

@@ -257,6 +257,15 @@ def test_list(log: PromptLog, capsys: Any) -> None:
     assert "" == out("--since", "2027-01-01")
 
 
+def test_two_filters_of_a_list(log: PromptLog, capsys: Any) -> None:
+    """With --lost and --dropped a record has both: losses, and parts that were dropped."""
+    log.append({**RECORD, "dropped": [{"address": "manual"}]}, id="dropped", at=NOON)
+    log.append({**RECORD, "losses": [{"kind": "role"}]}, id="lost", at=NOON)
+    assert 0 == main(["records", "list", str(log.folder), "--lost", "--dropped"])
+    (line,) = capsys.readouterr().out.splitlines()
+    assert (True, "1 losses", "1 dropped") == ("other" in line, *line.split("  ")[-2:])
+
+
 def test_list_of_a_damaged_log(log: PromptLog, capsys: Any) -> None:
     """The command names the damage; --salvage lists the others; a wrong call is told."""
     path = file_of(log)
