@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 pytestmark = [pytest.mark.native, pytest.mark.slow]
 
@@ -70,3 +71,11 @@ def test_without_a_seed_the_examples_stay(run: Run) -> None:
     assert 5 == len(tried(usual))
     assert tried(usual) == tried(again)
     assert "--hypothesis-seed" not in usual
+
+
+def test_a_run_inside_of_a_run(pytester: pytest.Pytester) -> None:
+    """What a run inside of this one tries decides nothing about the others of this one."""
+    before = settings.default
+    pytester.makepyfile("def test_nothing(): pass")
+    pytester.runpytest_inprocess("-p", "tests.seeds").assert_outcomes(passed=1)
+    assert before is settings.default
