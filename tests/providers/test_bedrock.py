@@ -400,6 +400,15 @@ def test_beside_results(model: str, block: Any, told: list[str]) -> None:
     assert results == turns[2:]
 
 
+def test_the_message_of_what_is_refused_beside_results() -> None:
+    """The hint about it is of its message."""
+    facts = facts_for("us.meta.llama4-scout-17b-instruct-v1:0", "bedrock")
+    refused = say("user", "x", PICTURE)
+    _, losses = write(whole((HELLO, CALLED, answer("a", "x"), refused)), facts)
+    [loss] = [loss for loss in losses if loss.name == "beside_tool_result"]
+    assert ((3,), refused) == (loss.at, loss.message)
+
+
 def test_beside_results_only_from_there_on() -> None:
     """The turn of its own begins with the message that needs it: what was sent before stays."""
     facts = facts_for("us.anthropic.claude-opus-5-5", "bedrock")

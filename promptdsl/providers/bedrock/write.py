@@ -118,9 +118,11 @@ def _settle_turns(request: Converse, stop: int) -> None:
             settled[-1:] = [beside, answer, alone]
             what = f"{', '.join(sorted(refused))} beside a tool result"
             why = f"this model refuses it: a turn of its own, after an answer {OPENING!r}"
+            loss = hint("beside_tool_result", what, why)
             number = request.starts.get(id(content[start]))
-            at = () if number is None else (number,)
-            request.late.append(hint("beside_tool_result", what, why, at=at))
+            if number is not None:
+                loss = attrs.evolve(loss, message=request.messages[number], at=(number,))
+            request.late.append(loss)
     if settled:
         request.counted += len(settled) - (stop - request.settled)
         request.entries[request.settled : stop] = settled
