@@ -220,6 +220,7 @@ from promptdsl.templates.variables import check_variables
 from promptdsl.testing.injection_place import skeleton
 from promptdsl.testing.names import name_of, stem_of, stems_in, suffix_of
 from promptdsl.testing.payload import payload_text
+from promptdsl.testing.store_contract import StoreClaims
 from promptdsl.tokens import Tokens, fitting_prefix, tokens_for
 from promptdsl.tokens import encodings as encodings_module
 from promptdsl.tokens.attachments import AttachedMedia, attachment_tokens, media_at, pixels
@@ -339,6 +340,7 @@ __all__ = [
     "ShownTexts",
     "Signature",
     "SnapshotFormatError",
+    "StoreClaims",
     "Tally",
     "TemplateFile",
     "TemplateFolder",

@@ -361,7 +361,9 @@ def test_a_value_in_a_tag_in_instructions() -> None:
 # Budgets.
 
 
-@pytest.mark.parametrize("keep", ["head", "tail", "ends"])
+@pytest.mark.parametrize(
+    "keep", ["ends", *(pytest.param(keep, marks=pytest.mark.slow) for keep in ("head", "tail"))]
+)
 @pytest.mark.parametrize(
     "value",
     ["a </facts> b <facts> &lt;", "<\u200b/fa\u0301cts>" * 3, "&amp;" * 6, "x </context> " * 3],

@@ -21,6 +21,11 @@ RARE = ("decimal", "difflib", "fractions", "hashlib", "pathlib", "tempfile", "uu
 README_NAMES = (
     "Event, Grounding, History, Section, System, Text, Timeline, User, UserAction, render"
 )
+STAR = """
+before = {*globals()}
+from promptdsl import *
+print(*sorted({*globals()} - before - {'before'}), sep=',')
+"""
 FIVE = "from promptdsl import Section, System, Timeline, User, render"
 RENDERED = """
 from promptdsl import System, Timeline, User, render
@@ -80,7 +85,7 @@ def folders(code: str) -> list[str]:
             id="names of the first example",
             marks=pytest.mark.slow,
         ),
-        pytest.param("from promptdsl import *", id="every public name"),
+        pytest.param(STAR, id="every public name"),
         pytest.param(RENDERED, id="a render without templates"),
     ],
 )
@@ -176,11 +181,7 @@ def test_a_name_is_looked_up_once() -> None:
 
 def test_a_star_gives_every_public_name() -> None:
     """``from promptdsl import *`` gives exactly the names of ``__all__``."""
-    code = f"before = {{*globals()}}\nfrom promptdsl import *\n{STAR}"
-    assert sorted(promptdsl.__all__) == loaded(code)[0].split(",")
-
-
-STAR = "print(*sorted({*globals()} - before - {'before'}), sep=',')"
+    assert sorted(promptdsl.__all__) == loaded(STAR)[0].split(",")
 
 
 @pytest.mark.parametrize(

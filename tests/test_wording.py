@@ -499,9 +499,10 @@ def test_every_payload_is_utf8(target: str, words: str) -> None:
         lambda v: History.from_anthropic([{"role": "user", "content": v}]),
     ],
 )
-def test_conversation_is_kept_to_the_byte(speak: Turned) -> None:
+@every_value
+def test_conversation_is_kept_to_the_byte(speak: Turned, values: list[str]) -> None:
     """What is said is sent to the byte, lone surrogates aside."""
-    assert [whole(value)[0] for value in VALUES] == [only_text(speak(value)) for value in VALUES]
+    assert [whole(value)[0] for value in values] == [only_text(speak(value)) for value in values]
 
 
 def test_a_tools_answer_is_kept_to_the_byte() -> None:

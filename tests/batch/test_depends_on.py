@@ -81,7 +81,10 @@ class Prompts:
 
 
 WAYS = [name for name in vars(Prompts) if name.startswith("by_")]
-ways = pytest.mark.parametrize("way", WAYS)
+SLOW = ("by_name", "by_include_of_text", "by_detached")
+ways = pytest.mark.parametrize(
+    "way", [pytest.param(way, marks=pytest.mark.slow if way in SLOW else ()) for way in WAYS]
+)
 
 
 @pytest.fixture

@@ -90,7 +90,15 @@ IDS: list[tuple[Any, list[Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("ids", "told"), IDS, ids=lambda value: str(getattr(value, "type", "")))
+@pytest.mark.parametrize(
+    ("ids", "told"),
+    [
+        *IDS[2:4],
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in (*IDS[:2], IDS[4])),
+        IDS[5],
+    ],
+    ids=lambda value: str(getattr(value, "type", "")),
+)
 def test_ids_that_json_cannot_have(folder: Folder, ids: Any, told: Any) -> None:
     """A row that fails is told with its id, whatever that is; with --resume, too."""
     table = pyarrow.table({"uid": ids, "question": ["a", "b", None, "d", "e"]})

@@ -257,7 +257,13 @@ CHANGES: dict[str, tuple[Callable[[Folder], object], tuple[str, ...], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in ("input", "argument") else ())
+        for name in CHANGES
+    ],
+)
 def test_what_has_changed_is_said(folder: Folder, name: str) -> None:
     """A batch goes on only with what it was begun with; the error says what differs."""
     change, options, words = CHANGES[name]
@@ -276,7 +282,9 @@ def test_what_has_changed_is_said(folder: Folder, name: str) -> None:
     assert forced == folder.batch(*asked, *options, "--resume", "--force")
 
 
-@pytest.mark.parametrize("key", ["promptdsl", "python", "starter:handover"])
+@pytest.mark.parametrize(
+    "key", ["promptdsl", "starter:handover", pytest.param("python", marks=pytest.mark.slow)]
+)
 def test_another_version_is_said(folder: Folder, key: str) -> None:
     """A batch that was begun by another version of a package goes on only by force."""
     asked = ("starter:handover", folder.table([{"to": "Ann"}]))

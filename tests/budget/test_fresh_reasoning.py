@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -92,16 +93,20 @@ def test_nothing_is_refused(sizes: list[int], budget: int, step: int | None, cle
     assert refused([found.to_anthropic()["messages"] for found in sent]) == []
 
 
+@pytest.mark.parametrize(
+    ("rounds", "expected"),
+    [(15, (16, 2, 13)), pytest.param(40, (41, 11, 29), marks=pytest.mark.slow)],
+)
 @every_check_of(*SERVICES)
-def test_a_loop_of_40_rounds(check: Any) -> None:
+def test_a_loop_of_many_rounds(check: Any, rounds: int, expected: tuple[int, ...]) -> None:
     """The newest reasoning is sent after most moves, and every request is one that is taken."""
-    sent = requests([20] * 40, 400, clear_results=3, step=100)
+    sent = requests([20] * rounds, 400, clear_results=3, step=100)
     newest = 0
     for number, found in enumerate(sent[1:]):
         check(found.payload(), found.facts)
         newest += f"Hm {number}." in thoughts(found.to_anthropic()["messages"]).values()
     moved = len({tuple(part.why for part in found.dropped) for found in sent}) - 1
-    assert (len(sent), moved, newest) == (41, 11, 29)
+    assert (len(sent), moved, newest) == expected
 
 
 @examples(30)

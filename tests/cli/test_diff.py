@@ -117,9 +117,9 @@ def test_faults_are_those_of_the_prompt_they_are_in(cli: Command) -> None:
     assert (2, "", "support.py:nothing: ") == (done.code, done.out, done.err[:20])
 
 
-def test_hostile_names_are_made_visible(process: Command) -> None:
+def test_hostile_names_are_made_visible(cli: Command) -> None:
     """No control character of a name reaches the terminal."""
-    done = process("diff", "--cache", "counted.py:hostile", "support.py:demo")
+    done = cli("diff", "--cache", "counted.py:hostile", "support.py:demo")
     assert (1, True) == (done.code, done.out.replace("\n", "").isprintable())
 
 

@@ -1,5 +1,7 @@
 """The fixture ``prompt_snapshot``: what it writes, and what it tells when a prompt changes."""
 
+import re
+
 import pytest
 
 from tests.testing.projects import Project, summary
@@ -228,76 +230,70 @@ def test_a_fixture_that_is_asked_for_by_name(project: Project) -> None:
     assert "deleted" not in project.update("test_a.py::test_late")
 
 
-@pytest.mark.parametrize(
-    ("call", "told"),
-    [
-        (
-            'str(render(User("Hi.")))',
-            "prompt_snapshot() takes a prompt, or what render() returned, not str\n"
-            "  give it the prompt itself; a text alone is User(text)",
-        ),
-        (
-            'render(User("Hi.")).to_openai()',
-            "prompt_snapshot() takes a prompt, or what render() returned, not dict\n"
-            "  to compare what is sent: prompt_snapshot(rendered).payload()",
-        ),
-        (
-            'User("Hi."), model="gpt-5"',
-            "prompt_snapshot() takes no 'model'\n"
-            "  render the prompt first: prompt_snapshot(render(prompt, model=...))",
-        ),
-        (
-            'User("Hi."), names="one"',
-            "prompt_snapshot() takes no 'names'\n  it takes name= and scrub=",
-        ),
-        (
-            'User("Hi."), name=1',
-            "name=1 names no snapshot\n  give it a text: name='first'",
-        ),
-        (
-            'User("Hi."), scrub={"uuid": "["}',
-            "the scrubber 'uuid' is no regular expression: '[', "
-            "unterminated character set at position 0\n"
-            "  correct it, or give a function that returns the values in a text",
-        ),
-        (
-            'User("Hi."), "gpt-5"',
-            "prompt_snapshot() takes no model\n  write @pytest.mark.prompt_models('gpt-5'), "
-            "or prompt_snapshot(render(prompt, model='gpt-5'))",
-        ),
-        (
-            'User("Hi."), models=["gpt-5"]',
-            "prompt_snapshot() takes no 'models'\n  write @pytest.mark.prompt_models('gpt-5'), "
-            "or prompt_snapshot(render(prompt, model='gpt-5'))",
-        ),
-        (
-            'User("Hi."), User("Ho.")',
-            "prompt_snapshot() takes one prompt, but got 2 arguments\n"
-            "  call it for each prompt: prompt_snapshot(prompt, name='first')",
-        ),
-        (
-            "None",
-            "prompt_snapshot() takes a Timeline, a turn, a Section or a Fragment, not None\n"
-            "  did the function that builds it forget `return prompt`?",
-        ),
-        (
-            'User("Hi."), scrub="[0-9]+"',
-            "scrubbers are '[0-9]+'\n  give each scrubber a name: {'ticket': r'T-[0-9]+'}",
-        ),
-        (
-            'User("Hi."), scrub={"id": "x*"}',
-            "the scrubber 'id' matches the empty text: 'x*'\n"
-            "  let it match a value: + instead of *",
-        ),
-    ],
-)
-def test_a_wrong_argument_is_an_error(project: Project, call: str, told: str) -> None:
+WRONG_CALLS = {
+    'str(render(User("Hi.")))': (
+        "prompt_snapshot() takes a prompt, or what render() returned, not str\n"
+        "  give it the prompt itself; a text alone is User(text)"
+    ),
+    'render(User("Hi.")).to_openai()': (
+        "prompt_snapshot() takes a prompt, or what render() returned, not dict\n"
+        "  to compare what is sent: prompt_snapshot(rendered).payload()"
+    ),
+    'User("Hi."), model="gpt-5"': (
+        "prompt_snapshot() takes no 'model'\n"
+        "  render the prompt first: prompt_snapshot(render(prompt, model=...))"
+    ),
+    'User("Hi."), names="one"': ("prompt_snapshot() takes no 'names'\n  it takes name= and scrub="),
+    'User("Hi."), name=1': ("name=1 names no snapshot\n  give it a text: name='first'"),
+    'User("Hi."), scrub={"uuid": "["}': (
+        "the scrubber 'uuid' is no regular expression: '[', unterminated character set at "
+        "position 0\n"
+        "  correct it, or give a function that returns the values in a text"
+    ),
+    'User("Hi."), "gpt-5"': (
+        "prompt_snapshot() takes no model\n"
+        "  write @pytest.mark.prompt_models('gpt-5'), or prompt_snapshot(render(prompt, "
+        "model='gpt-5'))"
+    ),
+    'User("Hi."), models=["gpt-5"]': (
+        "prompt_snapshot() takes no 'models'\n"
+        "  write @pytest.mark.prompt_models('gpt-5'), or prompt_snapshot(render(prompt, "
+        "model='gpt-5'))"
+    ),
+    'User("Hi."), User("Ho.")': (
+        "prompt_snapshot() takes one prompt, but got 2 arguments\n"
+        "  call it for each prompt: prompt_snapshot(prompt, name='first')"
+    ),
+    "None": (
+        "prompt_snapshot() takes a Timeline, a turn, a Section or a Fragment, not None\n"
+        "  did the function that builds it forget `return prompt`?"
+    ),
+    'User("Hi."), scrub="[0-9]+"': (
+        "scrubbers are '[0-9]+'\n  give each scrubber a name: {'ticket': r'T-[0-9]+'}"
+    ),
+    'User("Hi."), scrub={"id": "x*"}': (
+        "the scrubber 'id' matches the empty text: 'x*'\n  let it match a value: + instead of *"
+    ),
+}
+"""What is given to the fixture, and the two lines that tell what is wrong with it."""
+
+
+def test_a_wrong_argument_is_an_error(project: Project) -> None:
     """It names the line of the test and tells what to write; nothing is written."""
-    project.write(test_a=f"def test_a(prompt_snapshot):\n    prompt_snapshot({call})\n")
+    tests = [
+        f"def test_{number}(prompt_snapshot): prompt_snapshot({call})\n"
+        for number, call in enumerate(WRONG_CALLS)
+    ]
+    project.write(test_a="".join(tests))
     lines = [line[1:].strip() for line in project.error("--snapshot-update").split("\n")]
-    where = f"{project.folder}/test_a.py:4: "
-    problem, advice = (line.strip() for line in told.split("\n"))
-    assert [problem, advice] == [lines[0].partition("Error: ")[2].removeprefix(where), lines[1]]
+    expected = [
+        f"{project.folder}/test_a.py:{number}: {told}"
+        for number, told in enumerate(WRONG_CALLS.values(), start=3)
+    ]
+    assert [re.sub("\n *", "\n", told) for told in expected] == [
+        f"{problem.partition('Error: ')[2]}\n{advice}"
+        for problem, advice in zip(lines[::2], lines[1::2], strict=True)
+    ]
     assert {} == project.files()
 
 

@@ -115,7 +115,9 @@ def test_a_test_that_is_run_once_more(project: Project) -> None:
     assert [b"call 2"] == [it.split(b"\n")[-2] for it in project.files().values()]
 
 
-@pytest.mark.parametrize("option", ["--snapshot-update-new-only", "-v"])
+@pytest.mark.parametrize(
+    "option", ["--snapshot-update-new-only", pytest.param("-v", marks=pytest.mark.slow)]
+)
 def test_a_damaged_file_is_kept(project: Project, option: str) -> None:
     """Only an update writes a damaged file anew, not one of missing snapshots alone."""
     project.write(test_a=TWO)

@@ -13,6 +13,7 @@ import pytest
 from promptdsl import ConflictError, OptionError, TranscriptEntry, TranscriptError
 from promptdsl.testing import check_store
 from tests.errors import lines_of, raised
+from tests.internals import StoreClaims
 from tests.transcript.stores import AsyncMemoryStore, MemoryStore
 
 Entries = Sequence[TranscriptEntry]
@@ -269,8 +270,9 @@ BROKEN: dict[type, str] = {
 
 
 @pytest.mark.parametrize("store", BROKEN)
-def test_a_mistake_breaks_its_claim(store: type) -> None:
+def test_a_mistake_breaks_its_claim(store: type, monkeypatch: pytest.MonkeyPatch) -> None:
     """A store with one mistake fails, and the failure has the claim that names the mistake."""
+    monkeypatch.delattr(StoreClaims, "batch")  # of 1,000 entries, with which none is concerned
     assert any(claim.startswith(BROKEN[store]) for claim in tried(store()))
 
 

@@ -97,6 +97,7 @@ print(encoding_named("cl100k_base").encode("Hello, world"))
 """
 
 
+@pytest.mark.slow
 def test_what_the_cache_has_is_loaded(published: Path) -> None:
     """An encoding that does not come along is loaded from tiktoken's cache, where it is whole."""
     code = CACHED.replace("DIGEST", repr(PUBLISHED["cl100k_base"]))

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-COUNT = """
+MODELS = ("gpt-4o", "gpt-4", "gpt-oss-20b", None)
+COUNT = f"""
 from promptdsl.tokens import counter
-print([counter(model).of("Hello, world") for model in ("gpt-4o", "gpt-4", "gpt-oss-20b", None)])
+print([counter(model).of("Hello, world") for model in {MODELS}])
 """
 UNSHARE = shutil.which("unshare")
 
@@ -29,10 +30,12 @@ def run(folder: Path, *before: str, code: str = COUNT) -> str:
     return done.stdout
 
 
-def test_counting_opens_no_socket(tmp_path: Path) -> None:
+@pytest.mark.parametrize("models", [("gpt-4",), pytest.param(MODELS, marks=pytest.mark.slow)])
+def test_counting_opens_no_socket(tmp_path: Path, models: tuple[str | None, ...]) -> None:
     """Where sockets and changes to folders are errors, texts are counted and nothing is written."""
-    blocked = f"from tests.tokens.offline import block\nblock()\n{COUNT}"
-    assert "[3, 3, 3, 3]\n" == run(tmp_path, code=blocked)
+    count = COUNT.replace(str(MODELS), str(models))
+    blocked = f"from tests.tokens.offline import block\nblock()\n{count}"
+    assert f"{[3 for _ in models]}\n" == run(tmp_path, code=blocked)
     assert [] == list(tmp_path.iterdir())
 
 
