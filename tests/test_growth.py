@@ -233,7 +233,7 @@ def is_filled(target: str, steps: list[Step]) -> bool:
 # The rule.
 
 
-@examples(2_000, fast=15)
+@examples(2_000, fast=8)
 @with_each(TARGETS, EVERY_KIND, EVERY_KIND, {})
 @given(ANY_TARGET, CONVERSATIONS, CONVERSATIONS, CONFIGS)
 def test_a_prompt_is_append_only(
@@ -247,7 +247,7 @@ def test_a_prompt_is_append_only(
     assert begins(one, two)
 
 
-@examples(2_000, fast=15)
+@examples(2_000, fast=8)
 @with_each(OTHERS, EVERY_KIND, EVERY_KIND, {})
 @given(ANY_OTHER, CONVERSATIONS, CONVERSATIONS, CONFIGS)
 def test_without_a_native_form_there_is_no_exception(
@@ -373,7 +373,7 @@ def test_reasoning_goes_with_request_only_content() -> None:
 # The same input is the same bytes.
 
 
-@examples(2_000, fast=15)
+@examples(2_000, fast=8)
 @with_each(TARGETS, EVERY_KIND, {})
 @given(ANY_TARGET, CONVERSATIONS, CONFIGS)
 def test_the_same_bytes(target: str, steps: list[Step], config: Any) -> None:

@@ -364,7 +364,7 @@ def test_random_values_are_changed_where_the_reader_says(seed: int, count: int) 
 @pytest.mark.parametrize(
     "codes",
     [
-        range(0, 0x3100, 5),
+        range(0, 0x3100, 11),
         pytest.param(range(0x20000), marks=pytest.mark.slow),
         pytest.param(range(0xDFF00, 0xE1100), marks=pytest.mark.slow),
     ],

@@ -313,5 +313,5 @@ def built_detached() -> Section:
         return built()
 
 
-Writing.TestCase.settings = settings(examples(200), stateful_step_count=50)
+Writing.TestCase.settings = settings(examples(200, fast=6), stateful_step_count=50)
 test_any_order_of_writing_by_several_writers = Writing.TestCase

@@ -1,6 +1,7 @@
 """Reports for tests: prompts of a small company before and after a busy Friday."""
 
 from collections.abc import Iterator
+from functools import cache
 
 from promptdsl import (
     Event,
@@ -66,6 +67,7 @@ def raw_texts(more: str = "") -> PromptFile:
     return PromptFile((), tuple(entries))
 
 
+@cache
 def hostile(address: str = "http://evil.example") -> DiffReport:
     """Return a report in which prompts, names and problems try to leave the page."""
     attack = "</script></style><script>document.title='RAN'</script>\" onload=\"alert(1)"
