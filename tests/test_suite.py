@@ -1,7 +1,9 @@
 """The tests themselves: they enter by the front door, and a shared helper has one meaning."""
 
 import ast
+import builtins
 import re
+import symtable
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -196,3 +198,40 @@ def test_no_test_module_is_imported() -> None:
     assert [] == [
         (name, module) for name, module in imports if re.match(r"tests\.(.*\.)?test_", module)
     ]
+
+
+def test_names_that_nobody_binds_are_found() -> None:
+    """What the test below looks for is found inside of functions and outside."""
+    assert {"missing", "gone"} == _free(
+        "def f(a):\n    b = missing\n    return a + b\nc = gone, f\n"
+    )
+
+
+def test_every_name_is_known() -> None:
+    """Each name that a file reads is its own, Python's or public: ``import *`` hides no slip."""
+    known = {*dir(builtins), *promptdsl.__all__, "__file__"}
+    unknown = {name: sorted(_free(text) - known) for name, text in FILES.items()}
+    assert {} == {name: names for name, names in unknown.items() if names}
+
+
+def _free(text: str) -> set[str]:
+    """Return the names that a file reads in functions and statements, and binds nowhere."""
+    tables = _tables(symtable.symtable(text, "", "exec"))
+    symbols = [symbol for table in tables for symbol in table.get_symbols() if _is_global(symbol)]
+    bound = {symbol.get_name() for symbol in symbols if _is_bound(symbol)}
+    return {symbol.get_name() for symbol in symbols if symbol.is_referenced()} - bound
+
+
+def _is_global(symbol: symtable.Symbol) -> bool:
+    # Python 3.11 takes a function that is named "top" for a module.
+    return symbol.is_global() and not symbol.is_parameter()
+
+
+def _is_bound(symbol: symtable.Symbol) -> bool:
+    return symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
+
+
+def _tables(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    yield table
+    for inner in table.get_children():
+        yield from _tables(inner)
