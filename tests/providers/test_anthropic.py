@@ -11,7 +11,9 @@ from hypothesis import given
 from promptdsl import (
     AudioBlock,
     Block,
+    CacheBreakpoint,
     DataError,
+    Developer,
     DocumentBlock,
     History,
     ImageBlock,
@@ -1067,3 +1069,37 @@ def test_reasoning_with_request_only_content_in_its_turn() -> None:
         for kind in kinds
     ]
     assert [2, 1] == found
+
+
+def test_three_calls_of_one_id() -> None:
+    """Each result goes to the first call of its id that has none yet, in order."""
+    calls = Message("assistant", [ToolUseBlock("a", "f", "{}")] * 3)
+    results = Message("tool", [ToolResultBlock("a", (TextBlock(text),)) for text in "xyz"])
+    history = History([Message("user", "q"), calls, results])
+    prompt = render(Timeline(history), transformation={"tool_pairing": "fill"})
+    _, asked, answered = prompt.to_anthropic()["messages"]
+    ids = [block["id"] for block in asked["content"]]
+    assert ["a", "a_2", "a_3"] == ids
+    assert [*zip(ids, "xyz", strict=True)] == [
+        (block["tool_use_id"], block["content"][0]["text"]) for block in answered["content"]
+    ]
+
+
+def test_two_blocks_of_a_developer() -> None:
+    """Where an instruction is sent in a user's turn, each of its blocks has a fence of its own."""
+    prompt = Timeline(User("q"), Developer("a", CacheBreakpoint(), "b"))
+    (message,) = render(prompt, model="claude-sonnet-4-5").to_anthropic()["messages"]
+    fenced = [f"<developer>\n{text}\n</developer>" for text in "ab"]
+    assert ["q", *fenced] == [block["text"] for block in message["content"]]
+
+
+def test_the_tokens_of_two_compactions() -> None:
+    """What the service spent on each compaction of a reply is added to its tokens."""
+    steps = [
+        {"type": type, "input_tokens": count, "output_tokens": 2 * count}
+        for type, count in (("compaction", 10), ("message", 1), ("compaction", 100))
+    ]
+    counts = {"input_tokens": 1, "output_tokens": 2, "iterations": steps}
+    content = [{"type": "text", "text": "Yes."}]
+    message = read_response({"content": content, "stop_reason": "end_turn", "usage": counts})
+    assert {"input": 111, "output": 222, "total": 333} == message.token_usage

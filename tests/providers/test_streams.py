@@ -221,6 +221,16 @@ def test_calls_of_other_servers() -> None:
     assert [("a", "charges", "{}"), ("b", "months", "{}")] == calls_of(first, rest, begun, rest)
 
 
+def test_a_number_that_no_call_had() -> None:
+    """Of two calls without numbers, what comes with a new one goes on with the latest."""
+    first, second = (
+        {"id": id, "function": {"name": name, "arguments": text}}
+        for id, name, text in (("a", "charges", "{}"), ("b", "months", ""))
+    )
+    rest = {"index": 0, "function": {"arguments": "{}"}}
+    assert [("a", "charges", "{}"), ("b", "months", "{}")] == calls_of(first, second, rest)
+
+
 @pytest.mark.parametrize(
     "chunk",
     [
