@@ -400,10 +400,22 @@ def test_beside_results(model: str, block: Any, told: list[str]) -> None:
     assert results == turns[2:]
 
 
-def test_the_message_of_what_is_refused_beside_results() -> None:
+@pytest.mark.parametrize(
+    "refused",
+    [
+        say("user", "x", PICTURE),
+        pytest.param(
+            say("user", "x"),
+            marks=pytest.mark.xfail(
+                reason="a message of one text is written the short way, which notes no beginning",
+                strict=True,
+            ),
+        ),
+    ],
+)
+def test_the_message_of_what_is_refused_beside_results(refused: Message) -> None:
     """The hint about it is of its message."""
     facts = facts_for("us.meta.llama4-scout-17b-instruct-v1:0", "bedrock")
-    refused = say("user", "x", PICTURE)
     _, losses = write(whole((HELLO, CALLED, answer("a", "x"), refused)), facts)
     [loss] = [loss for loss in losses if loss.name == "beside_tool_result"]
     assert ((3,), refused) == (loss.at, loss.message)
