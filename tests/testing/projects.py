@@ -1,7 +1,8 @@
 """Small projects with tests of prompts, and runs of pytest in them."""
 
 import re
-from importlib import import_module
+from functools import cache
+from importlib.metadata import entry_points
 
 import pytest
 
@@ -20,6 +21,13 @@ WITHOUT = [
     )
 ]
 """What pytest itself loads, and no test of such a run asks for."""
+
+
+@cache
+def plugins() -> list[object]:
+    """Return the plugins of a run in this process, as they are installed."""
+    found = entry_points(group="pytest11")
+    return [plugin.load() for plugin in found if plugin.name in ("promptdsl", "syrupy")]
 
 
 class Project:
@@ -51,8 +59,7 @@ class Project:
         with pytest.MonkeyPatch.context() as patch:
             # To look for all plugins that are installed takes as long as the run.
             patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-            plugins = [*map(import_module, ("syrupy", "promptdsl.testing.plugin"))]
-            return self.pytester.runpytest_inprocess(*WITHOUT, *options, plugins=plugins)
+            return self.pytester.runpytest_inprocess(*WITHOUT, *options, plugins=plugins())
 
     def update(self, *options: str, apart: bool = False) -> str:
         """Return what a run tells that updates the snapshots."""
