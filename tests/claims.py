@@ -125,7 +125,8 @@ class _Noting(ast.NodeTransformer):
 
     def visit_Assign(self, node: ast.Assign) -> list[ast.stmt]:
         self.generic_visit(node)
-        names = {target.id for target in node.targets if isinstance(target, ast.Name)}
+        targets = [part for target in node.targets for part in ast.walk(target)]
+        names = {target.id for target in targets if isinstance(target, ast.Name)}
         return _noted(node) if names & self._names else [node]
 
     def visit_For(self, node: ast.For) -> ast.AST:

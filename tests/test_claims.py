@@ -31,7 +31,7 @@ OVER_CASES = (
     "assert [] == wrong(cases)",
     "assert () == tuple(late(cases))",
     "assert [] == [*sorted(wrong(cases))]",
-    "found = wrong(cases); assert [] == found",
+    "found, count = wrong(cases), 1; assert [] == found",
     "wrong([1]); assert [] == wrong(cases)",
     "assert [] == wrong([]); assert [] == wrong(cases)",
 )

@@ -53,6 +53,7 @@ from promptdsl import (
     trusted,
 )
 from tests.errors import raised
+from tests.folding import failures, unequal
 from tests.hostile import FENCES, TOLERANT, TWINS, VALUES
 from tests.renders import only_text, timeline_of
 from tests.searching import examples, with_each
@@ -207,14 +208,14 @@ def test_no_value_forges_a_tag_of_its_prompt(
     ]
     known, calm = {*names, *OWN}, heard(place(WORD), config)
     tags = tags_in(calm, known)
-    wrong: list[str] = []
-    for value in (*forged, *SOME)[::step]:
+
+    def wrong(value: str) -> str:
         text = heard(place(value), config)
         inner = inside(text, calm)
         read = decode(inner) if value in decode(inner) else decode(_unindented(inner))
-        if read != value or tags_in(text, known) != tags:
-            wrong.append(f"{value!r} -> {inner!r}")
-    assert [] == wrong
+        return unequal((value, tags), (read, tags_in(text, known)))
+
+    assert [] == failures((*forged, *SOME)[::step], wrong)
 
 
 @every_place

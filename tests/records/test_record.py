@@ -34,6 +34,7 @@ from promptdsl import (
     render,
 )
 from tests.errors import raised, this_line
+from tests.folding import failures
 from tests.hostile import HOSTILE
 from tests.providers.every_target import SERVICES
 from tests.providers.recorder import Clients
@@ -184,15 +185,15 @@ def test_recorded_conversations(
     recorded: dict[str, list[dict[str, Any]]], provider: str, count: int | None
 ) -> None:
     """A record of a recorded conversation is an equal one when it is read, in a budget, too."""
-    wrong: list[str] = []
-    for name, messages in [*recorded.items()][:count]:
-        history = History.from_openai(messages)
-        target: dict[str, Any] = {"provider": provider, "model": TARGETS[provider]}
-        for budget in (None, 6_000):
-            rendered = render(Timeline(history), budget=budget, counter=words, **target)
-            record = rendered.record()
-            wrong += [] if record == again(record) else [name]
-    assert [] == wrong
+    target: dict[str, Any] = {"provider": provider, "model": TARGETS[provider]}
+
+    def wrong(name: str) -> list[PromptRecord]:
+        prompt = Timeline(History.from_openai(recorded[name]))
+        rendered = [render(prompt, budget=most, counter=words, **target) for most in (None, 6_000)]
+        records = [result.record() for result in rendered]
+        return [record for record in records if record != again(record)]
+
+    assert [] == failures([*recorded][:count], wrong)
 
 
 def test_a_file_is_saved_and_loaded(tmp_path: Path) -> None:
