@@ -221,6 +221,18 @@ def test_calls_of_other_servers() -> None:
     assert [("a", "charges", "{}"), ("b", "months", "{}")] == calls_of(first, rest, begun, rest)
 
 
+def test_two_calls_with_signatures_of_their_own() -> None:
+    """What a server sends beside each of two calls stays with that call."""
+    signs = [{"google": {"thought_signature": text}} for text in ("b25l", "dHdv")]
+    calls = [
+        {"index": n, "id": id, "function": {"name": "f", "arguments": "{}"}, "extra_content": sign}
+        for n, (id, sign) in enumerate(zip("ab", signs, strict=True))
+    ]
+    chunks = [{"choices": [{"delta": {"tool_calls": [call]}}]} for call in calls]
+    message = message_of([*chunks, {"choices": [{"finish_reason": "tool_calls"}]}])
+    assert signs == [block.to_dict()["extra_content"] for block in message.content]
+
+
 def test_a_number_that_no_call_had() -> None:
     """Of two calls without numbers, what comes with a new one goes on with the latest."""
     first, second = (
