@@ -712,3 +712,18 @@ def test_models_without_instructions() -> None:
         rendered.payload()["messages"]
     )
     assert ["role"] == [loss.kind for loss in rendered.losses]
+
+
+def test_a_legacy_call_behind_a_text() -> None:
+    """The result of a legacy call answers it, also where the model said something before."""
+    function = {"name": "look_up", "arguments": "{}"}
+    _, asked, answered = read(
+        [
+            {"role": "user", "content": "Q"},
+            {"role": "assistant", "content": "Hm.", "function_call": function},
+            {"role": "function", "name": "look_up", "content": "rain"},
+        ]
+    ).messages
+    assert [call.id for call in asked.calls] == [
+        block.to_dict()["tool_use_id"] for block in answered.content
+    ]

@@ -660,3 +660,11 @@ def test_refused(items: list[Any]) -> None:
     """The check refuses what the service does."""
     with pytest.raises((AssertionError, ValidationError)):
         check_openai_responses({"input": items}, ABLE)
+
+
+def test_two_thoughts_of_one_answer() -> None:
+    """A call keeps the id of the reasoning directly before it, not of the first of the answer."""
+    items = [thought("r1", "A."), use("c1", id="f1"), thought("r2", "B."), use("c2", id="f2")]
+    (message,) = recorded(*items)
+    linked = [block.to_dict()["item"]["reasoning"] for block in message.calls]
+    assert ["r1", "r2"] == linked
