@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +194,8 @@ def begins(shorter: list[str], longer: list[str]) -> bool:
 
 
 INSTRUCTIONS = ("event", "developer")
+OF_THE_MODEL = ("assistant", "batch", "pair", "user_results", "photo")
+"""The kinds of steps that begin with a turn of the model."""
 
 
 def following(steps: list[Step]) -> list[str]:
@@ -230,6 +233,12 @@ def is_filled(target: str, steps: list[Step]) -> bool:
     return target == "chat_template" and all(kind == "developer" for kind, _ in steps)
 
 
+def may_move_a_text(target: str, later: list[Step]) -> bool:
+    """Return whether a document may move a text before it out of the turn of tool results."""
+    heard = takewhile(lambda kind: kind not in OF_THE_MODEL, following(later))
+    return target == ON_BEDROCK[0] and "paper" in heard
+
+
 # The rule.
 
 
@@ -241,9 +250,22 @@ def test_a_prompt_is_append_only(
 ) -> None:
     """Adding turns never changes a token before them, but for instructions taken back."""
     assume(not is_taken_back(steps, later, config) and not joins_the_system(steps, later))
-    assume(not is_filled(target, steps))
+    assume(not is_filled(target, steps) and not may_move_a_text(target, later))
     one = tokens(payload(prompt(steps), target, config))
     two = tokens(payload(prompt(steps + later), target, config))
+    assert begins(one, two)
+
+
+@pytest.mark.xfail(
+    reason="a document is refused beside results, and takes along the text that it was merged with",
+    strict=True,
+)
+def test_a_document_behind_a_text_beside_results() -> None:
+    """A document of the user moves no text before it (Claude on Bedrock)."""
+    steps, later = [("batch", "a"), ("user", "a")], [("paper", "a")]
+    one, two = (
+        tokens(payload(prompt(longer), ON_BEDROCK[0], {})) for longer in (steps, steps + later)
+    )
     assert begins(one, two)
 
 
@@ -255,6 +277,7 @@ def test_without_a_native_form_there_is_no_exception(
 ) -> None:
     """Where instructions have no native form that must precede an answer, nothing is taken back."""
     assume(not joins_the_system(steps, later) and not is_filled(target, steps))
+    assume(not may_move_a_text(target, later))
     one = tokens(payload(prompt(steps), target, config))
     two = tokens(payload(prompt(steps + later), target, config))
     assert begins(one, two)
