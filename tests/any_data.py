@@ -5,23 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from promptdsl import (
-    AudioBlock,
-    CodeBlock,
-    DocumentBlock,
-    ImageBlock,
-    JsonBlock,
-    MediaSource,
-    ReasoningBlock,
-    StateChangeBlock,
-    SystemEventBlock,
-    TextBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-    UserActionBlock,
-    VideoBlock,
-)
+from promptdsl import *
 from tests.internals import CACHES, CLASSES, ERROR_TYPES, SOURCE_KEYS
 
 

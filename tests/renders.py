@@ -4,17 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from promptdsl import (
-    Loss,
-    Message,
-    Node,
-    TextBlock,
-    Timeline,
-    ToolResultBlock,
-    ToolUseBlock,
-    include,
-    render,
-)
+from promptdsl import *
 
 ShortForm = tuple[Any, ...]
 """A message: its role, and each block as ``short_form`` says it."""

@@ -7,18 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    DataError,
-    History,
-    Message,
-    OptionError,
-    Output,
-    OutputSchema,
-    Timeline,
-    User,
-    read_response,
-    render,
-)
+from promptdsl import *
 from tests.answer_corpus import ANSWERS, NONE, SCHEMA, SEVERAL
 from tests.searching import examples
 

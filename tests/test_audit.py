@@ -11,26 +11,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    Event,
-    History,
-    Image,
-    ImageBlock,
-    Lazy,
-    MediaError,
-    MediaSource,
-    Message,
-    PromptError,
-    System,
-    Template,
-    Timeline,
-    User,
-    UserAction,
-    arender,
-    block_from_dict,
-    register_templates,
-    render,
-)
+from promptdsl import *
 from tests.audit import auditing
 from tests.internals import templates_root
 

@@ -9,36 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Checklist,
-    Code,
-    Developer,
-    Ephemeral,
-    Event,
-    Example,
-    Fragment,
-    Grounding,
-    Heading,
-    History,
-    Lazy,
-    List,
-    Node,
-    Paragraph,
-    Quote,
-    Section,
-    StateChange,
-    SystemEvent,
-    Table,
-    Template,
-    Text,
-    Timeline,
-    User,
-    UserAction,
-    Value,
-    decode,
-    render,
-    trusted,
-)
+from promptdsl import *
 from tests.folding import folded
 from tests.hostile import CLOSERS, CODE, FENCES, HOSTILE, TOLERANT, TWINS, VALUES
 from tests.internals import whole

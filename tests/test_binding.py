@@ -4,31 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    Developer,
-    Ephemeral,
-    Event,
-    Fragment,
-    Grounding,
-    Group,
-    History,
-    Lazy,
-    Node,
-    PlacementError,
-    Section,
-    System,
-    Table,
-    Template,
-    Timeline,
-    ToolMessage,
-    ToolUse,
-    Untrusted,
-    User,
-    UserAction,
-    Volatile,
-    render,
-)
+from promptdsl import *
 
 BOUND = "claude-opus-5-5"
 

@@ -6,29 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    Audio,
-    CacheBreakpoint,
-    Developer,
-    Ephemeral,
-    Grounding,
-    History,
-    Message,
-    Node,
-    OptionError,
-    Section,
-    System,
-    TextBlock,
-    Timeline,
-    Tool,
-    ToolMessage,
-    ToolResultBlock,
-    ToolUse,
-    ToolUseBlock,
-    User,
-    render,
-)
+from promptdsl import *
 
 MODEL = "claude-opus-5"
 MARK = {"type": "ephemeral"}

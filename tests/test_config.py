@@ -11,15 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Block,
-    ConfigError,
-    MessageTransformationConfig,
-    TextBlock,
-    Timeline,
-    User,
-    render,
-)
+from promptdsl import *
 from tests.errors import raised, this_line
 from tests.internals import (
     EPHEMERAL_DELIMITER,

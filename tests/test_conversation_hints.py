@@ -5,28 +5,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    ClearResults,
-    Developer,
-    Ephemeral,
-    Event,
-    Grounding,
-    History,
-    Message,
-    Node,
-    Section,
-    System,
-    Text,
-    Timeline,
-    Tool,
-    ToolUse,
-    User,
-    UserAction,
-    Value,
-    read_payload,
-    render,
-)
+from promptdsl import *
 from tests.errors import this_line
 from tests.good_prompts import CAREFUL
 

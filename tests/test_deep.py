@@ -12,30 +12,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    Developer,
-    Ephemeral,
-    Event,
-    FirstFit,
-    Fragment,
-    Grounding,
-    Group,
-    Limit,
-    Node,
-    Note,
-    PlacementError,
-    Section,
-    System,
-    Text,
-    Timeline,
-    ToolMessage,
-    ToolResult,
-    ToolUse,
-    User,
-    include,
-    render,
-)
+from promptdsl import *
 from tests.errors import raised
 from tests.internals import walk
 from tests.renders import said

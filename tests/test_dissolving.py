@@ -8,32 +8,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    Event,
-    Format,
-    Fragment,
-    Group,
-    History,
-    List,
-    Message,
-    Node,
-    Note,
-    Section,
-    StateChange,
-    System,
-    SystemEvent,
-    Text,
-    Timeline,
-    ToolResult,
-    ToolUse,
-    Turn,
-    User,
-    UserAction,
-    component,
-    include,
-    render,
-)
+from promptdsl import *
 from tests.internals import dissolved, dissolved_in_turn
 from tests.lines_run import times_more
 from tests.renders import said

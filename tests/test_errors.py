@@ -9,48 +9,7 @@ from typing import Any
 import pytest
 
 import promptdsl
-from promptdsl import (
-    Assistant,
-    BudgetError,
-    ConfigError,
-    ConflictError,
-    ContentError,
-    DataError,
-    Event,
-    Fragment,
-    Grounding,
-    History,
-    Image,
-    LibraryError,
-    LossError,
-    MediaError,
-    OptionError,
-    PairingError,
-    PendingToolCalls,
-    PlacementError,
-    PromptError,
-    ScopeError,
-    Section,
-    SubscriberError,
-    System,
-    TargetError,
-    TemplateError,
-    Text,
-    Timeline,
-    TokenizerError,
-    ToolMessage,
-    ToolResult,
-    ToolUse,
-    TranscriptError,
-    Turn,
-    UnknownNameError,
-    User,
-    UserAction,
-    Value,
-    dedent,
-    include,
-    render,
-)
+from promptdsl import *
 from tests.errors import lines_of, raised
 from tests.folding import folded
 from tests.internals import errors_module, nearest

@@ -6,21 +6,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    Block,
-    Ephemeral,
-    History,
-    Message,
-    Node,
-    System,
-    ToolMessage,
-    ToolResult,
-    ToolUse,
-    User,
-    block_from_dict,
-    render,
-)
+from promptdsl import *
 from tests.internals import CLASSES
 from tests.renders import timeline_of
 

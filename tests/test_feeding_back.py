@@ -4,26 +4,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    CacheBreakpoint,
-    Developer,
-    Ephemeral,
-    Event,
-    Fragment,
-    Grounding,
-    History,
-    Node,
-    Note,
-    System,
-    Timeline,
-    ToolMessage,
-    ToolResult,
-    ToolUse,
-    User,
-    read_payload,
-    render,
-)
+from promptdsl import *
 
 
 def call(*ids: str) -> Assistant:

@@ -10,48 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    Code,
-    ConfigError,
-    Developer,
-    Document,
-    DocumentBlock,
-    Ephemeral,
-    Event,
-    Format,
-    Fragment,
-    Grounding,
-    Group,
-    Heading,
-    History,
-    Json,
-    Lazy,
-    Limit,
-    List,
-    Message,
-    MessageTransformationConfig,
-    Node,
-    OptionError,
-    Paragraph,
-    Quote,
-    Section,
-    System,
-    Table,
-    Template,
-    Text,
-    Timeline,
-    ToolMessage,
-    ToolUse,
-    Untrusted,
-    User,
-    UserAction,
-    Value,
-    decode,
-    detached,
-    render,
-    trusted,
-)
+from promptdsl import *
 from tests.errors import raised
 from tests.folding import failures, unequal
 from tests.hostile import FENCES, TOLERANT, TWINS, VALUES

@@ -20,30 +20,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    Developer,
-    Document,
-    Ephemeral,
-    Event,
-    Grounding,
-    History,
-    Image,
-    Message,
-    Node,
-    Rendered,
-    Section,
-    System,
-    TextBlock,
-    ToolMessage,
-    ToolResult,
-    ToolResultBlock,
-    ToolUse,
-    ToolUseBlock,
-    User,
-    UserAction,
-    render,
-)
+from promptdsl import *
 from tests.internals import OPENING
 from tests.providers.chat_template_check import TEMPLATES
 from tests.providers.every_target import SERVICES, every_check_of

@@ -7,20 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    FirstFit,
-    Fragment,
-    Grounding,
-    History,
-    Image,
-    Lazy,
-    Section,
-    System,
-    Timeline,
-    ToolMessage,
-    User,
-    render,
-)
+from promptdsl import *
 from tests.internals import outline
 from tests.searching import examples
 

@@ -8,27 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    ContentError,
-    Developer,
-    Ephemeral,
-    Event,
-    Fragment,
-    Grounding,
-    Node,
-    Section,
-    System,
-    Text,
-    Timeline,
-    ToolMessage,
-    ToolUse,
-    User,
-    Value,
-    decode,
-    dedent,
-    render,
-)
+from promptdsl import *
 from tests.errors import lines_of, raised
 from tests.internals import dedent_parts
 from tests.renders import only_text, said

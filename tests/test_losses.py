@@ -9,44 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import promptdsl
-from promptdsl import (
-    Assistant,
-    Audio,
-    CacheBreakpoint,
-    Developer,
-    Document,
-    Ephemeral,
-    Event,
-    Format,
-    Grounding,
-    Heading,
-    History,
-    Image,
-    Json,
-    Loss,
-    LossError,
-    Message,
-    Node,
-    Reasoning,
-    ReasoningBlock,
-    Rendered,
-    Section,
-    System,
-    Table,
-    Text,
-    TextBlock,
-    Timeline,
-    ToolMessage,
-    ToolResult,
-    ToolUse,
-    UnknownBlock,
-    Untrusted,
-    User,
-    UserAction,
-    Value,
-    Video,
-    render,
-)
+from promptdsl import *
 from tests.errors import lines_of, raised
 from tests.folding import failures
 from tests.lines_run import lines_run

@@ -11,18 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    DataError,
-    History,
-    Message,
-    ReasoningBlock,
-    TextBlock,
-    Timeline,
-    ToolResultBlock,
-    ToolUseBlock,
-    User,
-    render,
-)
+from promptdsl import *
 from tests.any_data import (
     Liar,
     anything,

@@ -16,23 +16,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    ChatTemplate,
-    ConfigError,
-    ContentError,
-    MessageTransformationConfig,
-    ModelFacts,
-    OptionError,
-    TargetError,
-    Timeline,
-    ToolMessage,
-    ToolUse,
-    User,
-    arender,
-    register_model,
-    render,
-)
+from promptdsl import *
 from tests.errors import lines_of, raised, this_line
 from tests.folding import folded
 from tests.internals import (

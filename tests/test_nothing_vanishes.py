@@ -5,42 +5,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    Checklist,
-    Code,
-    Example,
-    FirstFit,
-    Format,
-    Fragment,
-    Grounding,
-    Group,
-    Heading,
-    History,
-    Image,
-    Item,
-    Json,
-    Lazy,
-    LazyContext,
-    List,
-    PairingError,
-    Paragraph,
-    Quote,
-    Section,
-    Table,
-    Template,
-    Text,
-    Timeline,
-    ToolMessage,
-    ToolUse,
-    Untrusted,
-    User,
-    Value,
-    Volatile,
-    component,
-    render,
-    trusted,
-)
+from promptdsl import *
 from tests.renders import comes_to
 
 PARTS: dict[str, Callable[[], Any]] = {

@@ -11,33 +11,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    Code,
-    Document,
-    Event,
-    Grounding,
-    History,
-    Json,
-    Node,
-    Reasoning,
-    Section,
-    System,
-    SystemEvent,
-    Table,
-    Template,
-    Text,
-    Timeline,
-    ToolMessage,
-    ToolResult,
-    ToolUse,
-    Untrusted,
-    User,
-    UserAction,
-    Value,
-    render,
-    trusted,
-)
+from promptdsl import *
 from tests.hostile import CONTROL, HOSTILE, LINE_ENDS, REFERENCES, TEMPLATES, UNSEEN
 from tests.value_places import FORMS, place_of
 

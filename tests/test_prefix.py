@@ -7,23 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    CacheBreakpoint,
-    Document,
-    History,
-    Node,
-    PendingToolCalls,
-    Section,
-    System,
-    TargetError,
-    Timeline,
-    Tool,
-    ToolMessage,
-    ToolUse,
-    User,
-    render,
-)
+from promptdsl import *
 from tests.errors import lines_of, raised
 from tests.providers.every_target import as_wire, check, check_rules, needing_sdk
 from tests.providers.prompts import ANY_PROMPTS

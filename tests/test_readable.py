@@ -8,28 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    Code,
-    Developer,
-    Ephemeral,
-    Event,
-    Grounding,
-    History,
-    List,
-    Quote,
-    Section,
-    System,
-    Template,
-    Text,
-    Timeline,
-    Untrusted,
-    User,
-    Value,
-    Volatile,
-    decode,
-    render,
-)
+from promptdsl import *
 from tests.hostile import EDGES, HOSTILE, VALUES
 from tests.internals import guard, inline, skeleton
 

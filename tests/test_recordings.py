@@ -9,30 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    ContentError,
-    Event,
-    Grounding,
-    History,
-    ImageBlock,
-    MediaSource,
-    Message,
-    Node,
-    PairingError,
-    PromptError,
-    Rendered,
-    System,
-    SystemEventBlock,
-    TextBlock,
-    Timeline,
-    ToolMessage,
-    ToolResultBlock,
-    ToolUse,
-    ToolUseBlock,
-    User,
-    render,
-)
+from promptdsl import *
 from tests.errors import raised
 from tests.internals import Recording, recalled, recorded_before
 from tests.internals import read_module as reading

@@ -19,39 +19,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from promptdsl import (
-    Assistant,
-    ContentError,
-    Ephemeral,
-    Event,
-    FirstFit,
-    Fragment,
-    Grounding,
-    Group,
-    History,
-    Image,
-    Limit,
-    Node,
-    Note,
-    OptionError,
-    PlacementError,
-    PromptError,
-    Reserve,
-    ScopeError,
-    Section,
-    System,
-    Text,
-    Timeline,
-    ToolMessage,
-    ToolResult,
-    ToolUse,
-    Turn,
-    User,
-    Value,
-    detached,
-    include,
-    render,
-)
+from promptdsl import *
 from tests.errors import lines_of, raised
 from tests.internals import OPENED, label
 from tests.renders import said

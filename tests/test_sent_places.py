@@ -10,31 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    Block,
-    DocumentBlock,
-    Ephemeral,
-    History,
-    ImageBlock,
-    Message,
-    ModelFacts,
-    PendingToolCalls,
-    Prompt,
-    ReasoningBlock,
-    Rendered,
-    SentPlace,
-    System,
-    TargetError,
-    TextBlock,
-    Timeline,
-    ToolResultBlock,
-    ToolUse,
-    ToolUseBlock,
-    User,
-    Volatile,
-    render,
-)
+from promptdsl import *
 from tests.errors import raised
 from tests.folding import failures
 from tests.internals import Written, guard, whole

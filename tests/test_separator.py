@@ -7,36 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    BudgetError,
-    CacheBreakpoint,
-    Code,
-    Developer,
-    Event,
-    Fragment,
-    Group,
-    Image,
-    List,
-    OptionError,
-    Quote,
-    Section,
-    System,
-    SystemEvent,
-    Table,
-    Template,
-    Text,
-    TextBlock,
-    Timeline,
-    ToolMessage,
-    ToolResult,
-    ToolUse,
-    Untrusted,
-    User,
-    Value,
-    decode,
-    render,
-)
+from promptdsl import *
 from tests.providers.conversations import PNG
 from tests.providers.every_target import FACTS
 from tests.providers.laws import unlawful_rendered

@@ -6,25 +6,7 @@ import pytest
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from promptdsl import (
-    Assistant,
-    DataError,
-    History,
-    Message,
-    ReasoningBlock,
-    Rendered,
-    TargetError,
-    TextBlock,
-    Timeline,
-    Tool,
-    ToolDefinition,
-    ToolMessage,
-    ToolUseBlock,
-    User,
-    read_payload,
-    read_response,
-    render,
-)
+from promptdsl import *
 from tests.errors import lines_of, raised
 from tests.internals import RENDER_DEFAULTS, TARGETS, wire_of
 from tests.providers.recorder import (

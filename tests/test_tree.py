@@ -9,41 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    ContentError,
-    Developer,
-    Ephemeral,
-    Event,
-    FirstFit,
-    Fragment,
-    Grounding,
-    Group,
-    History,
-    Image,
-    Limit,
-    Message,
-    MessageTransformationConfig,
-    Node,
-    Note,
-    Reserve,
-    ScopeError,
-    Section,
-    Source,
-    StateChange,
-    System,
-    SystemEvent,
-    Text,
-    Timeline,
-    ToolMessage,
-    ToolResult,
-    ToolUse,
-    User,
-    UserAction,
-    Value,
-    include,
-    render,
-)
+from promptdsl import *
 from tests.errors import lines_of, raised, with_article
 from tests.folding import folded
 from tests.internals import SectionNode, label, make, walk

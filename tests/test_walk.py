@@ -8,18 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from promptdsl import (
-    Event,
-    Grounding,
-    History,
-    Section,
-    System,
-    Text,
-    Timeline,
-    User,
-    UserAction,
-    render,
-)
+from promptdsl import *
 
 MODEL = "claude-opus-4-5"
 

@@ -11,29 +11,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    Ephemeral,
-    Event,
-    Fragment,
-    Grounding,
-    History,
-    Node,
-    Note,
-    ScopeError,
-    Section,
-    System,
-    Text,
-    Timeline,
-    ToolMessage,
-    ToolUse,
-    User,
-    UserAction,
-    Value,
-    detached,
-    override,
-    render,
-)
+from promptdsl import *
 from tests.lines_run import times_more
 from tests.renders import said
 

@@ -9,23 +9,7 @@ import attrs
 import pytest
 
 import promptdsl
-from promptdsl import (
-    History,
-    Message,
-    Prompt,
-    ProviderName,
-    Rendered,
-    TextBlock,
-    Timeline,
-    ToolDefinition,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-    User,
-    read_payload,
-    register_provider,
-    render,
-)
+from promptdsl import *
 from tests.internals import (
     CLI_PROVIDERS,
     TARGETS,

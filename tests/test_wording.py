@@ -9,29 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    ContentError,
-    Developer,
-    Ephemeral,
-    Event,
-    Fragment,
-    Grounding,
-    History,
-    Image,
-    Message,
-    Node,
-    Section,
-    System,
-    Text,
-    Timeline,
-    ToolMessage,
-    ToolUse,
-    User,
-    Value,
-    decode,
-    render,
-)
+from promptdsl import *
 from tests.errors import this_line
 from tests.hostile import HOSTILE
 from tests.internals import attribute, body, field, inline, whole

@@ -10,16 +10,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    FolderStore,
-    PromptLog,
-    SqliteStore,
-    Timeline,
-    Transcript,
-    TranscriptError,
-    User,
-    render,
-)
+from promptdsl import *
 from promptdsl.cli import main
 from tests.commands import run_command
 from tests.internals import files_module

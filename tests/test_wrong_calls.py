@@ -9,26 +9,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    ContentError,
-    DataError,
-    History,
-    Lazy,
-    Message,
-    Node,
-    OptionError,
-    Rendered,
-    Reserve,
-    Timeline,
-    UnknownNameError,
-    User,
-    Value,
-    arender,
-    block_from_dict,
-    read_response,
-    read_stream,
-    render,
-)
+from promptdsl import *
 from tests.errors import lines_of, raised, this_line
 
 HI: Any = Timeline(User("Hi."))

@@ -11,44 +11,7 @@ from typing import Any, NamedTuple
 
 import attrs
 
-from promptdsl import (
-    Assistant,
-    Checklist,
-    Developer,
-    Ephemeral,
-    Event,
-    Example,
-    Format,
-    Fragment,
-    Grounding,
-    Heading,
-    History,
-    Item,
-    Json,
-    Lazy,
-    List,
-    Message,
-    Node,
-    Paragraph,
-    Quote,
-    Rendered,
-    Section,
-    StateChange,
-    SystemEvent,
-    Table,
-    Template,
-    Text,
-    Timeline,
-    ToolMessage,
-    ToolUse,
-    Untrusted,
-    User,
-    UserAction,
-    Value,
-    Volatile,
-    decode,
-    render,
-)
+from promptdsl import *
 from tests.template_strings import tstring
 
 Write = Callable[[Any], Any]

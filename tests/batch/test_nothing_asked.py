@@ -5,28 +5,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    Ephemeral,
-    Event,
-    Grounding,
-    Group,
-    History,
-    Image,
-    Json,
-    Lazy,
-    List,
-    Message,
-    Section,
-    System,
-    Template,
-    Timeline,
-    ToolMessage,
-    ToolUse,
-    Untrusted,
-    User,
-    Value,
-)
+from promptdsl import *
 from promptdsl.batch import render_rows
 from tests.batch.folders import Folder
 

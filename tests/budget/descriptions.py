@@ -11,27 +11,7 @@ from typing import Any
 
 import attrs
 
-from promptdsl import (
-    Assistant,
-    CacheBreakpoint,
-    Developer,
-    Ephemeral,
-    Event,
-    FirstFit,
-    Fragment,
-    Grounding,
-    Group,
-    History,
-    Message,
-    Node,
-    Section,
-    System,
-    Text,
-    Timeline,
-    ToolMessage,
-    ToolUse,
-    User,
-)
+from promptdsl import *
 
 K = 1_000
 """The tokens of a weight of one."""

@@ -11,18 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    BudgetError,
-    ClearResults,
-    History,
-    Message,
-    OptionError,
-    Rendered,
-    Section,
-    System,
-    Timeline,
-    render,
-)
+from promptdsl import *
 from tests.budget.fitted import broken
 from tests.budget.loop_oracle import Loop
 from tests.errors import raised

@@ -7,19 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from promptdsl import (
-    BudgetError,
-    Event,
-    History,
-    Message,
-    OptionError,
-    Rendered,
-    System,
-    Timeline,
-    User,
-    read_payload,
-    render,
-)
+from promptdsl import *
 from tests.budget.fitted import broken
 from tests.errors import raised
 from tests.searching import examples

@@ -6,18 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    BudgetError,
-    History,
-    Message,
-    OptionError,
-    Rendered,
-    System,
-    Timeline,
-    Transcript,
-    User,
-    render,
-)
+from promptdsl import *
 from tests.budget.fitted import broken, recorded_exchanges
 from tests.errors import raised
 from tests.searching import examples

@@ -4,29 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    BudgetError,
-    Developer,
-    FirstFit,
-    Fragment,
-    Group,
-    History,
-    Lazy,
-    Message,
-    Node,
-    Note,
-    PairingError,
-    ReasoningBlock,
-    Section,
-    System,
-    TextBlock,
-    ToolMessage,
-    ToolResult,
-    ToolUse,
-    User,
-    render,
-)
+from promptdsl import *
 from tests.budget.cases import capitals, exactly, fit, left, talk
 from tests.renders import timeline_of
 

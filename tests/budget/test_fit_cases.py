@@ -4,30 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    BudgetError,
-    CacheBreakpoint,
-    Developer,
-    Ephemeral,
-    Event,
-    FirstFit,
-    Fragment,
-    Grounding,
-    Group,
-    History,
-    Node,
-    Section,
-    System,
-    Text,
-    ToolMessage,
-    ToolResult,
-    ToolUse,
-    User,
-    UserAction,
-    component,
-    render,
-)
+from promptdsl import *
 from tests.budget.cases import capitals, fit, left, talk, too_big
 from tests.errors import this_line
 from tests.internals import FirstFitNode, LimitNode, walk

@@ -8,25 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    Developer,
-    FirstFit,
-    Fragment,
-    Group,
-    History,
-    Message,
-    Node,
-    Reserve,
-    Section,
-    System,
-    SystemEventBlock,
-    Text,
-    ToolMessage,
-    ToolResult,
-    ToolUse,
-    User,
-)
+from promptdsl import *
 from tests.budget.cases import exactly, loop, talk
 
 Q = User("Q")

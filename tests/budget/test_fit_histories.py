@@ -7,26 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    BudgetError,
-    Developer,
-    Ephemeral,
-    Event,
-    Grounding,
-    Group,
-    History,
-    Limit,
-    Message,
-    Reasoning,
-    Rendered,
-    Section,
-    System,
-    ToolMessage,
-    Transcript,
-    User,
-    read_payload,
-    render,
-)
+from promptdsl import *
 from tests.budget.cases import capitals, fit, hundreds, left, loop, talk
 from tests.internals import default_step
 from tests.renders import timeline_of

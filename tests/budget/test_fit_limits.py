@@ -8,41 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    CacheBreakpoint,
-    Code,
-    Developer,
-    Ephemeral,
-    Event,
-    FirstFit,
-    Fragment,
-    Grounding,
-    Group,
-    Heading,
-    Json,
-    Limit,
-    List,
-    Node,
-    OptionError,
-    Paragraph,
-    Quote,
-    Reserve,
-    Section,
-    System,
-    Table,
-    Text,
-    Timeline,
-    Tool,
-    ToolMessage,
-    ToolUse,
-    Untrusted,
-    User,
-    UserAction,
-    Value,
-    decode,
-    render,
-)
+from promptdsl import *
 from tests.hostile import HOSTILE
 from tests.internals import skeleton
 from tests.renders import timeline_of

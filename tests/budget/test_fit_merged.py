@@ -7,28 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    BudgetError,
-    Developer,
-    Ephemeral,
-    Event,
-    FirstFit,
-    Fragment,
-    Grounding,
-    Group,
-    History,
-    Node,
-    Section,
-    System,
-    SystemEvent,
-    Timeline,
-    ToolMessage,
-    ToolResult,
-    ToolUse,
-    User,
-    render,
-)
+from promptdsl import *
 from tests.budget.cases import talk
 from tests.budget.descriptions import Part, built, weigh
 from tests.budget.trees import trees

@@ -6,31 +6,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    BudgetError,
-    Developer,
-    Event,
-    FirstFit,
-    Fragment,
-    Group,
-    History,
-    Lazy,
-    LazyContext,
-    OptionError,
-    PromptError,
-    Reserve,
-    Section,
-    System,
-    Text,
-    Tool,
-    ToolMessage,
-    ToolUse,
-    User,
-    arender,
-    register_model,
-    render,
-)
+from promptdsl import *
 from tests.budget.cases import APART, capitals, fit, hundreds, left, talk, too_big
 from tests.errors import raised, this_line
 from tests.renders import timeline_of

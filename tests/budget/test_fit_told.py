@@ -6,41 +6,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    BudgetError,
-    CacheBreakpoint,
-    Checklist,
-    Code,
-    Developer,
-    Dropped,
-    Ephemeral,
-    Event,
-    Example,
-    FirstFit,
-    Fragment,
-    Grounding,
-    Group,
-    History,
-    Item,
-    List,
-    Message,
-    Node,
-    Note,
-    Quote,
-    Reserve,
-    Section,
-    System,
-    Timeline,
-    Tool,
-    ToolMessage,
-    ToolResult,
-    ToolUse,
-    User,
-    UserAction,
-    component,
-    render,
-)
+from promptdsl import *
 from tests.budget.cases import APART, Gone, gone, hundreds, loop, talk, too_big
 from tests.errors import raised, this_line
 from tests.renders import timeline_of

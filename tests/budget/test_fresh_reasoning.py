@@ -7,21 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    BudgetError,
-    ClearResults,
-    History,
-    Message,
-    ReasoningBlock,
-    Section,
-    System,
-    TextBlock,
-    Timeline,
-    ToolResultBlock,
-    ToolUseBlock,
-    User,
-    render,
-)
+from promptdsl import *
 from tests.providers.every_target import SERVICES, every_check_of
 from tests.searching import examples
 

@@ -7,17 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from promptdsl import (
-    Ephemeral,
-    History,
-    Message,
-    Rendered,
-    System,
-    Timeline,
-    ToolUseBlock,
-    User,
-    render,
-)
+from promptdsl import *
 
 slow = pytest.mark.slow
 

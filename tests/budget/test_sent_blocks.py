@@ -9,32 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    BudgetError,
-    Document,
-    Fragment,
-    Grounding,
-    Group,
-    History,
-    Image,
-    Lazy,
-    MediaError,
-    Message,
-    Node,
-    Rendered,
-    Section,
-    System,
-    Timeline,
-    Tool,
-    ToolMessage,
-    ToolResult,
-    ToolUse,
-    Turn,
-    User,
-    block_from_dict,
-    render,
-)
+from promptdsl import *
 from tests.budget.fitted import COUNTERS
 from tests.errors import raised
 from tests.folding import failures

@@ -6,22 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    BudgetError,
-    Event,
-    FirstFit,
-    History,
-    Rendered,
-    Section,
-    System,
-    Timeline,
-    ToolMessage,
-    ToolUse,
-    Turn,
-    User,
-    render,
-)
+from promptdsl import *
 from tests.budget.cases import capitals, fit, gone, hundreds, left, loop, talk
 
 Q = User("Q")

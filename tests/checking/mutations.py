@@ -12,18 +12,7 @@ from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from promptdsl import (
-    PromptError,
-    Rendered,
-    Section,
-    System,
-    Timeline,
-    Tool,
-    User,
-    Video,
-    Volatile,
-    render,
-)
+from promptdsl import *
 from promptdsl.checking import Checker, CheckSettings
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -11,23 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    ConfigError,
-    Event,
-    Grounding,
-    History,
-    Section,
-    System,
-    Template,
-    Timeline,
-    ToolMessage,
-    ToolUse,
-    User,
-    UserAction,
-    Value,
-    render,
-)
+from promptdsl import *
 from promptdsl.checking import Checker, CheckSettings
 from tests.hostile import HOSTILE
 from tests.searching import examples

@@ -8,15 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    History,
-    Message,
-    ReasoningBlock,
-    TextBlock,
-    ToolResultBlock,
-    User,
-    render,
-)
+from promptdsl import *
 from tests.internals import all_visible, as_explanation, as_json, as_messages
 from tests.views.conversation import CONVERSATION
 

@@ -3,18 +3,7 @@
 from collections.abc import Iterator
 from functools import cache
 
-from promptdsl import (
-    Event,
-    Rendered,
-    Section,
-    System,
-    Text,
-    Timeline,
-    User,
-    UserAction,
-    diff,
-    render,
-)
+from promptdsl import *
 from promptdsl.comparing import DiffReport, PromptComparison, parse, prompt_file, serialise
 from promptdsl.testing import HOSTILE
 from tests.internals import FileEntry, FilePart, PromptFile

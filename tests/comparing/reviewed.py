@@ -3,31 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from promptdsl import (
-    Assistant,
-    CacheBreakpoint,
-    Developer,
-    Ephemeral,
-    Event,
-    Grounding,
-    History,
-    Image,
-    List,
-    Output,
-    Reasoning,
-    Section,
-    System,
-    Text,
-    Timeline,
-    Tool,
-    ToolMessage,
-    ToolUse,
-    User,
-    UserAction,
-    Value,
-    Volatile,
-    render,
-)
+from promptdsl import *
 from tests.internals import prompt_file, serialise
 from tests.providers.conversations import PNG
 

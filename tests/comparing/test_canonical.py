@@ -9,38 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    Block,
-    CacheBreakpoint,
-    Developer,
-    Document,
-    Ephemeral,
-    Event,
-    Grounding,
-    History,
-    ImageBlock,
-    MediaSource,
-    Message,
-    Output,
-    PromptError,
-    ReasoningBlock,
-    Rendered,
-    Section,
-    System,
-    Table,
-    Text,
-    TextBlock,
-    Timeline,
-    Tool,
-    ToolMessage,
-    ToolUse,
-    ToolUseBlock,
-    User,
-    UserAction,
-    Volatile,
-    render,
-)
+from promptdsl import *
 from tests.comparing.reviewed import FOLDER, files
 from tests.comparing.texts import TEXTS
 from tests.hostile import HOSTILE

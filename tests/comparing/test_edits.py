@@ -6,27 +6,7 @@ from typing import Any
 import attrs
 import pytest
 
-from promptdsl import (
-    Assistant,
-    Event,
-    Grounding,
-    Group,
-    History,
-    Image,
-    Output,
-    Rendered,
-    Section,
-    System,
-    Text,
-    Timeline,
-    Tool,
-    User,
-    UserAction,
-    Value,
-    Volatile,
-    diff,
-    render,
-)
+from promptdsl import *
 from tests.internals import prompt_file
 from tests.providers.conversations import PNG
 

@@ -7,23 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    Developer,
-    Ephemeral,
-    Event,
-    Group,
-    Lazy,
-    PromptError,
-    Section,
-    System,
-    Text,
-    Timeline,
-    User,
-    UserAction,
-    register_model,
-    render,
-)
+from promptdsl import *
 from tests.comparing.any_file import pairs
 from tests.errors import raised
 from tests.internals import (

@@ -7,23 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    DataError,
-    Image,
-    PromptError,
-    ProviderName,
-    Section,
-    System,
-    TargetError,
-    Timeline,
-    Tool,
-    ToolMessage,
-    ToolUse,
-    User,
-    diff,
-    render,
-)
+from promptdsl import *
 from promptdsl.comparing import payload_file
 from tests.any_data import anything
 from tests.errors import raised

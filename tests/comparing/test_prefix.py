@@ -7,23 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    CacheBreakpoint,
-    Event,
-    List,
-    ProviderName,
-    Rendered,
-    Section,
-    System,
-    Text,
-    Timeline,
-    Tool,
-    User,
-    UserAction,
-    Volatile,
-    diff,
-    render,
-)
+from promptdsl import *
 from promptdsl.comparing import (
     DiffReport,
     PromptComparison,

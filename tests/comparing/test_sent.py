@@ -2,18 +2,7 @@
 
 from typing import Any
 
-from promptdsl import (
-    Assistant,
-    ImageBlock,
-    Message,
-    Node,
-    Prompt,
-    Timeline,
-    ToolMessage,
-    ToolUse,
-    User,
-    render,
-)
+from promptdsl import *
 from tests.internals import prompt_file, serialise
 from tests.providers.conversations import PNG, answer, call, media, say
 from tests.providers.templates import TEMPLATES

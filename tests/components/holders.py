@@ -5,22 +5,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    Developer,
-    Ephemeral,
-    Event,
-    Fragment,
-    Grounding,
-    Note,
-    Section,
-    System,
-    Timeline,
-    ToolMessage,
-    ToolResult,
-    Turn,
-    User,
-)
+from promptdsl import *
 
 HOLDERS: dict[str, Callable[..., Any]] = {
     "Timeline": Timeline,

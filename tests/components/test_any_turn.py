@@ -4,23 +4,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    Developer,
-    Ephemeral,
-    Event,
-    OptionError,
-    System,
-    Text,
-    TextBlock,
-    Timeline,
-    ToolResult,
-    ToolResultBlock,
-    ToolUse,
-    Turn,
-    User,
-    render,
-)
+from promptdsl import *
 from tests.errors import lines_of, raised
 
 TURNS = {

@@ -10,32 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    Checklist,
-    ContentError,
-    Developer,
-    Ephemeral,
-    Event,
-    Example,
-    Fragment,
-    Grounding,
-    Heading,
-    Item,
-    Lazy,
-    List,
-    Message,
-    Node,
-    Paragraph,
-    Quote,
-    Section,
-    System,
-    Text,
-    Timeline,
-    User,
-    Value,
-    decode,
-)
+from promptdsl import *
 from tests.components.holders import HOLDERS, every_holder
 from tests.errors import lines_of, raised, with_article
 from tests.folding import folded

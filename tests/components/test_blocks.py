@@ -7,47 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    AudioBlock,
-    ContentError,
-    Developer,
-    DocumentBlock,
-    Ephemeral,
-    Event,
-    FirstFit,
-    Fragment,
-    Grounding,
-    History,
-    ImageBlock,
-    JsonBlock,
-    Limit,
-    List,
-    MediaError,
-    MediaSource,
-    Message,
-    Note,
-    PlacementError,
-    PromptError,
-    ReasoningBlock,
-    Section,
-    StateChangeBlock,
-    System,
-    SystemEventBlock,
-    Text,
-    TextBlock,
-    Timeline,
-    ToolMessage,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-    User,
-    UserActionBlock,
-    VideoBlock,
-    component,
-    include,
-    render,
-)
+from promptdsl import *
 from tests.any_data import blocks, spoken
 from tests.components.holders import HOLDERS, every_holder
 from tests.errors import lines_of, raised, with_article

@@ -13,37 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    ContentError,
-    Event,
-    Example,
-    Fragment,
-    Heading,
-    Item,
-    Lazy,
-    List,
-    Node,
-    OptionError,
-    PlacementError,
-    Quote,
-    ScopeError,
-    Section,
-    System,
-    Table,
-    Text,
-    Timeline,
-    ToolUse,
-    User,
-    UserAction,
-    Value,
-    component,
-    detached,
-    include,
-    override,
-    render,
-    trusted,
-)
+from promptdsl import *
 from tests.errors import lines_of, raised, this_line
 from tests.renders import said
 from tests.template_strings import tstring

@@ -13,46 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    Checklist,
-    ContentError,
-    Developer,
-    Ephemeral,
-    Event,
-    Example,
-    Format,
-    Fragment,
-    Grounding,
-    Group,
-    Heading,
-    Item,
-    Lazy,
-    LazyContext,
-    List,
-    Node,
-    Note,
-    OptionError,
-    Quote,
-    ScopeError,
-    Section,
-    System,
-    Template,
-    TemplateError,
-    Text,
-    Timeline,
-    ToolMessage,
-    ToolResult,
-    ToolUse,
-    User,
-    Value,
-    arender,
-    component,
-    detached,
-    override,
-    render,
-    trusted,
-)
+from promptdsl import *
 from tests.errors import lines_of, raised
 from tests.renders import said
 from tests.template_strings import tstring

@@ -11,35 +11,7 @@ from typing import Any, Optional
 import pytest
 from pydantic import BaseModel
 
-from promptdsl import (
-    Assistant,
-    ContentError,
-    Developer,
-    Ephemeral,
-    Event,
-    Fragment,
-    Grounding,
-    Group,
-    Lazy,
-    List,
-    Note,
-    OptionError,
-    Output,
-    OutputSchema,
-    PlacementError,
-    Quote,
-    Section,
-    System,
-    Timeline,
-    Tool,
-    ToolDefinition,
-    ToolMessage,
-    ToolResult,
-    Turn,
-    User,
-    component,
-    render,
-)
+from promptdsl import *
 from tests.components.failing import Failed, failed, refusal
 from tests.errors import lines_of, raised, with_article
 from tests.internals import is_closed

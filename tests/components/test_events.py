@@ -9,33 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    ContentError,
-    Event,
-    Group,
-    History,
-    Image,
-    Json,
-    Lazy,
-    Limit,
-    List,
-    Message,
-    Note,
-    PlacementError,
-    PromptError,
-    Section,
-    StateChange,
-    SystemEvent,
-    SystemEventBlock,
-    Text,
-    Timeline,
-    ToolUse,
-    User,
-    UserAction,
-    Value,
-    decode,
-    render,
-)
+from promptdsl import *
 from tests import any_data
 from tests.errors import lines_of, raised
 from tests.renders import said

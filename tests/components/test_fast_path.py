@@ -5,19 +5,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    Developer,
-    Event,
-    Node,
-    Section,
-    System,
-    Text,
-    ToolMessage,
-    ToolUse,
-    User,
-    detached,
-)
+from promptdsl import *
 from tests.internals import signature_of
 
 Write = Callable[..., Node]

@@ -8,33 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    CacheBreakpoint,
-    ContentError,
-    DataError,
-    Event,
-    Fragment,
-    Grounding,
-    History,
-    Lazy,
-    Message,
-    Note,
-    OptionError,
-    PlacementError,
-    Section,
-    System,
-    Template,
-    Text,
-    TextBlock,
-    Timeline,
-    ToolMessage,
-    ToolUse,
-    User,
-    detached,
-    include,
-    render,
-)
+from promptdsl import *
 from tests.errors import lines_of, raised
 from tests.renders import said
 

@@ -5,23 +5,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    ContentError,
-    Fragment,
-    Grounding,
-    History,
-    Message,
-    PromptError,
-    Section,
-    Text,
-    Timeline,
-    ToolMessage,
-    ToolResult,
-    ToolUse,
-    User,
-    render,
-)
+from promptdsl import *
 
 
 def told(*parts: Any, **options: Any) -> list[str]:

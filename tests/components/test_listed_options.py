@@ -7,24 +7,7 @@ from typing import Any
 import pytest
 
 import promptdsl
-from promptdsl import (
-    Assistant,
-    Developer,
-    Ephemeral,
-    Event,
-    Grounding,
-    History,
-    MessageTransformationConfig,
-    OptionError,
-    Section,
-    System,
-    Template,
-    Text,
-    ToolMessage,
-    Untrusted,
-    User,
-    UserAction,
-)
+from promptdsl import *
 
 TURN: dict[str, Any] = {
     "metadata": {},

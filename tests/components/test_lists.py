@@ -9,45 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    Checklist,
-    Code,
-    ContentError,
-    Developer,
-    Ephemeral,
-    Event,
-    Example,
-    Format,
-    Fragment,
-    Grounding,
-    Group,
-    Heading,
-    Image,
-    Item,
-    Json,
-    List,
-    Node,
-    Note,
-    OptionError,
-    Paragraph,
-    PlacementError,
-    PromptError,
-    Quote,
-    Section,
-    System,
-    Table,
-    Text,
-    ToolMessage,
-    ToolUse,
-    Untrusted,
-    User,
-    UserAction,
-    Value,
-    decode,
-    detached,
-    include,
-)
+from promptdsl import *
 from tests.components.failing import Write, failed, refusal
 from tests.renders import comes_to, only_text
 

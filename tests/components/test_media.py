@@ -6,33 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    Audio,
-    AudioBlock,
-    ContentError,
-    Document,
-    DocumentBlock,
-    History,
-    Image,
-    ImageBlock,
-    MediaError,
-    MediaSource,
-    Message,
-    Node,
-    OptionError,
-    PlacementError,
-    System,
-    Text,
-    TextBlock,
-    Timeline,
-    ToolMessage,
-    ToolUse,
-    User,
-    Video,
-    VideoBlock,
-    render,
-)
+from promptdsl import *
 from tests.errors import lines_of, raised
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)

@@ -10,44 +10,7 @@ from uuid import UUID
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    Code,
-    Developer,
-    Ephemeral,
-    Event,
-    Example,
-    FirstFit,
-    Format,
-    Fragment,
-    Grounding,
-    Group,
-    Heading,
-    History,
-    Image,
-    Json,
-    Lazy,
-    Limit,
-    Note,
-    OptionError,
-    Output,
-    PromptError,
-    Reserve,
-    Section,
-    System,
-    Text,
-    Timeline,
-    Tool,
-    ToolMessage,
-    ToolResult,
-    ToolUse,
-    Turn,
-    Untrusted,
-    User,
-    Value,
-    Volatile,
-    render,
-)
+from promptdsl import *
 from tests.errors import lines_of, raised
 from tests.folding import folded
 from tests.internals import NAMED, SPOKEN

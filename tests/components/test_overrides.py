@@ -7,30 +7,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    Event,
-    Fragment,
-    Group,
-    Image,
-    Item,
-    Lazy,
-    Limit,
-    List,
-    Node,
-    OptionError,
-    PlacementError,
-    Reasoning,
-    Section,
-    System,
-    Text,
-    Timeline,
-    User,
-    UserAction,
-    component,
-    include,
-    override,
-    render,
-)
+from promptdsl import *
 from tests.errors import lines_of, raised
 from tests.renders import said
 

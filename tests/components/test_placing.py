@@ -6,45 +6,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    Checklist,
-    Developer,
-    Ephemeral,
-    Event,
-    Example,
-    FirstFit,
-    Format,
-    Fragment,
-    Grounding,
-    Group,
-    History,
-    Image,
-    Item,
-    Lazy,
-    LazyContext,
-    Limit,
-    List,
-    Message,
-    Node,
-    Note,
-    PlacementError,
-    Quote,
-    Reserve,
-    Section,
-    System,
-    Text,
-    Timeline,
-    ToolMessage,
-    ToolResult,
-    ToolUse,
-    Turn,
-    User,
-    UserAction,
-    arender,
-    detached,
-    render,
-)
+from promptdsl import *
 from tests.errors import lines_of, raised
 from tests.renders import said
 

@@ -6,20 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    ContentError,
-    Ephemeral,
-    Grounding,
-    OptionError,
-    Section,
-    System,
-    Text,
-    Timeline,
-    User,
-    Value,
-    render,
-)
+from promptdsl import *
 from tests.errors import lines_of, raised
 from tests.renders import said
 

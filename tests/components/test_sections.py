@@ -6,38 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    ContentError,
-    Ephemeral,
-    Event,
-    Format,
-    Fragment,
-    Grounding,
-    Group,
-    History,
-    Image,
-    List,
-    Message,
-    Node,
-    Note,
-    OptionError,
-    ScopeError,
-    Section,
-    System,
-    Text,
-    Timeline,
-    ToolMessage,
-    ToolResult,
-    ToolUse,
-    Turn,
-    User,
-    UserAction,
-    Value,
-    decode,
-    include,
-    render,
-)
+from promptdsl import *
 from tests.errors import lines_of, raised
 from tests.renders import said
 

@@ -8,30 +8,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    ContentError,
-    Ephemeral,
-    Event,
-    Grounding,
-    Image,
-    Item,
-    OptionError,
-    PromptError,
-    Quote,
-    Section,
-    System,
-    Table,
-    Text,
-    Timeline,
-    ToolMessage,
-    ToolUse,
-    User,
-    Value,
-    Volatile,
-    render,
-    trusted,
-)
+from promptdsl import *
 from tests.components.failing import Write, failed, refusal
 from tests.renders import comes_to, losses_of, only_text
 

@@ -10,38 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    UNTRUSTED_NOTICE,
-    Assistant,
-    Code,
-    ContentError,
-    Developer,
-    Ephemeral,
-    Event,
-    Grounding,
-    Heading,
-    Json,
-    List,
-    Node,
-    OptionError,
-    Paragraph,
-    PromptError,
-    Quote,
-    Section,
-    System,
-    Text,
-    Timeline,
-    Untrusted,
-    User,
-    UserAction,
-    Value,
-    Volatile,
-    decode,
-    dedent,
-    detached,
-    render,
-    trusted,
-)
+from promptdsl import *
 from tests.components.failing import Write, failed, refusal
 from tests.errors import lines_of, raised
 from tests.internals import VolatileNode, walk

@@ -5,20 +5,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    ConfigError,
-    Ephemeral,
-    Fragment,
-    Image,
-    MessageTransformationConfig,
-    Node,
-    PlacementError,
-    Section,
-    System,
-    Text,
-    Timeline,
-    User,
-)
+from promptdsl import *
 from tests.errors import lines_of, raised
 from tests.renders import said
 

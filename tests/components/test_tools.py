@@ -8,22 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    ContentError,
-    Image,
-    Section,
-    Text,
-    TextBlock,
-    Timeline,
-    ToolMessage,
-    ToolResult,
-    ToolResultBlock,
-    ToolUse,
-    ToolUseBlock,
-    User,
-    render,
-)
+from promptdsl import *
 from tests.errors import lines_of, raised
 
 

@@ -4,31 +4,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    ContentError,
-    Developer,
-    Event,
-    Image,
-    ImageBlock,
-    Message,
-    OptionError,
-    PairingError,
-    Section,
-    StateChange,
-    System,
-    SystemEvent,
-    Text,
-    TextBlock,
-    Timeline,
-    ToolMessage,
-    ToolResult,
-    ToolResultBlock,
-    ToolUse,
-    User,
-    UserAction,
-    render,
-)
+from promptdsl import *
 from tests.errors import lines_of, raised
 from tests.internals import HOLLOW
 from tests.renders import said

@@ -6,35 +6,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    ContentError,
-    Developer,
-    Ephemeral,
-    Event,
-    Fragment,
-    Grounding,
-    History,
-    Image,
-    Node,
-    Note,
-    PlacementError,
-    Section,
-    StateChange,
-    System,
-    SystemEvent,
-    Text,
-    Timeline,
-    ToolMessage,
-    ToolResult,
-    ToolUse,
-    Turn,
-    User,
-    UserAction,
-    Value,
-    include,
-    render,
-)
+from promptdsl import *
 from tests.components.holders import HOLDERS, every_holder
 from tests.errors import lines_of, raised
 from tests.renders import said

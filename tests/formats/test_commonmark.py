@@ -7,20 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Checklist,
-    Code,
-    Example,
-    Heading,
-    Item,
-    List,
-    Node,
-    Quote,
-    System,
-    Table,
-    Text,
-    Value,
-)
+from promptdsl import *
 from tests.hostile import HOSTILE
 from tests.renders import only_text
 

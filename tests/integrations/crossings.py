@@ -7,24 +7,7 @@ from typing import Any
 import attrs
 from hypothesis import strategies as st
 
-from promptdsl import (
-    AudioBlock,
-    Block,
-    DocumentBlock,
-    History,
-    ImageBlock,
-    MediaSource,
-    Message,
-    ReasoningBlock,
-    Rendered,
-    TextBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-    User,
-    VideoBlock,
-    render,
-)
+from promptdsl import *
 from tests.internals import RecordedNode, Written, make, replace
 from tests.providers.conversations import LONG_ID, PNG
 

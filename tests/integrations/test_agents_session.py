@@ -13,16 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    ConflictError,
-    DataError,
-    FolderStore,
-    History,
-    SqliteStore,
-    Timeline,
-    Transcript,
-    render,
-)
+from promptdsl import *
 from promptdsl.integrations.openai_agents import transcript_session
 from tests.renders import named_losses
 

@@ -5,32 +5,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    AS_WRITTEN,
-    Assistant,
-    Audio,
-    Block,
-    Developer,
-    Document,
-    Ephemeral,
-    Event,
-    History,
-    Image,
-    Message,
-    Node,
-    ReasoningBlock,
-    TextBlock,
-    Timeline,
-    Tool,
-    ToolDefinition,
-    ToolMessage,
-    ToolUse,
-    Transcript,
-    UnknownBlock,
-    User,
-    arender,
-    render,
-)
+from promptdsl import *
 from promptdsl.integrations.litellm import from_litellm, to_litellm
 from tests.providers.conversations import PNG
 

@@ -8,23 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    History,
-    Image,
-    ImageBlock,
-    Loss,
-    LossError,
-    MediaSource,
-    Message,
-    PromptError,
-    ReasoningBlock,
-    TextBlock,
-    Timeline,
-    ToolResultBlock,
-    ToolUseBlock,
-    User,
-    render,
-)
+from promptdsl import *
 from promptdsl.integrations import Bridged
 from promptdsl.integrations.langchain import from_langchain, to_langchain
 from promptdsl.integrations.litellm import from_litellm, to_litellm

@@ -7,33 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from promptdsl import (
-    Assistant,
-    CacheBreakpoint,
-    DataError,
-    Developer,
-    Document,
-    DocumentBlock,
-    History,
-    Image,
-    ImageBlock,
-    MediaSource,
-    Message,
-    Output,
-    PendingToolCalls,
-    ReasoningBlock,
-    System,
-    TextBlock,
-    Timeline,
-    Tool,
-    ToolMessage,
-    ToolResultBlock,
-    ToolUse,
-    ToolUseBlock,
-    User,
-    register_model,
-    render,
-)
+from promptdsl import *
 from promptdsl.integrations.litellm import from_litellm, to_litellm
 from tests.integrations.crossings import any_messages, rendered
 from tests.renders import named_losses

@@ -17,28 +17,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from promptdsl import (
-    AS_WRITTEN,
-    Assistant,
-    CacheBreakpoint,
-    Developer,
-    Document,
-    Event,
-    Grounding,
-    History,
-    Image,
-    Node,
-    Reasoning,
-    Section,
-    System,
-    Text,
-    Timeline,
-    Tool,
-    ToolMessage,
-    ToolUse,
-    User,
-    render,
-)
+from promptdsl import *
 from promptdsl.integrations import Bridged
 from promptdsl.integrations.litellm import to_litellm
 from tests.folding import failures, unequal

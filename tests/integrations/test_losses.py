@@ -7,30 +7,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    Block,
-    DocumentBlock,
-    History,
-    ImageBlock,
-    Loss,
-    LossError,
-    MediaSource,
-    Message,
-    OutputSchema,
-    Prompt,
-    ReasoningBlock,
-    Rendered,
-    System,
-    TextBlock,
-    Timeline,
-    ToolDefinition,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-    User,
-    VideoBlock,
-    render,
-)
+from promptdsl import *
 from tests.integrations.crossings import rendered
 from tests.internals import Crossing
 from tests.renders import named_losses

@@ -19,22 +19,7 @@ from mcp.types import (
     TextResourceContents,
 )
 
-from promptdsl import (
-    Assistant,
-    AudioBlock,
-    DataError,
-    Developer,
-    DocumentBlock,
-    ImageBlock,
-    MediaSource,
-    System,
-    TextBlock,
-    Timeline,
-    Tool,
-    User,
-    VideoBlock,
-    render,
-)
+from promptdsl import *
 from promptdsl.integrations.mcp import from_mcp, to_mcp
 from tests.integrations.crossings import rendered
 from tests.providers.conversations import answer, call, media, say

@@ -29,28 +29,7 @@ from pydantic_ai.messages import (
     VideoUrl,
 )
 
-from promptdsl import (
-    Assistant,
-    DataError,
-    Developer,
-    DocumentBlock,
-    History,
-    ImageBlock,
-    MediaSource,
-    Message,
-    ReasoningBlock,
-    System,
-    TextBlock,
-    Timeline,
-    Tool,
-    ToolMessage,
-    ToolResultBlock,
-    ToolUse,
-    ToolUseBlock,
-    User,
-    VideoBlock,
-    render,
-)
+from promptdsl import *
 from promptdsl.integrations.pydantic_ai import from_pydantic_ai, to_pydantic_ai
 from tests.integrations.crossings import rendered
 from tests.providers.conversations import answer, call, media, say

@@ -21,16 +21,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from promptdsl import (
-    History,
-    ReasoningBlock,
-    TargetError,
-    TextBlock,
-    Timeline,
-    ToolUseBlock,
-    read_response,
-    render,
-)
+from promptdsl import *
 from promptdsl.integrations.pydantic_ai import from_pydantic_ai, to_pydantic_ai
 from tests.integrations.crossings import rendered
 from tests.providers.conversations import answer, say

@@ -12,22 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from promptdsl import (
-    Library,
-    LibraryError,
-    OptionError,
-    Section,
-    System,
-    Template,
-    TemplateError,
-    Text,
-    Timeline,
-    Volatile,
-    component,
-    detached,
-    render,
-    trusted,
-)
+from promptdsl import *
 from tests.any_data import deep_list
 from tests.errors import lines_of, raised
 

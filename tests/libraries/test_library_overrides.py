@@ -10,27 +10,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    Fragment,
-    Lazy,
-    Library,
-    List,
-    Node,
-    OptionError,
-    Paragraph,
-    PlacementError,
-    Section,
-    System,
-    Template,
-    TemplateError,
-    Text,
-    Value,
-    Volatile,
-    component,
-    override,
-    render,
-    trusted,
-)
+from promptdsl import *
 from tests.errors import lines_of, raised
 from tests.libraries.packages import SUPPORT, package
 

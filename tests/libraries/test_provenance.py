@@ -7,20 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from promptdsl import (
-    Event,
-    Library,
-    LibrarySection,
-    Node,
-    Section,
-    System,
-    Text,
-    Timeline,
-    User,
-    component,
-    override,
-    render,
-)
+from promptdsl import *
 from promptdsl.cli import main
 from tests.internals import ComponentNode, make, prompt_file, serialise
 

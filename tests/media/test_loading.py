@@ -9,28 +9,7 @@ from typing import Any
 import attrs
 import pytest
 
-from promptdsl import (
-    Assistant,
-    Audio,
-    Document,
-    History,
-    Image,
-    Lazy,
-    LossError,
-    MediaError,
-    Node,
-    OptionError,
-    Rendered,
-    System,
-    Text,
-    Timeline,
-    ToolMessage,
-    ToolUse,
-    User,
-    Video,
-    arender,
-    render,
-)
+from promptdsl import *
 from tests.errors import lines_of, raised
 from tests.internals import MAX_BYTES
 from tests.providers.every_target import every_check_of

@@ -7,26 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    ContentError,
-    Document,
-    DocumentBlock,
-    History,
-    Image,
-    MediaError,
-    MediaSource,
-    Message,
-    Node,
-    Prompt,
-    Timeline,
-    ToolMessage,
-    ToolUse,
-    User,
-    Video,
-    read_payload,
-    render,
-)
+from promptdsl import *
 from tests.errors import lines_of, raised
 from tests.renders import losses_of
 

@@ -5,21 +5,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    AudioBlock,
-    Block,
-    DataError,
-    DocumentBlock,
-    History,
-    ImageBlock,
-    MediaError,
-    MediaSource,
-    Message,
-    TextBlock,
-    VideoBlock,
-    block_from_dict,
-    render,
-)
+from promptdsl import *
 from tests.any_data import anything
 from tests.errors import lines_of, raised
 from tests.searching import outcomes

@@ -10,24 +10,7 @@ from uuid import UUID
 import attrs
 import pytest
 
-from promptdsl import (
-    AudioBlock,
-    CodeBlock,
-    DataError,
-    DocumentBlock,
-    ImageBlock,
-    JsonBlock,
-    MediaSource,
-    ReasoningBlock,
-    StateChangeBlock,
-    SystemEventBlock,
-    TextBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-    UserActionBlock,
-    block_from_dict,
-)
+from promptdsl import *
 from tests.any_data import Liar
 from tests.errors import raised
 from tests.internals import CLASSES, AnyBlock, is_ambiguous

@@ -10,28 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Block,
-    CodeBlock,
-    DataError,
-    DocumentBlock,
-    Event,
-    ImageBlock,
-    JsonBlock,
-    MediaSource,
-    ReasoningBlock,
-    StateChangeBlock,
-    SystemEventBlock,
-    TextBlock,
-    Timeline,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-    UserAction,
-    UserActionBlock,
-    block_from_dict,
-    render,
-)
+from promptdsl import *
 from tests.any_data import Liar, anything, blocks, deep_list, extras, json_values, texts
 from tests.internals import EMPTY, contents
 from tests.internals import plain_data as frozen_json

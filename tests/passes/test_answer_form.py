@@ -7,29 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    AS_WRITTEN,
-    BudgetError,
-    CacheBreakpoint,
-    Fragment,
-    History,
-    Node,
-    OptionError,
-    Output,
-    OutputSchema,
-    Prompt,
-    PromptError,
-    PromptRecord,
-    Rendered,
-    Section,
-    System,
-    Timeline,
-    Tool,
-    User,
-    Volatile,
-    read_payload,
-    render,
-)
+from promptdsl import *
 from promptdsl.integrations.litellm import to_litellm
 from tests.errors import raised
 from tests.searching import examples

@@ -7,27 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    Developer,
-    Ephemeral,
-    Event,
-    Fragment,
-    History,
-    Message,
-    Origin,
-    PlacementError,
-    Section,
-    Source,
-    System,
-    Text,
-    TextBlock,
-    Timeline,
-    User,
-    UserAction,
-    Value,
-    render,
-)
+from promptdsl import *
 from tests.errors import raised, this_line
 from tests.internals import walk
 from tests.renders import comes_to, did_nothing, stage

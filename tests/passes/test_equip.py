@@ -7,36 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    CacheBreakpoint,
-    Developer,
-    Ephemeral,
-    Event,
-    Format,
-    Fragment,
-    History,
-    Loss,
-    Message,
-    ModelFacts,
-    Node,
-    Output,
-    OutputSchema,
-    PlacementError,
-    ReasoningBlock,
-    Section,
-    System,
-    Text,
-    TextBlock,
-    Timeline,
-    Tool,
-    ToolDefinition,
-    ToolMessage,
-    ToolResult,
-    ToolUse,
-    User,
-    render,
-)
+from promptdsl import *
 from tests.errors import lines_of, raised
 from tests.internals import (
     SPOKEN,

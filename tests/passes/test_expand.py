@@ -2,35 +2,7 @@
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    CacheBreakpoint,
-    Ephemeral,
-    Event,
-    Format,
-    Fragment,
-    Group,
-    History,
-    Lazy,
-    List,
-    Message,
-    Node,
-    Note,
-    Origin,
-    Section,
-    Source,
-    System,
-    Template,
-    TextBlock,
-    Timeline,
-    ToolResult,
-    ToolUse,
-    Turn,
-    User,
-    UserAction,
-    component,
-    render,
-)
+from promptdsl import *
 from tests.errors import this_line
 from tests.renders import comes_to, did_nothing, losses_of, stage
 

@@ -5,23 +5,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    ContentError,
-    Format,
-    Fragment,
-    Lazy,
-    Limit,
-    List,
-    Node,
-    Note,
-    PlacementError,
-    Section,
-    System,
-    Text,
-    Timeline,
-    User,
-)
+from promptdsl import *
 from tests.errors import raised
 from tests.internals import Waiting, fill, label
 from tests.renders import did_nothing

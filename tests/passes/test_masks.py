@@ -2,36 +2,7 @@
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    CacheBreakpoint,
-    Developer,
-    Ephemeral,
-    Event,
-    Format,
-    Fragment,
-    Grounding,
-    History,
-    Image,
-    Lazy,
-    Message,
-    Node,
-    Note,
-    Section,
-    System,
-    SystemEventBlock,
-    Template,
-    Timeline,
-    Tool,
-    ToolMessage,
-    ToolResult,
-    ToolResultBlock,
-    ToolUse,
-    ToolUseBlock,
-    User,
-    UserAction,
-    render,
-)
+from promptdsl import *
 from tests.internals import bits, covering, label, tree_module, walk
 
 PICTURE = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}

@@ -7,26 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    Developer,
-    Ephemeral,
-    Event,
-    History,
-    Image,
-    Message,
-    Node,
-    Origin,
-    Source,
-    System,
-    TextBlock,
-    Timeline,
-    ToolMessage,
-    ToolResult,
-    ToolUse,
-    User,
-    render,
-)
+from promptdsl import *
 from tests.errors import this_line
 from tests.internals import RecordedNode
 from tests.renders import comes_to, did_nothing, stage, timeline_of

@@ -10,30 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Block,
-    ContentError,
-    Event,
-    Fragment,
-    History,
-    Image,
-    Node,
-    Source,
-    StateChange,
-    StateChangeBlock,
-    System,
-    SystemEvent,
-    SystemEventBlock,
-    Text,
-    Timeline,
-    User,
-    UserAction,
-    UserActionBlock,
-    Value,
-    decode,
-    render,
-    trusted,
-)
+from promptdsl import *
 from tests.errors import this_line
 from tests.hostile import HOSTILE
 from tests.internals import EventBlockNode, field, narrate, resolve

@@ -8,37 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    Developer,
-    Ephemeral,
-    Event,
-    Grounding,
-    History,
-    Image,
-    Json,
-    Message,
-    Node,
-    Origin,
-    PairingError,
-    PendingToolCalls,
-    PromptError,
-    Section,
-    Source,
-    System,
-    Text,
-    TextBlock,
-    Timeline,
-    ToolMessage,
-    ToolResult,
-    ToolResultBlock,
-    ToolUse,
-    ToolUseBlock,
-    Turn,
-    User,
-    UserAction,
-    render,
-)
+from promptdsl import *
 from tests.errors import raised, this_line
 from tests.internals import INTERRUPTED, pair
 from tests.providers.every_target import every_check_of

@@ -7,33 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    Developer,
-    Ephemeral,
-    Event,
-    Grounding,
-    History,
-    Image,
-    Message,
-    Node,
-    PairingError,
-    PlacementError,
-    Section,
-    System,
-    TextBlock,
-    Timeline,
-    ToolMessage,
-    ToolResult,
-    ToolResultBlock,
-    ToolUse,
-    ToolUseBlock,
-    Turn,
-    User,
-    UserAction,
-    Value,
-    render,
-)
+from promptdsl import *
 from tests.errors import raised, this_line
 from tests.renders import ShortForm, comes_to, did_nothing, only_text, stage
 

@@ -6,26 +6,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    ContentError,
-    DataError,
-    History,
-    Loss,
-    MediaError,
-    Message,
-    Origin,
-    Section,
-    Source,
-    System,
-    Template,
-    Text,
-    TextBlock,
-    Timeline,
-    User,
-    UserActionBlock,
-    Value,
-    render,
-)
+from promptdsl import *
 from tests.errors import raised, this_line
 from tests.internals import read_pass as read
 from tests.internals import walk

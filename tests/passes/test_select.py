@@ -2,22 +2,7 @@
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    Developer,
-    Ephemeral,
-    Event,
-    Fragment,
-    Grounding,
-    Note,
-    Section,
-    System,
-    Timeline,
-    ToolMessage,
-    ToolUse,
-    User,
-    UserAction,
-)
+from promptdsl import *
 from tests.renders import comes_to, did_nothing, stage
 
 

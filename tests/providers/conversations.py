@@ -10,23 +10,7 @@ from typing import Any
 
 import attrs
 
-from promptdsl import (
-    AudioBlock,
-    Block,
-    DocumentBlock,
-    ImageBlock,
-    MediaSource,
-    Message,
-    OutputSchema,
-    Prompt,
-    ReasoningBlock,
-    TextBlock,
-    ToolDefinition,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-    VideoBlock,
-)
+from promptdsl import *
 from tests.internals import Cache, Kind, Role
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mNgAAAAAgAB5Sfe/AAAAABJRU5ErkJggg=="

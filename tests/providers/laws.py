@@ -9,17 +9,7 @@ from typing import Any
 
 import attrs
 
-from promptdsl import (
-    DataError,
-    Message,
-    ModelFacts,
-    Prompt,
-    Rendered,
-    TextBlock,
-    ToolResultBlock,
-    read_payload,
-    render,
-)
+from promptdsl import *
 from tests.folding import failures, unequal
 from tests.internals import whole as utf8
 from tests.providers.conversations import answered

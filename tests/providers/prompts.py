@@ -4,37 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    AudioBlock,
-    CacheBreakpoint,
-    Developer,
-    DocumentBlock,
-    Ephemeral,
-    Event,
-    Grounding,
-    History,
-    ImageBlock,
-    Message,
-    Output,
-    ReasoningBlock,
-    Section,
-    System,
-    Text,
-    TextBlock,
-    Timeline,
-    Tool,
-    ToolMessage,
-    ToolResult,
-    ToolResultBlock,
-    ToolUse,
-    ToolUseBlock,
-    UnknownBlock,
-    User,
-    UserAction,
-    Value,
-    VideoBlock,
-)
+from promptdsl import *
 from tests.providers.conversations import LONG_ID, PDF, PNG, WAV, media
 
 ORIGINS = ("openai", "openai_responses", "anthropic", "gemini", "bedrock", "chat_template")

@@ -12,23 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import attrs
 from hypothesis import strategies as st
 
-from promptdsl import (
-    AudioBlock,
-    DocumentBlock,
-    ImageBlock,
-    MediaSource,
-    Message,
-    ModelFacts,
-    OutputSchema,
-    Prompt,
-    ReasoningBlock,
-    TextBlock,
-    ToolDefinition,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-    VideoBlock,
-)
+from promptdsl import *
 from tests.internals import EMPTY, KINDS, facts_for
 from tests.providers.conversations import LONG_ID, PDF, PNG, answer, call, say
 from tests.providers.every_target import FACTS

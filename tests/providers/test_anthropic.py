@@ -8,30 +8,7 @@ import attrs
 import pytest
 from hypothesis import given
 
-from promptdsl import (
-    AudioBlock,
-    Block,
-    CacheBreakpoint,
-    DataError,
-    Developer,
-    DocumentBlock,
-    History,
-    ImageBlock,
-    MediaSource,
-    Message,
-    ModelFacts,
-    OutputSchema,
-    Prompt,
-    ReasoningBlock,
-    TextBlock,
-    Timeline,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-    User,
-    read_response,
-    render,
-)
+from promptdsl import *
 from tests.errors import raised
 from tests.internals import read_anthropic as read
 from tests.internals import write_anthropic as write

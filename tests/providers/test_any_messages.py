@@ -9,17 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Block,
-    ImageBlock,
-    Message,
-    ModelFacts,
-    Prompt,
-    TextBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-    read_response,
-)
+from promptdsl import *
 from tests.internals import facts_for
 from tests.providers.conversations import ASK, answer, call, marked, media, say, whole
 from tests.providers.every_target import (

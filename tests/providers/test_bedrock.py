@@ -8,25 +8,7 @@ from typing import Any
 import attrs
 import pytest
 
-from promptdsl import (
-    AudioBlock,
-    DataError,
-    DocumentBlock,
-    ImageBlock,
-    MediaSource,
-    Message,
-    ModelFacts,
-    OutputSchema,
-    Prompt,
-    ReasoningBlock,
-    TextBlock,
-    ToolDefinition,
-    ToolResultBlock,
-    UnknownBlock,
-    VideoBlock,
-    read_payload,
-    render,
-)
+from promptdsl import *
 from tests.errors import raised
 from tests.folding import failures, unequal
 from tests.internals import facts_for

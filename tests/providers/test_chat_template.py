@@ -7,25 +7,7 @@ from typing import Any
 import attrs
 import pytest
 
-from promptdsl import (
-    AudioBlock,
-    Block,
-    ChatTemplate,
-    DataError,
-    DocumentBlock,
-    ImageBlock,
-    Message,
-    ModelFacts,
-    Prompt,
-    ReasoningBlock,
-    TemplateError,
-    TextBlock,
-    ToolDefinition,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-    VideoBlock,
-)
+from promptdsl import *
 from tests.folding import failures, unequal
 from tests.internals import read_chat_template as read
 from tests.internals import read_response_chat_template as read_response

@@ -8,18 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    ChatTemplate,
-    Message,
-    ModelFacts,
-    Prompt,
-    ReasoningBlock,
-    TextBlock,
-    ToolDefinition,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-)
+from promptdsl import *
 from tests.internals import control_tokens, neutralised
 from tests.internals import read_chat_template as read
 from tests.internals import write_chat_template as write

@@ -6,18 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    DocumentBlock,
-    Ephemeral,
-    Event,
-    Grounding,
-    ImageBlock,
-    Prompt,
-    System,
-    Timeline,
-    User,
-    render,
-)
+from promptdsl import *
 from tests.providers.conversations import PDF, PNG, PROMPTS, media
 from tests.providers.every_target import (
     FACTS,

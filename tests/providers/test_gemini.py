@@ -7,26 +7,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    AudioBlock,
-    Block,
-    DataError,
-    DocumentBlock,
-    ImageBlock,
-    Loss,
-    MediaSource,
-    Message,
-    ModelFacts,
-    OutputSchema,
-    Prompt,
-    ReasoningBlock,
-    TextBlock,
-    ToolDefinition,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-    VideoBlock,
-)
+from promptdsl import *
 from tests.errors import raised
 from tests.internals import json_schema
 from tests.internals import read_gemini as read

@@ -8,31 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    AudioBlock,
-    Block,
-    DataError,
-    Document,
-    DocumentBlock,
-    Event,
-    History,
-    ImageBlock,
-    MediaSource,
-    Message,
-    ModelFacts,
-    Prompt,
-    ReasoningBlock,
-    System,
-    TextBlock,
-    Timeline,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-    User,
-    UserAction,
-    register_model,
-    render,
-)
+from promptdsl import *
 from tests.errors import raised
 from tests.folding import failures, unequal
 from tests.internals import Kind, Role, facts_for

@@ -6,19 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from promptdsl import (
-    DataError,
-    DocumentBlock,
-    ImageBlock,
-    Message,
-    ModelFacts,
-    Prompt,
-    ReasoningBlock,
-    TextBlock,
-    ToolDefinition,
-    ToolResultBlock,
-    UnknownBlock,
-)
+from promptdsl import *
 from tests.errors import raised
 from tests.internals import EMPTY, Role, facts_for
 from tests.internals import read_openai_responses as read

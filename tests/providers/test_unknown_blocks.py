@@ -4,16 +4,7 @@ from typing import Any, get_args
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    History,
-    ProviderName,
-    Timeline,
-    ToolUse,
-    UnknownBlock,
-    User,
-    render,
-)
+from promptdsl import *
 from tests.errors import this_line
 from tests.folding import folded
 

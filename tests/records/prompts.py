@@ -3,18 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from promptdsl import (
-    History,
-    Rendered,
-    Reserve,
-    Section,
-    System,
-    Timeline,
-    Tool,
-    User,
-    Value,
-    render,
-)
+from promptdsl import *
 
 OLDEST = Path(__file__).parent / "record-1.0.json"
 TARGETS = {

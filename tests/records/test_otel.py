@@ -7,19 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from promptdsl import (
-    Developer,
-    History,
-    Image,
-    Message,
-    System,
-    Timeline,
-    Tool,
-    Transcript,
-    User,
-    Value,
-    render,
-)
+from promptdsl import *
 
 DATA = json.loads(Path(__file__).with_name("genai_conventions.json").read_text("utf-8"))
 CASES = DATA["cases"]

@@ -12,27 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import promptdsl
-from promptdsl import (
-    Assistant,
-    BudgetError,
-    ClearResults,
-    DataError,
-    FirstFit,
-    History,
-    Message,
-    OptionError,
-    PromptRecord,
-    Rendered,
-    Section,
-    System,
-    Table,
-    Text,
-    Timeline,
-    ToolUseBlock,
-    User,
-    Value,
-    render,
-)
+from promptdsl import *
 from tests.errors import raised, this_line
 from tests.folding import failures
 from tests.hostile import HOSTILE

@@ -11,35 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    DataError,
-    Document,
-    Ephemeral,
-    Event,
-    Grounding,
-    History,
-    Image,
-    Json,
-    Message,
-    Output,
-    PromptRecord,
-    Reasoning,
-    Rendered,
-    Section,
-    System,
-    Table,
-    Timeline,
-    Tool,
-    ToolMessage,
-    ToolUse,
-    Untrusted,
-    User,
-    UserAction,
-    Value,
-    Volatile,
-    render,
-)
+from promptdsl import *
 from tests.errors import raised
 from tests.records.prompts import TARGETS
 from tests.searching import examples

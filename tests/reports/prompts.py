@@ -2,27 +2,7 @@
 
 from typing import Any
 
-from promptdsl import (
-    Assistant,
-    CacheBreakpoint,
-    Ephemeral,
-    Event,
-    History,
-    Image,
-    List,
-    Output,
-    Section,
-    System,
-    Table,
-    Timeline,
-    Tool,
-    ToolMessage,
-    ToolUse,
-    Untrusted,
-    User,
-    UserAction,
-    Value,
-)
+from promptdsl import *
 
 PROVIDERS = (
     None,

@@ -6,28 +6,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    CacheBreakpoint,
-    Ephemeral,
-    History,
-    List,
-    Node,
-    Output,
-    PrefixReport,
-    Rendered,
-    Section,
-    System,
-    TargetError,
-    Text,
-    Timeline,
-    Tool,
-    ToolMessage,
-    ToolUse,
-    User,
-    prefix_report,
-    render,
-)
+from promptdsl import *
 from tests.reports.prompts import PROVIDERS, everything, nested, recorded_messages, turns, words
 
 FRAME = 4

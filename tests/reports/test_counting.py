@@ -7,34 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    CacheBreakpoint,
-    Developer,
-    Document,
-    Ephemeral,
-    Event,
-    Format,
-    Fragment,
-    History,
-    Item,
-    List,
-    Node,
-    Rendered,
-    Section,
-    Source,
-    System,
-    SystemEvent,
-    Text,
-    Timeline,
-    TokenPart,
-    Tool,
-    ToolResult,
-    ToolUse,
-    User,
-    component,
-    render,
-)
+from promptdsl import *
 from promptdsl.tokens import Count
 from tests.internals import ConversationNode, entry_tokens, tokens_for
 from tests.reports.prompts import (

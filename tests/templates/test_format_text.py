@@ -9,26 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    Developer,
-    Ephemeral,
-    Event,
-    List,
-    Node,
-    Section,
-    System,
-    Template,
-    TemplateError,
-    Timeline,
-    ToolMessage,
-    ToolUse,
-    User,
-    Volatile,
-    register_templates,
-    render,
-    trusted,
-)
+from promptdsl import *
 from tests.errors import lines_of, raised
 from tests.hostile import VALUES
 from tests.renders import losses_of, only_text

@@ -12,20 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Library,
-    LibrarySection,
-    Node,
-    Section,
-    System,
-    Template,
-    TemplateError,
-    User,
-    decode,
-    register_templates,
-    render,
-    trusted,
-)
+from promptdsl import *
 from tests.errors import lines_of, raised
 from tests.hostile import VALUES
 from tests.internals import (

@@ -6,25 +6,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    CacheBreakpoint,
-    ContentError,
-    Grounding,
-    Image,
-    OptionError,
-    Rendered,
-    Section,
-    System,
-    TargetError,
-    Text,
-    Timeline,
-    ToolUse,
-    User,
-    Value,
-    Volatile,
-    render,
-)
+from promptdsl import *
 from promptdsl.testing import (
     assert_fits,
     assert_no_losses,

@@ -13,37 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    BudgetError,
-    Code,
-    Ephemeral,
-    Event,
-    Grounding,
-    History,
-    Json,
-    Limit,
-    List,
-    OptionError,
-    Output,
-    Quote,
-    Section,
-    System,
-    Table,
-    Template,
-    Text,
-    Timeline,
-    Tool,
-    ToolMessage,
-    ToolUse,
-    Untrusted,
-    User,
-    UserAction,
-    Value,
-    Volatile,
-    render,
-    trusted,
-)
+from promptdsl import *
 from promptdsl.testing import HOSTILE, HostileText, assert_injection_safe
 from tests.errors import lines_of, raised
 from tests.internals import ENCODERS

@@ -6,24 +6,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    Document,
-    Image,
-    Json,
-    Node,
-    Section,
-    System,
-    Table,
-    Text,
-    Timeline,
-    Tool,
-    ToolMessage,
-    ToolUse,
-    User,
-    Volatile,
-    render,
-)
+from promptdsl import *
 from tests.internals import payload_text
 
 PROVIDERS = ("openai", "openai_responses", "anthropic", "gemini", "bedrock", "chat_template")

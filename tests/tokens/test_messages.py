@@ -7,23 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Block,
-    CodeBlock,
-    DocumentBlock,
-    ImageBlock,
-    JsonBlock,
-    Message,
-    OutputSchema,
-    ReasoningBlock,
-    SystemEventBlock,
-    TextBlock,
-    ToolDefinition,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-    UserActionBlock,
-)
+from promptdsl import *
 from tests.internals import (
     ROLES,
     Role,

@@ -9,16 +9,7 @@ from typing import Any
 import pytest
 from cryptography.fernet import Fernet
 
-from promptdsl import (
-    ConflictError,
-    EncryptedStore,
-    FolderStore,
-    OptionError,
-    PromptError,
-    Transcript,
-    TranscriptEntry,
-    TranscriptError,
-)
+from promptdsl import *
 from promptdsl.testing import check_store
 from tests.errors import raised
 

@@ -9,15 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    ConflictError,
-    Message,
-    SubscriberError,
-    ToolUseBlock,
-    Transcript,
-    TranscriptEntry,
-    TranscriptError,
-)
+from promptdsl import *
 from tests.searching import examples
 from tests.transcript.stores import MemoryStore
 

@@ -15,19 +15,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from promptdsl import (
-    History,
-    Message,
-    PromptError,
-    System,
-    TextBlock,
-    Timeline,
-    ToolUseBlock,
-    Transcript,
-    TranscriptError,
-    User,
-    render,
-)
+from promptdsl import *
 
 TARGETS = (
     *("openai", "openai_responses", "openai_compatible", "anthropic"),

@@ -6,35 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptdsl import (
-    ContentError,
-    DataError,
-    Event,
-    History,
-    ImageBlock,
-    List,
-    MediaSource,
-    Message,
-    OptionError,
-    ReasoningBlock,
-    Section,
-    SubscriberError,
-    SystemEvent,
-    TextBlock,
-    Timeline,
-    ToolMessage,
-    ToolResultBlock,
-    ToolUseBlock,
-    Transcript,
-    TranscriptEntry,
-    TranscriptError,
-    User,
-    UserAction,
-    Value,
-    entry_type,
-    read_stream,
-    render,
-)
+from promptdsl import *
 from tests.providers.recorder import STREAMS
 
 REPLY = {

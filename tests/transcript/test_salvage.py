@@ -9,20 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptdsl import (
-    History,
-    Message,
-    System,
-    TextBlock,
-    Timeline,
-    ToolResultBlock,
-    ToolUseBlock,
-    Transcript,
-    TranscriptError,
-    User,
-    entry_type,
-    render,
-)
+from promptdsl import *
 
 
 @entry_type("salvaged_mark")

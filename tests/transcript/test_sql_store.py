@@ -9,14 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from promptdsl import (
-    ConflictError,
-    PromptError,
-    SqlStore,
-    Transcript,
-    TranscriptEntry,
-    TranscriptError,
-)
+from promptdsl import *
 from promptdsl.testing import check_store
 from tests.errors import raised
 from tests.transcript.servers import postgres

@@ -17,17 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    ConflictError,
-    FolderStore,
-    Message,
-    OptionError,
-    SqliteStore,
-    SqlStore,
-    Transcript,
-    TranscriptEntry,
-    TranscriptError,
-)
+from promptdsl import *
 from promptdsl.testing import check_store
 from tests.errors import lines_of, raised
 from tests.searching import examples

@@ -1,24 +1,6 @@
 """A prompt whose texts, names, tools and addresses try to leave a view of it."""
 
-from promptdsl import (
-    Assistant,
-    Document,
-    Event,
-    Grounding,
-    Image,
-    Output,
-    Section,
-    System,
-    Table,
-    Text,
-    Timeline,
-    Tool,
-    ToolMessage,
-    ToolUse,
-    Untrusted,
-    User,
-    UserAction,
-)
+from promptdsl import *
 
 ATTACKS = (
     "<script>document.title = 'RAN'</script>",

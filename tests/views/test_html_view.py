@@ -10,19 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from rich.console import Console
 
-from promptdsl import (
-    Assistant,
-    Image,
-    Rendered,
-    Section,
-    System,
-    Timeline,
-    Tool,
-    ToolMessage,
-    ToolUse,
-    User,
-    render,
-)
+from promptdsl import *
 from tests.errors import this_line
 from tests.hostile import HOSTILE
 from tests.internals import all_visible, is_whole

@@ -5,49 +5,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    Checklist,
-    Code,
-    Developer,
-    Ephemeral,
-    Event,
-    Example,
-    FirstFit,
-    Format,
-    Fragment,
-    Grounding,
-    Group,
-    Heading,
-    History,
-    Image,
-    Json,
-    Lazy,
-    Limit,
-    List,
-    Message,
-    Node,
-    Paragraph,
-    Quote,
-    Reserve,
-    Section,
-    System,
-    Table,
-    Template,
-    Text,
-    Timeline,
-    ToolMessage,
-    ToolResult,
-    ToolUse,
-    Untrusted,
-    User,
-    UserAction,
-    Value,
-    Volatile,
-    component,
-    render,
-    trusted,
-)
+from promptdsl import *
 from tests.errors import this_line
 from tests.internals import ConversationNode, make, outline
 

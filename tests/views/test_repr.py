@@ -11,29 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from syrupy.extensions.amber import AmberSnapshotExtension
 
-from promptdsl import (
-    Assistant,
-    ContentError,
-    Developer,
-    Document,
-    Event,
-    History,
-    Image,
-    Message,
-    Output,
-    Rendered,
-    Section,
-    System,
-    Text,
-    Timeline,
-    Tool,
-    ToolMessage,
-    ToolUse,
-    User,
-    UserAction,
-    Value,
-    render,
-)
+from promptdsl import *
 from tests.errors import lines_of, raised
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)

@@ -6,25 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from promptdsl import (
-    Event,
-    Fragment,
-    Grounding,
-    History,
-    Node,
-    Section,
-    System,
-    Table,
-    Text,
-    Timeline,
-    Tool,
-    Untrusted,
-    User,
-    UserAction,
-    Value,
-    component,
-    render,
-)
+from promptdsl import *
 from tests.errors import this_line
 from tests.internals import FirstFitNode, make
 

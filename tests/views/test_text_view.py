@@ -7,21 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    CacheBreakpoint,
-    History,
-    Message,
-    Output,
-    ReasoningBlock,
-    Section,
-    System,
-    Text,
-    Timeline,
-    Tool,
-    User,
-    render,
-)
+from promptdsl import *
 from tests.internals import all_visible, controls, invisible
 from tests.searching import examples
 from tests.views.conversation import CONVERSATION

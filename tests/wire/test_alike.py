@@ -9,18 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Block,
-    Message,
-    Prompt,
-    System,
-    TextBlock,
-    Timeline,
-    ToolResultBlock,
-    User,
-    read_payload,
-    render,
-)
+from promptdsl import *
 from tests.folding import folded
 from tests.internals import facts_for
 from tests.providers.conversations import LOOK_UP, answer, call, say

@@ -7,26 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    AS_WRITTEN,
-    Assistant,
-    Developer,
-    Ephemeral,
-    Event,
-    History,
-    Message,
-    Node,
-    Section,
-    System,
-    Text,
-    Timeline,
-    Tool,
-    ToolMessage,
-    ToolUse,
-    User,
-    read_payload,
-    render,
-)
+from promptdsl import *
 from tests.searching import examples
 
 CALLS = Assistant("I look.", ToolUse("f", {}, id="a"), ToolUse("f", {}, id="b"))

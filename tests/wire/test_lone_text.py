@@ -7,18 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    Prompt,
-    System,
-    TextBlock,
-    Timeline,
-    ToolMessage,
-    ToolResultBlock,
-    ToolUse,
-    User,
-    render,
-)
+from promptdsl import *
 from promptdsl.integrations.litellm import to_litellm
 from tests.internals import Memory, Written, facts_for
 from tests.providers.conversations import PROMPTS, call, say

@@ -11,22 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import pytest
 
-from promptdsl import (
-    Developer,
-    Document,
-    History,
-    Message,
-    Node,
-    System,
-    Timeline,
-    Tool,
-    ToolMessage,
-    User,
-    provider_names,
-    read_response,
-    read_stream,
-    render,
-)
+from promptdsl import *
 
 if TYPE_CHECKING:
     from openai import OpenAI

@@ -4,16 +4,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    ImageBlock,
-    Message,
-    Prompt,
-    TextBlock,
-    ToolDefinition,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-)
+from promptdsl import *
 from tests.providers.conversations import call, media, say
 from tests.wire.sent import lost, written
 

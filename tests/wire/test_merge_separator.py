@@ -7,24 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Assistant,
-    CacheBreakpoint,
-    Document,
-    Event,
-    History,
-    Image,
-    Message,
-    System,
-    SystemEvent,
-    Text,
-    Timeline,
-    Tool,
-    ToolMessage,
-    ToolUse,
-    User,
-    render,
-)
+from promptdsl import *
 from tests.internals import entry_tokens, tokens_for
 from tests.providers.conversations import PNG
 from tests.providers.every_target import FACTS, strings_in

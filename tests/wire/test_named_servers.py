@@ -9,28 +9,7 @@ from typing import Any
 import pytest
 
 import promptdsl
-from promptdsl import (
-    Assistant,
-    DataError,
-    History,
-    OptionError,
-    PromptError,
-    ReasoningBlock,
-    TargetError,
-    Timeline,
-    ToolMessage,
-    ToolUse,
-    Transcript,
-    User,
-    aread_stream,
-    provider_names,
-    read_payload,
-    read_response,
-    read_stream,
-    register_model,
-    register_provider,
-    render,
-)
+from promptdsl import *
 from promptdsl.batch import RowRenderer
 from promptdsl.comparing import payload_file
 from promptdsl.integrations.litellm import from_litellm

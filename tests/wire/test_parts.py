@@ -4,20 +4,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    History,
-    ImageBlock,
-    Message,
-    Text,
-    TextBlock,
-    Timeline,
-    ToolResultBlock,
-    UnknownBlock,
-    User,
-    read_payload,
-    render,
-)
+from promptdsl import *
 from tests.providers.conversations import call, media, say
 from tests.wire.sent import lost, sent
 

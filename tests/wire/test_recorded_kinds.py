@@ -9,18 +9,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    History,
-    Message,
-    Timeline,
-    ToolMessage,
-    User,
-    aread_stream,
-    read_payload,
-    read_response,
-    read_stream,
-    render,
-)
+from promptdsl import *
 
 
 def chat(**message: Any) -> dict[str, Any]:

@@ -5,18 +5,7 @@ from typing import Any
 import attrs
 import pytest
 
-from promptdsl import (
-    History,
-    Output,
-    OutputSchema,
-    PairingError,
-    Timeline,
-    Tool,
-    ToolMessage,
-    User,
-    read_payload,
-    render,
-)
+from promptdsl import *
 from tests.errors import raised
 
 ASKED: dict[str, Any] = {"messages": [{"role": "user", "content": "q"}]}

@@ -5,19 +5,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    DataError,
-    History,
-    Message,
-    OptionError,
-    Text,
-    Timeline,
-    User,
-    read_payload,
-    read_response,
-    read_stream,
-    render,
-)
+from promptdsl import *
 
 ASK = {"role": "user", "content": "q"}
 SCHEMA = {"type": "object", "properties": {}}

@@ -6,23 +6,7 @@ from typing import Any
 import attrs
 import pytest
 
-from promptdsl import (
-    DocumentBlock,
-    History,
-    ImageBlock,
-    Message,
-    Prompt,
-    ReasoningBlock,
-    Section,
-    System,
-    TextBlock,
-    Timeline,
-    ToolDefinition,
-    ToolResultBlock,
-    ToolUseBlock,
-    User,
-    render,
-)
+from promptdsl import *
 from tests.internals import NO_DETAILS, TARGETS, Memory, Written, facts_for
 from tests.providers.conversations import PNG, answer, call, marked, media, say
 

@@ -8,17 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import (
-    Developer,
-    History,
-    Rendered,
-    System,
-    Timeline,
-    User,
-    read_payload,
-    register_provider,
-    render,
-)
+from promptdsl import *
 from tests.internals import facts_for, servers
 from tests.searching import examples
 

@@ -11,31 +11,7 @@ from typing import Any, get_args
 
 import pytest
 
-from promptdsl import (
-    Assistant,
-    CacheBreakpoint,
-    Developer,
-    History,
-    Image,
-    Message,
-    Output,
-    PromptRecord,
-    ProviderName,
-    ReasoningBlock,
-    Rendered,
-    System,
-    TextBlock,
-    Timeline,
-    Tool,
-    ToolMessage,
-    ToolUse,
-    User,
-    read_payload,
-    read_response,
-    read_stream,
-    register_provider,
-    render,
-)
+from promptdsl import *
 from tests.internals import servers, servers_module
 from tests.wire.servers_page import PAGE, page
 

@@ -9,19 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from promptdsl import (
-    DataError,
-    Message,
-    OutputSchema,
-    Prompt,
-    Source,
-    TextBlock,
-    ToolDefinition,
-    ToolResultBlock,
-    ToolUseBlock,
-    UnknownBlock,
-    render,
-)
+from promptdsl import *
 from tests.errors import raised
 from tests.internals import TARGETS, entry, facts_for, fresh, json_copy, located, mapping
 

@@ -4,15 +4,7 @@ from typing import Any
 
 import pytest
 
-from promptdsl import (
-    DataError,
-    Message,
-    OutputSchema,
-    Prompt,
-    Source,
-    ToolDefinition,
-    ToolUseBlock,
-)
+from promptdsl import *
 from tests.errors import raised
 from tests.providers.conversations import answer, call, say
 from tests.wire.sent import lost, sent, written

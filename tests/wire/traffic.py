@@ -16,20 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from promptdsl import (
-    History,
-    Loss,
-    Message,
-    PromptError,
-    Rendered,
-    Timeline,
-    ToolMessage,
-    User,
-    read_payload,
-    read_response,
-    read_stream,
-    render,
-)
+from promptdsl import *
 from tests.internals import servers
 from tests.wire.normal import DATA, content_of, differences, spelled
 from tests.wire.recorded_replies import answer_of, calls_of, events_of, leaves, merged, usage_of

@@ -8,22 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from promptdsl import (
-    AS_WRITTEN,
-    Assistant,
-    CacheBreakpoint,
-    Developer,
-    Document,
-    Group,
-    History,
-    Image,
-    System,
-    Template,
-    Text,
-    Timeline,
-    User,
-    Value,
-)
+from promptdsl import *
 
 Turns: TypeAlias = Sequence[Mapping[str, str]]
 Fence: TypeAlias = tuple[str, str]

@@ -7,19 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from promptdsl import (
-    AS_WRITTEN,
-    Assistant,
-    CacheBreakpoint,
-    System,
-    Template,
-    Text,
-    Timeline,
-    Tool,
-    ToolMessage,
-    ToolUse,
-    User,
-)
+from promptdsl import *
 
 Config: TypeAlias = Mapping[str, Mapping[str, str]]
 

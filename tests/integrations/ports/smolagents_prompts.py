@@ -16,18 +16,7 @@ from smolagents import CodeAgent, MultiStepAgent
 from smolagents.memory import ActionStep, PlanningStep, TaskStep
 from smolagents.utils import encode_image_base64
 
-from promptdsl import (
-    AS_WRITTEN,
-    Assistant,
-    Image,
-    Output,
-    System,
-    Template,
-    Text,
-    Timeline,
-    Tool,
-    User,
-)
+from promptdsl import *
 
 SETTINGS: dict[str, object] = {**AS_WRITTEN, "lone_text": "list"}
 """Each content of smolagents is a list."""

@@ -4,44 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from promptdsl import (
-    Assistant,
-    AudioBlock,
-    CacheBreakpoint,
-    Code,
-    Developer,
-    Document,
-    DocumentBlock,
-    Ephemeral,
-    Event,
-    Grounding,
-    History,
-    Image,
-    ImageBlock,
-    Json,
-    MediaSource,
-    Message,
-    Output,
-    OutputSchema,
-    Prompt,
-    Reasoning,
-    ReasoningBlock,
-    StateChange,
-    System,
-    SystemEvent,
-    TextBlock,
-    Timeline,
-    Tool,
-    ToolDefinition,
-    ToolMessage,
-    ToolResultBlock,
-    ToolUse,
-    ToolUseBlock,
-    UnknownBlock,
-    User,
-    UserAction,
-    VideoBlock,
-)
+from promptdsl import *
 
 FOLDER = Path(__file__).parent
 

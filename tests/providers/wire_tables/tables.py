@@ -10,15 +10,7 @@ from typing import Any, cast
 
 import attrs
 
-from promptdsl import (
-    Message,
-    PromptError,
-    Rendered,
-    ToolDefinition,
-    read_payload,
-    read_response,
-    render,
-)
+from promptdsl import *
 from tests.providers.wire_tables.prompts import FOLDER, TARGETS, Case
 
 WIDTH = 100
