@@ -95,9 +95,12 @@ def test_taking_the_marks_away_gives_the_text(text: str) -> None:
 
 
 @pytest.mark.slow
-def test_taking_the_marks_away_gives_each_hostile_text() -> None:
+@with_each(HOSTILE)
+@examples(300)
+@given(TEXTS)
+def test_taking_the_marks_away_gives_each_hostile_text(text: str) -> None:
     """So is each hostile text."""
-    assert [] == [text for text in HOSTILE if not is_kept(text)]
+    assert is_kept(text)
 
 
 def is_kept(text: str) -> bool:
