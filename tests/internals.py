@@ -8,6 +8,7 @@ module, only the imports here change. A claim about behaviour enters by the fron
 from promptdsl import cli as cli_module
 from promptdsl.batch import RowRenderer, services
 from promptdsl.batch import engine as batch_engine_module
+from promptdsl.batch import job as batch_job_module
 from promptdsl.batch import ray_pool as ray_pool_module
 from promptdsl.batch import writer as batch_writer_module
 from promptdsl.batch.cells import json_cell
@@ -368,6 +369,7 @@ __all__ = [
     "attribute",
     "authored_cell",
     "batch_engine_module",
+    "batch_job_module",
     "batch_writer_module",
     "beginning_tokens",
     "best_boundary",
