@@ -243,6 +243,16 @@ def test_item_ids(messages: list[Message], wire: list[Any]) -> None:
     assert wire == sent(*messages)
 
 
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [({}, ([], [("content", "unknown block")])), ({"id": "msg_1"}, ([{"id": "msg_1"}], []))],
+)
+def test_an_unknown_item_without_a_type(data: Any, expected: Any) -> None:
+    """An item without a type refers to another by its id; without an id it is none, and lost."""
+    message = say("assistant", UnknownBlock(data, "openai_responses"))
+    assert expected == (sent(message), lost(message))
+
+
 def test_a_blank_text_of_an_item_that_was_begun() -> None:
     """A blank text whose id another text of its message has is left out, as any without an id."""
     item = {"id": "msg_1", "phase": "commentary"}

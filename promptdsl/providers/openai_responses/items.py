@@ -157,7 +157,7 @@ def read_origin(kind: str, item: JsonObject) -> JsonObject:
 def is_own(data: JsonObject, *, as_item: bool) -> bool:
     """Return whether an unknown item, or part, may be one of Responses, to be read as it came."""
     kind = data.get("type")
-    if kind is None and as_item and data.keys() <= {"id", "type"}:
+    if kind is None and as_item and "id" in data and data.keys() <= {"id", "type"}:
         kind = "item_reference"
     if not isinstance(kind, str) or _READ.fullmatch(kind) or _owner(data):
         return False
