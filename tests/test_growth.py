@@ -233,6 +233,15 @@ def test_a_prompt_is_append_only(
     assert begins(one, two)
 
 
+@pytest.mark.parametrize("target", ["claude-opus-4-7", "gemini-2.5-pro", *ON_BEDROCK])
+def test_an_instruction_before_calls(target: str) -> None:
+    """An instruction after a user's turn that stays apart stays where it is when calls follow."""
+    steps, later = [("user", "a"), ("user", "a"), ("developer", "a")], [("pair", "a")]
+    apart = {"merge_consecutive": False}
+    one, two = (tokens(payload(prompt(longer), target, apart)) for longer in (steps, steps + later))
+    assert begins(one, two)
+
+
 @pytest.mark.xfail(
     reason="a document is refused beside results, and takes along the text that it was merged with",
     strict=True,

@@ -228,11 +228,20 @@ def _add_message(request: Turns, place: Place, params: list[Param]) -> None:
             _add(request, place.number, role, param, is_result=is_result)
 
 
-def _add(request: Turns, number: int, role: str, param: Param, *, is_result: bool) -> None:
+def _add(
+    request: Turns,
+    number: int,
+    role: str,
+    param: Param,
+    *,
+    is_result: bool,
+    is_open: bool | None = None,
+) -> None:
     """Add a param of a message to the last turn when it has this role, to a new turn otherwise.
 
     The files that were moved out of results come before anything but a result. Where each message
     stays a turn, results and the message after them are one turn, as the services ask for.
+    ``is_open`` says whether calls waited where the message stood, if that was before the last one.
     """
     dialect = request.dialect
     if request.moved and not is_result:
@@ -241,7 +250,8 @@ def _add(request: Turns, number: int, role: str, param: Param, *, is_result: boo
     if request.is_split and not is_result and number != request.number:
         # What follows a call or its result stays in the turn of the result.
         after_result = request.messages[request.number].role == "tool"
-        begins |= role == "assistant" or not (request.calls or after_result)
+        waits = bool(request.calls) if is_open is None else is_open
+        begins |= role == "assistant" or not (waits or after_result)
     request.number = number
     apart = dialect.apart and is_result != bool(request.results)
     if apart and is_result and role == request.role:
@@ -340,7 +350,7 @@ def _settle_instructions(request: Turns, following: str) -> None:
         sent = params if native or not params else _fenced(request, place, params, changed)
         for param in sent:
             role = "system" if native else "user"
-            _add(request, place.number, role, param, is_result=False)
+            _add(request, place.number, role, param, is_result=False, is_open=request.open)
     if changed:
         _move_marks(request, waiting[0][0].number, changed)
 
