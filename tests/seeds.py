@@ -15,7 +15,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the profiles before Hypothesis loads the one that is asked for."""
     RUNS.append(config)
     if len(RUNS) == 1:
-        register_profiles(config.getoption(SEED))
+        register_profiles(config.getoption(SEED, None))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -25,6 +25,6 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say the seed at the end, so that a quiet run says it, too."""
-    seed = terminalreporter.config.getoption(SEED)
+    seed = terminalreporter.config.getoption(SEED, None)
     if seed is not None:
         terminalreporter.write_line(f"the examples are those of {SEED}={seed}")
