@@ -98,6 +98,7 @@ from promptdsl.foundation.json import (
     read_json,
     write_json,
 )
+from promptdsl.foundation.notice import INTERRUPTED
 from promptdsl.foundation.tables import FORMATS, table_text
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.foundation.unicode import controls, equal_start, invisible, is_whole, whole
@@ -183,7 +184,7 @@ from promptdsl.rendering.passes.equip import equip, equipment_of, lost_marks
 from promptdsl.rendering.passes.expand import dissolved, dissolved_in_turn
 from promptdsl.rendering.passes.fill import Waiting, fill
 from promptdsl.rendering.passes.narrate import narrate
-from promptdsl.rendering.passes.pair import INTERRUPTED, pair
+from promptdsl.rendering.passes.pair import pair
 from promptdsl.rendering.passes.read import mask_of
 from promptdsl.rendering.passes.read import read as read_pass
 from promptdsl.rendering.reports import log as log_module

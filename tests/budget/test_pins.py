@@ -166,14 +166,14 @@ def test_an_async_function(pin: Any) -> None:
 @examples(40)
 @given(
     st.lists(st.integers(1, 4), min_size=1, max_size=4),
-    st.sets(st.integers(0, 30), max_size=4),
+    st.sets(st.integers(0, 30), min_size=1, max_size=4),
     st.integers(30, 250),
     st.sampled_from([None, 1, 3]),
 )
 def test_pins_stay(exchanges: list[int], pins: set[int], budget: int, clear: int | None) -> None:
     """In any budget every pinned message is sent unchanged, or the budget is refused."""
     messages = recorded_exchanges(*exchanges)
-    pinned = [messages[index] for index in pins if index < len(messages)]
+    pinned = [messages[index % len(messages)] for index in pins]
     history = History(messages, step=20, pin=[m.id for m in pinned], clear_results=clear)
     try:
         found = render(Timeline(System("s"), history), budget=budget, counter=words)
