@@ -442,6 +442,57 @@ def test_of_two_subscribers_one_ends() -> None:
     assert told == [*transcript.entries]
 
 
+def test_a_subscriber_that_ends_while_it_is_called() -> None:
+    """The first of three ends: the others get this entry; one that begins then, the next."""
+    transcript = Transcript()
+    told: list[tuple[str, int]] = []
+
+    def first(entry: TranscriptEntry) -> None:
+        told.append(("first", entry.number))
+        end()
+        transcript.subscribe(lambda entry: told.append(("late", entry.number)))
+
+    end = transcript.subscribe(first)
+    for name in ("second", "third"):
+        transcript.subscribe(lambda entry, name=name: told.append((name, entry.number)))
+    transcript.append("a")
+    end()
+    transcript.append("b")
+    assert [
+        *(("first", 1), ("second", 1), ("third", 1)),
+        *(("second", 2), ("third", 2), ("late", 2)),
+    ] == told
+
+
+def test_two_entries_at_which_subscribers_fail() -> None:
+    """Of a change of three entries the first failure is told; all get all, also the next change."""
+    transcript = Transcript(["Hi.", calling("a", "b")])
+    told: list[int] = []
+
+    def fail(entry: TranscriptEntry) -> None:
+        told.append(-entry.number)
+        if entry.number in (4, 5):
+            raise ValueError(f"at {entry.number}")
+
+    transcript.subscribe(fail)
+    transcript.subscribe(lambda entry: told.append(entry.number))
+    with pytest.raises(SubscriberError) as caught:
+        transcript.append("Stop.", interrupt=True)
+    assert (
+        "a subscriber failed at entry 4: ValueError('at 4')",
+        "the entry is recorded: do not append it again",
+        transcript.entries[3],
+        "at 4",
+    ) == (
+        caught.value.what,
+        caught.value.fix,
+        caught.value.entry,
+        str(caught.value.__cause__),
+    )
+    transcript.append("More.")
+    assert [-3, 3, -4, 4, -5, 5, -6, 6] == told
+
+
 def test_the_first_failure_is_told() -> None:
     """Of several subscribers that fail the first is told, the others get the entry."""
     transcript = Transcript()
@@ -531,6 +582,30 @@ def test_a_path_becomes_bytes(tmp_path: Path) -> None:
     assert block.source.kind == "base64"
     with pytest.raises(DataError, match="came in data"):
         transcript.append({"role": "user", "content": [{"type": "image", "path": str(file)}]})
+
+
+def test_two_paths_become_bytes(tmp_path: Path) -> None:
+    """Of four blocks two are read, and of a result with three again; texts and addresses stay."""
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.gif").write_bytes(b"GIF89a\x01\0\x01\0\0\0\0;" + name.encode())
+    one, two = (ImageBlock(MediaSource("path", str(tmp_path / f"{n}.gif"))) for n in "ab")
+    said = [
+        Message("user", [TextBlock("x"), one, PICTURE, two]),
+        calling("c", "d"),
+        Message("tool", [ToolResultBlock("d"), ToolResultBlock("c", (two, PICTURE, one))]),
+    ]
+    transcript = Transcript(said, clock=None)
+    first, second = (
+        {"type": "base64", "data": f"R0lGODlhAQABAAAAADt{end}", "media_type": "image/gif"}
+        for end in ("h", "i")
+    )
+    result = transcript[2].content[1].to_dict()
+    blocks = [*(block.to_dict() for block in transcript[0].content), *result["content"]]
+    address = {"type": "url", "url": "https://example.com/a.png"}
+    assert [None, first, address, second, second, address, first] == [
+        block.get("source") for block in blocks
+    ]
+    assert ToolResultBlock("d") == transcript[2].content[0]
 
 
 def test_a_path_in_a_result_becomes_bytes(tmp_path: Path) -> None:
