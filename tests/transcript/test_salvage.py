@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptdsl import *
+from tests.transcript.whole_logs import calling, results, stands
 
 
 @entry_type("salvaged_mark")
@@ -273,3 +274,180 @@ def test_undo_passes_over_what_was_erased(tmp_path: Path) -> None:
     with Transcript.open(tmp_path / "a.jsonl") as vacuumed:
         vacuumed.undo()
         assert [message.text for message in vacuumed] == ["a"]
+
+
+def wide() -> Transcript:
+    """Return a transcript with three batches, an edit, an undone removal, two tags and a call."""
+    transcript = Transcript(clock=None)
+    for value in ("Hi.", calling("a", "b", text="Look."), results("a"), results("b")):
+        transcript.append(value)
+    transcript.note("x")
+    for value in ("b", calling("c"), results("c")):
+        transcript.append(value)
+    transcript.replace(1, "Hello.")
+    transcript.tag(title="T")
+    transcript.append(Message("assistant", "Done."))
+    transcript.remove(7)
+    transcript.undo()
+    transcript.append(calling("d", "e"))
+    transcript.append(results("d"))
+    transcript.tag(title="U")
+    return transcript
+
+
+NO_CALL = "a call or a result is left out, as no call before it has its id"
+NO_RESULT = "a call or a result is left out, as it has no result"
+EDIT = "entry 9 changes what is missing: it does not count"
+
+
+def missing(*ranges: str) -> list[str]:
+    """Return what is told of entries that are missing."""
+    return [f"entries {numbers} are missing" for numbers in ranges]
+
+
+LOST: list[tuple[tuple[int, ...], str, str, str | None, list[str]]] = [
+    ((1,), "2ab 3 4 5- 6 7c 8 11 14de 15", "e", "U", [*missing("1 to 1"), EDIT]),
+    (
+        (2,),
+        "1 5- 6 7c 8 11 14de 15",
+        "e",
+        "U",
+        [*missing("2 to 2"), f"history[1]: {NO_CALL}", f"history[2]: {NO_CALL}"],
+    ),
+    (
+        (3, 4),
+        "1 2 5- 6 7c 8 11 14de 15",
+        "e",
+        "U",
+        [*missing("3 to 4"), *[f"history[1]: {NO_RESULT}"] * 2],
+    ),
+    (
+        (4, 6),
+        "1 2a 3 5- 7c 8 11 14de 15",
+        "e",
+        "U",
+        [*missing("4 to 4", "6 to 6"), f"history[1]: {NO_RESULT}"],
+    ),
+    (
+        (4, 7),
+        "1 2a 3 5- 6 11 14de 15",
+        "e",
+        "U",
+        [*missing("4 to 4", "7 to 7"), f"history[1]: {NO_RESULT}", f"history[4]: {NO_CALL}"],
+    ),
+    (
+        (8, 12),
+        "1 2ab 3 4 5- 6 11 14de 15",
+        "e",
+        "U",
+        [*missing("8 to 8", "12 to 12"), f"history[5]: {NO_RESULT}"],
+    ),
+    ((9, 13), "1 2ab 3 4 5- 6 11 14de 15", "e", "U", missing("9 to 9", "13 to 13")),
+    ((12, 13), "1 2ab 3 4 5- 6 7c 8 11 14de 15", "e", "U", missing("12 to 13")),
+    ((13,), "1 2ab 3 4 5- 6 11 14de 15", "e", "U", missing("13 to 13")),
+    ((14,), "1 2ab 3 4 5- 6 7c 8 11", "", "U", [*missing("14 to 14"), f"history[8]: {NO_CALL}"]),
+    (
+        (15,),
+        "1 2ab 3 4 5- 6 7c 8 11",
+        "",
+        "U",
+        [*missing("15 to 15"), *[f"history[8]: {NO_RESULT}"] * 2],
+    ),
+    (
+        (11, 14),
+        "1 2ab 3 4 5- 6 7c 8",
+        "",
+        "U",
+        [*missing("11 to 11", "14 to 14"), f"history[7]: {NO_CALL}"],
+    ),
+    ((10, 16), "1 2ab 3 4 5- 6 7c 8 11 14de 15", "e", None, missing("10 to 10")),
+    (
+        (0, 2, 5),
+        "1 6 7c 8 11 14de 15",
+        "e",
+        "U",
+        [
+            *("the header is missing", *missing("2 to 2", "5 to 5")),
+            *(f"history[1]: {NO_CALL}", f"history[2]: {NO_CALL}"),
+        ],
+    ),
+    (
+        (1, 2, 3, 6),
+        "5- 7c 8 11 14de 15",
+        "e",
+        "U",
+        [*missing("1 to 3", "6 to 6"), EDIT, f"history[0]: {NO_CALL}"],
+    ),
+]
+
+
+def numbered(turn: TranscriptTurn) -> str:
+    """Return the number of a turn, with its calls, or a mark of a note."""
+    calls = "".join(call.id for call in turn.message.calls) if turn.message else "-"
+    return f"{turn.number}{calls}"
+
+
+@pytest.mark.parametrize("case", LOST, ids=lambda case: str(case[0]))
+def test_two_lines_are_lost(tmp_path: Path, case: tuple[Any, ...]) -> None:
+    """What stands without the lines of these numbers, what is told, and a copy of it."""
+    path, copy = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    lost, *expected = case
+    wide().save(path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(line for number, line in enumerate(lines) if number not in lost))
+    with Transcript.open(path, salvage=True) as good:
+        good.save(copy)
+    with Transcript.open(copy, read_only=True) as read:
+        assert (stands(good), good.metadata) == (stands(read), read.metadata)
+    assert expected == [
+        " ".join(map(numbered, good.turns)),
+        "".join(call.id for call in good.pending_calls),
+        good.metadata.get("title"),
+        [*good.repairs],
+    ]
+
+
+def test_two_lines_moved_and_two_came_twice(tmp_path: Path) -> None:
+    """Each is told with its line and byte; a damaged one between them is left out."""
+    path = tmp_path / "a.jsonl"
+    Transcript([*"abcde"], clock=None).save(path)
+    header, *lines = path.read_bytes().splitlines(keepends=True)
+    order = [header, lines[1], lines[0], lines[3], b"{}\n", lines[2], lines[3], lines[0], lines[4]]
+    path.write_bytes(b"".join(order))
+    starts = [sum(map(len, order[:count])) for count in range(len(order))]
+    with Transcript.open(path, salvage=True) as good:
+        pass
+    assert [
+        "line 3 was moved: entry 1 is behind 2",
+        "line 5 is left out: it has no checksum at its end",
+        "line 6 was moved: entry 3 is behind 4",
+        "line 7 is left out: entry 4 was there before",
+        "line 8 is left out: entry 1 was there before",
+    ] == [
+        told.replace(f" at byte {starts[int(told.split()[1]) - 1]} of {str(path)!r}", "")
+        for told in good.repairs
+    ]
+    assert "abcde" == "".join(message.text for message in good)
+
+
+def test_two_entries_that_cannot_be_read(tmp_path: Path) -> None:
+    """Both are told and taken out, with the numbers that are missing then; the tags stay."""
+    from zlib import crc32
+
+    path = tmp_path / "a.jsonl"
+    transcript = Transcript(["a", "b"], clock=None)
+    transcript.tag(title="T")
+    transcript.save(path)
+    added = b""
+    for number in (4, 5):
+        body = (
+            f'{{"n":{number},"type":"message","data":{{"message":{{"role":"user","content":5}}}}}}'
+        )
+        added += body[:-1].encode() + b',"sum":"%08x"}\n' % crc32(body.encode())
+    path.write_bytes(path.read_bytes() + added)
+    with Transcript.open(path, salvage=True) as good:
+        assert ["a", "b"] == [message.text for message in good]
+        assert [1, 2, 3] == [entry.number for entry in good.entries]
+    assert ["entry 4 cannot be read", "entry 5 cannot be read"] == [
+        told.partition(":")[0] for told in good.repairs
+    ]
