@@ -536,6 +536,200 @@ def test_a_broken_line_is_not_told_of_itself() -> None:
     assert (True, []) == (second["error"].startswith("r.jsonl:2 is not JSON"), notes)
 
 
+def attempt(word: str) -> str:
+    """Return a line of results: an answer, an error, half a line, and such of other requests."""
+    kind, text = word[0], word[1:]
+    lines = {
+        "a": spoken(CHAT, "plain", text),
+        "e": CHAT.line("plain", {"error": {**INVALID, "message": text}}, status=400),
+        "b": spoken(CHAT, "plain", text),
+        "o": spoken(CHAT, "other", text),
+        "f": spoken(CHAT, f"foreign{text}", "x"),
+    }
+    line = json.dumps(lines[kind]) if kind in lines else ""
+    return {"b": line[:-9], "u": f'{{"odd": "{text}', "_": ""}.get(kind, line)
+
+
+NONE = "the service gave no answer"
+UNREAD = f"{NONE}, or it is in a line that cannot be read: "
+BROKEN = "1.jsonl:1 is not JSON"
+ATTEMPTS: list[tuple[str, str, str, list[str]]] = [
+    (
+        "a1 a2 a1",
+        *("1", NONE),
+        [
+            "1.jsonl:1 is left out: 1.jsonl:2 answers plain, too",
+            "1.jsonl:2 is left out: 1.jsonl:3 answers plain, too",
+        ],
+    ),
+    ("a1 a1 a2", "2", NONE, ["1.jsonl:2 is left out: 1.jsonl:3 answers plain, too"]),
+    ("e1 a1 e2", "1", NONE, []),
+    ("e1 e2|e3", "3", NONE, []),
+    ("a1|e1 a2|e2", "2", NONE, ["1.jsonl:1 is left out: 2.jsonl:2 answers plain, too"]),
+    ("e1|a1 a1|e2 a3", "3", NONE, ["2.jsonl:2 is left out: 3.jsonl:2 answers plain, too"]),
+    (
+        "a1 a2|a3 a4",
+        *("4", NONE),
+        [
+            "1.jsonl:1 is left out: 1.jsonl:2 answers plain, too",
+            "1.jsonl:2 is left out: 2.jsonl:1 answers plain, too",
+            "2.jsonl:1 is left out: 2.jsonl:2 answers plain, too",
+        ],
+    ),
+    ("b1 e1", "1", NONE, [f"{BROKEN}: 1.jsonl:2 answers plain, too"]),
+    ("e1 b1", "1", NONE, ["1.jsonl:2 is not JSON: 1.jsonl:1 answers plain, too"]),
+    (
+        "b1 a1 b2",
+        *("1", NONE),
+        [
+            f"{BROKEN}: 1.jsonl:2 answers plain, too",
+            "1.jsonl:3 is not JSON: 1.jsonl:2 answers plain, too",
+        ],
+    ),
+    (
+        "a1 b1|b2",
+        *("1", NONE),
+        [
+            "1.jsonl:2 is not JSON: 1.jsonl:1 answers plain, too",
+            "2.jsonl:1 is not JSON: 1.jsonl:1 answers plain, too",
+        ],
+    ),
+    ("f1 o1", NONE, "1", ["1.jsonl:1 is of no request of this batch: foreign1"]),
+    (
+        "a1 f2 o1 f1",
+        *("1", "1"),
+        [
+            "1.jsonl:4 is of no request of this batch: foreign1",
+            "1.jsonl:2 is of no request of this batch: foreign2",
+        ],
+    ),
+    ("_ a1 _|_ o1 _", "1", "1", []),
+    (
+        "u1 u2 o1|u3 u4",
+        f"{UNREAD}{BROKEN}; 1.jsonl:2 is not JSON; 2.jsonl:1 is not JSON",
+        "1",
+        [
+            f"{BROKEN}: it belongs to no row",
+            "1.jsonl:2 is not JSON: it belongs to no row",
+            "2.jsonl:1 is not JSON: it belongs to no row",
+            "2.jsonl:2 is not JSON: it belongs to no row",
+        ],
+    ),
+    (
+        "a1 f1 b1 u1",
+        "1",
+        f"{UNREAD}1.jsonl:4 is not JSON",
+        [
+            "1.jsonl:4 is not JSON: it belongs to no row",
+            "1.jsonl:3 is not JSON: 1.jsonl:1 answers plain, too",
+            "1.jsonl:2 is of no request of this batch: foreign1",
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize("case", ATTEMPTS, ids=lambda case: case[0])
+def test_lines_of_two_requests_in_any_order(case: tuple[Any, ...]) -> None:
+    """An answer counts more than an error, a later line more than an earlier one, in all files."""
+    words, plain, other, left_out = case
+    make("openai", PLAIN)
+    files = [
+        written(f"{n}.jsonl", "".join(f"{attempt(word)}\n" for word in part.split()))
+        for n, part in enumerate(words.split("|"), 1)
+    ]
+    notes: list[str] = []
+    found = [*read_results(files, "out", notes=notes)]
+    assert (plain, other, left_out) == (*(it.get("text", it.get("error")) for it in found), notes)
+
+
+def test_more_foreign_results_than_those_of_the_batch() -> None:
+    """Two of three are refused, and named in the order of their ids."""
+    make("openai", PLAIN)
+    lines = "".join(f"{attempt(word)}\n" for word in ("f2", "f1", "o1"))
+    assert (
+        "the results have 2 of no request of this batch, such as foreign1, foreign2: "
+        "give the result files of the batch in out alone"
+    ) == refused(written("r.jsonl", lines))
+
+
+def test_cells_of_two_columns_of_two_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each row has its cells, one that failed too, in the order that is asked for; the rest null.
+
+    Of 22 lines that are left out, 20 are named.
+    """
+    Path("cities.py").write_text(PROMPT, "utf-8")
+    first = written("a.jsonl", [{"id": "a", "y": 0, "z": 1}, {"id": "bad", "z": ""}, {"id": "c"}])
+    second = written("b.csv", "y,id,w\n5,d,x\n,e,\n")
+    options = ("--format", "openai", "--model", "gpt-5", "--id", "id", "--output", "out")
+    main(["batch", "cities.py:ask", first, second, *options])
+    capsys.readouterr()
+    lines = [spoken(CHAT, "d", str(n)) for n in range(23)]
+    lines += [spoken(CHAT, "a", "A."), failed(CHAT, "e")]
+    results = written("r.jsonl", lines)
+    columns = ("--columns", "z,,y", "--output", "answers.jsonl")
+    code = main(["batch", "read", results, "--batch", "out", *columns])
+    out, err = capsys.readouterr()
+    stop = {"finish_reason": "stop", "usage": USAGE}
+    assert [
+        {"row": 1, "input": "a.jsonl:1", "id": "a", "cells": {"z": 1, "y": 0}, "text": "A."} | stop,
+        {
+            **{"row": 2, "input": "a.jsonl:2", "id": "bad", "cells": {"z": "", "y": None}},
+            "error": "it was not sent: no such city",
+        },
+        {"row": 3, "input": "a.jsonl:3", "id": "c", "cells": {"z": None, "y": None}, "error": NONE},
+        {"row": 4, "input": "b.csv:2", "id": "d", "cells": {"z": None, "y": "5"}, "text": "22"}
+        | stop,
+        {"row": 5, "input": "b.csv:3", "id": "e", "cells": {"z": None, "y": ""}, "error": "Bad."},
+    ] == [json.loads(line) for line in Path("answers.jsonl").read_text("utf-8").splitlines()]
+    assert (1, "answers.jsonl: 5 rows, 2 with an answer\n") == (code, out)
+    assert [
+        *(f"r.jsonl:{n} is left out: r.jsonl:{n + 1} answers d, too" for n in range(1, 21)),
+        "2 more lines are left out",
+        "no right answer for 3 of 5 rows: see the 'error' in their lines",
+    ] == err.splitlines()
+
+
+def test_columns_that_no_table_has() -> None:
+    """Of two columns that are nowhere the first by name is told, and nothing is written."""
+    make("openai", PLAIN)
+    written("r.jsonl", [spoken(CHAT, row["id"], "Yes.") for row in PLAIN])
+    with redirect_stderr(StringIO()) as told:
+        code = main(
+            ["batch", "read", "r.jsonl", "--batch", "out", "--columns", "id,z,y", "--output", "n"]
+        )
+    problem = "promptdsl batch read: error: there is no column 'y' in rows.jsonl\n"
+    assert (2, problem, False) == (code, told.getvalue(), Path("n").exists())
+
+
+ORDER: list[tuple[str, Json, str]] = [
+    ("openai", {"response": {"body": {"error": "Two."}}, "error": {"message": "One."}}, "One."),
+    ("openai", {"response": {"body": {"error": "Two."}}, "error": None}, "Two."),
+    ("openai", {"response": {"body": {"error": {"code": 2}}}, "error": {}}, '{"code": 2}'),
+    ("openai_compatible", {"error": {"error": {"message": "One."}, "message": "Two."}}, "One."),
+    ("openai_compatible", {"error": {"error": {}, "message": "Two."}}, "Two."),
+    (
+        "anthropic",
+        {"result": {"type": "x", "error": {"error": {"message": ""}, "message": "Two."}}},
+        '{"message": ""}',
+    ),
+    ("anthropic", {"result": {"type": "canceled", "error": None}}, f"{NONE}: canceled"),
+    ("gemini", {"error": {"message": "One."}, "status": {"message": "Two."}}, "One."),
+    ("gemini", {"error": None, "status": {"message": "Two."}}, "Two."),
+    ("bedrock", {"error": {"message": "One.", "errorMessage": "Two."}}, "One."),
+    ("bedrock", {"error": {"message": "", "errorMessage": "Two."}}, "Two."),
+]
+
+
+@pytest.mark.parametrize(("provider", "line", "problem"), ORDER)
+def test_the_first_of_two_errors_in_a_line(provider: str, line: Json, problem: str) -> None:
+    """Where a line has errors in two places, the nearer one counts; an empty one is none."""
+    make(provider, PLAIN)
+    key = {"gemini": "key", "bedrock": "recordId"}.get(provider, "custom_id")
+    entries = [spoken(DIALECTS[provider], "plain", "Yes."), {key: "other", **line}]
+    first, second = read_results([written("r.jsonl", entries)], "out")
+    assert ("Yes.", problem) == (first["text"], second["error"])
+
+
 SCHEMAS: list[Any] = [
     {"type": "object", "properties": {"city": {"type": "no such type"}}},
     {"type": "object", "properties": {"city": {"pattern": "("}}},
