@@ -54,6 +54,28 @@ def of(annotation: Any) -> Callable[..., object]:
         ("int | 'Missing'", "4", "4"),
         (list[str], "a,b", "a,b"),
         (int | list[str], "4", "4"),
+        (int | float, "1.5", 1.5),
+        (int | float, "4", 4),
+        (float | int, "4", 4.0),
+        (int | float, "x", f"{NOT}str 'x', not int or float"),
+        (bool | int, "1", True),
+        (int | bool, "1", 1),
+        (int | bool, "true", True),
+        (bool | int, " TRUE ", True),
+        (bool | int, "2", 2),
+        (date | int, "7", 7),
+        (int | date | None, "2026-11-26", date(2026, 11, 26)),
+        (date | datetime, "2026-11-26", date(2026, 11, 26)),
+        (datetime | date, "2026-11-26", datetime(2026, 11, 26)),
+        (date | datetime, "2026-11-26T08:30", datetime(2026, 11, 26, 8, 30)),
+        (int | float | None, "", None),
+        (int | float | None, "x", f"{NOT}str 'x', not int or float or None"),
+        (int | None | str, "", ""),
+        (int | float | str, "4", "4"),
+        (float, "1_0.0", f"{NOT}str '1_0.0', not float"),
+        (float, "nan", f"{NOT}str 'nan', not float"),
+        (int, "1e3", f"{NOT}str '1e3', not int"),
+        ("int | float", "1.5", 1.5),
     ],
 )
 def test_a_text_of_csv_is_what_its_parameter_declares(
@@ -83,6 +105,17 @@ def test_a_text_of_csv_is_what_its_parameter_declares(
         (date, date(2026, 11, 26), date(2026, 11, 26)),
         (date, datetime(2026, 11, 26), f"{NOT}datetime '2026-11-26 00:00:00', not date"),
         (list[str], "any", "any"),
+        (int | float, 4.5, 4.5),
+        (float | str, 4, 4),
+        (bool | float, 4, 4),
+        (bool | str, 4, f"{NOT}int '4', not bool or str"),
+        (int | bool, True, True),
+        (int | str, True, f"{NOT}bool 'True', not int or str"),
+        (int | date, "2026-11-26", date(2026, 11, 26)),
+        (int | date, "4", f"{NOT}str '4', not int or date"),
+        (date | datetime, "2026-11-26T08:30", datetime(2026, 11, 26, 8, 30)),
+        (int | float | None, "", f"{NOT}str '', not int or float or None"),
+        (int | float, None, f"{NOT}null, not int or float"),
     ],
 )
 def test_a_value_is_of_the_type_that_its_parameter_declares(
@@ -113,6 +146,46 @@ def test_what_is_not_taken_is_left_out() -> None:
     assert ("the row has no 'cell', which ask needs", "did you mean 'cel'?") == (
         error.what,
         error.fix,
+    )
+
+
+def test_cells_of_several_parameters() -> None:
+    """Each cell is read by its own parameter, in the order of the row; defaults are left out."""
+
+    def ask(a: int, b: str, /, c: float = 0.5, *, d: bool = True, e: int | None = None) -> None: ...
+
+    def named(a: int, b: str, c: float = 0.5, *, d: bool = True, e: int | None = None) -> None: ...
+
+    def more(a: int, *rest: int, b: str = "", **others: int) -> None: ...
+
+    error = raised(OptionError, lambda: Parameters(ask, "ask"))
+    assert "ask takes 'a' by its position only" == error.what
+    parameters = Parameters(named, "named")
+    row = {"e": "", "x": "9", "d": "0", "b": "7", "c": "8", "a": "1"}
+    read = {"e": None, "d": False, "b": "7", "c": 8.0, "a": 1}
+    assert [*read.items()] == [*parameters.arguments(row, texts=True).items()]
+    assert (["a", "b"], [*"abcde"]) == (parameters.required, [*parameters.types])
+    assert [True, False] == [*map(parameters.takes, ("e", "x"))]
+    error = raised(DataError, lambda: parameters.arguments({"d": True, "ab": 1}))
+    assert ("the row has no 'a', which named needs", "did you mean 'ab'?") == (
+        error.what,
+        error.fix,
+    )
+    error = raised(DataError, lambda: parameters.arguments({"d": True, "a": 1}))
+    assert ("the row has no 'b', which named needs", "known: a, d") == (error.what, error.fix)
+    error = raised(DataError, lambda: parameters.arguments({}))
+    assert ("the row has no 'a', which named needs", "") == (error.what, error.fix or "")
+    error = raised(DataError, lambda: parameters.arguments({"a": 1, "b": 2, "c": "3", "d": 4}))
+    assert "the cell 'b' is int '2', not str" == error.what
+    parameters = Parameters(more, "more")
+    assert (True, ["a"], None, [True, True]) == (
+        parameters.takes_all,
+        parameters.required,
+        parameters.columns,
+        [*map(parameters.takes, ("rest", "others"))],
+    )
+    assert {"x": "3", "a": 1, "rest": "2"} == parameters.arguments(
+        {"x": "3", "a": "1", "rest": "2"}, texts=True
     )
 
 

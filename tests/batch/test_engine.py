@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from promptdsl import DataError, OptionError, Timeline, User
-from promptdsl.batch import RowRenderer, render_rows
+from promptdsl.batch import RowRenderer, RowResult, TableRow, render_rows
 from tests.batch.folders import Folder, contents
 from tests.errors import lines_of, raised
 from tests.internals import batch_engine_module
@@ -88,6 +88,103 @@ def test_rows_are_read_as_far_as_they_are_needed(workers: int, text: str, most: 
         assert number <= rows.read <= number + ahead
     results.close()  # type: ignore[attr-defined]
     assert rows.read < rows.count
+
+
+class Slow:
+    """A pool that begins chunks of two rows, and notes what is begun and what is waited for."""
+
+    most_rows = 2
+
+    def __init__(self, log: list[str], ahead: int, odd: str) -> None:
+        self.log, self.ahead, self.odd = log, ahead, odd
+
+    def submit(self, chunk: list[TableRow]) -> Callable[[], list[RowResult]]:
+        """Begin with rows; some cannot be sent."""
+        name = "".join(str(row.cells["n"]) for row in chunk)
+        if self.odd in name:
+            raise TypeError(name)
+        self.log.append(f"begin {name}")
+
+        def wait() -> list[RowResult]:
+            self.log.append(f"wait {name}")
+            return [RowResult(row, body=f"there {row.cells['n']}") for row in chunk]
+
+        return wait
+
+    def close(self) -> None:
+        """Note it."""
+        self.log.append("close")
+
+
+WAYS: list[tuple[str, int, str, str]] = [
+    (
+        "abcde",
+        1,
+        "-",
+        "begin ab, begin cd, wait ab, A, B, begin e, wait cd, C, D, wait e, E, close",
+    ),
+    (
+        "abcde",
+        2,
+        "-",
+        "begin ab, begin cd, begin e, wait ab, A, B, wait cd, C, D, wait e, E, close",
+    ),
+    ("abcd", 0, "-", "begin ab, wait ab, A, B, begin cd, wait cd, C, D, close"),
+    ("abcde", 1, "c", "begin ab, wait ab, A, B, begin e, here c, here d, C, D, wait e, E, close"),
+    ("abcde", 9, "a", "begin cd, begin e, here a, here b, A, B, wait cd, C, D, wait e, E, close"),
+    ("abcd", 1, "", "here a, here b, A, B, here c, here d, C, D, close"),
+    ("a", 1, "-", "begin a, wait a, A, close"),
+    ("", 1, "-", "close"),
+]
+
+
+@pytest.mark.parametrize(("rows", "ahead", "odd", "expected"), WAYS)
+def test_the_order_of_what_is_begun(rows: str, ahead: int, odd: str, expected: str) -> None:
+    """Chunks are begun ahead; what cannot be sent is worked out here; results keep their rows."""
+    log: list[str] = []
+
+    def here(row: TableRow) -> RowResult:
+        log.append(f"here {row.cells['n']}")
+        return RowResult(row, body=f"here {row.cells['n']}")
+
+    table = [TableRow(n, f"t:{n}", {"n": letter}) for n, letter in enumerate(rows, 1)]
+    results = batch_engine_module.results(
+        table, here, lambda: here, lambda _: Slow(log, ahead, odd)
+    )
+    for result in results:
+        log.append(str(result.row.cells["n"]).upper())
+    assert expected.split(", ") == log
+
+
+@pytest.mark.parametrize(
+    ("lengths", "most", "expected"),
+    [
+        ([], 3, []),
+        ([1, 1, 1], 3, [3]),
+        ([1, 1, 1, 1], 3, [3, 1]),
+        ([1_000_000, 1], 3, [2]),
+        ([1_000_001, 1], 3, [1, 1]),
+        ([600_000, 600_000, 600_000, 600_000, 1], 3, [2, 2, 1]),
+        ([999_999, 1, 1, 1], 9, [3, 1]),
+        ([1_000_001, 999_999, 1, 1], 9, [1, 3]),
+    ],
+)
+def test_chunks_of_rows(lengths: list[int], most: int, expected: list[int]) -> None:
+    """A chunk ends with the most rows, or with the row whose texts are more than a million."""
+    pool, log = Slow([], 0, "-"), list[int]()
+    pool.most_rows = most
+
+    def begin(chunk: list[TableRow]) -> Callable[[], list[RowResult]]:
+        log.append(len(chunk))
+        return lambda: [RowResult(row) for row in chunk]
+
+    pool.submit = begin  # type: ignore[method-assign]
+    table = [
+        TableRow(n, "", {"a": "x" * (length // 2), "n": 5, "b": "y" * (length - length // 2)})
+        for n, length in enumerate(lengths)
+    ]
+    found = [*batch_engine_module.results(table, RowResult, lambda: RowResult, lambda _: pool)]
+    assert (expected, table) == (log, [result.row for result in found])
 
 
 def test_what_workers_cannot_load() -> None:
