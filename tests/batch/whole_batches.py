@@ -22,7 +22,7 @@ EXPECTED = Path(__file__).with_name("whole_batches.json")
 CODE = '''\
 """Prompts of which each has a row."""
 
-from promptdsl import Output, System, Timeline, User
+from promptdsl import Output, System, Timeline, Tool, User
 
 
 def ask(question, plan="Pro", rating: int = 0):
@@ -40,6 +40,14 @@ def shaped(question, form=None):
     names = (form or "").split()
     schema = {"type": "object", "properties": {name: {"type": "integer"} for name in names}}
     return Timeline(*([Output(schema)] if names else []), User(question))
+
+
+def kinds(question, tools="", form="", more=None):
+    schema = {"type": "object", "properties": {}}
+    parts = [Tool(name=name, description="Look.", input_schema=schema) for name in tools]
+    parts += [Output({**schema, "title": form})] if form else []
+    texts = [more["text"] for _ in range(more["times"])] if more else []
+    return Timeline(System("Help."), *parts, User(question, *texts))
 
 
 def needs(question, title, author):
@@ -161,6 +169,32 @@ CASES: dict[str, Case] = {
             " --price 20000,0",
         ],
     ),
+    **{
+        f"rows of many kinds for {name}": Case(
+            {
+                "t.jsonl": rows(
+                    *("A?", LOST, "C?", "D?", "E?", " ", "G?", "H?", "I?"),
+                    tools=["", "fg", "g", "", "", "", [], "", "f"],
+                    form=["", "x", LOST, "x", "y", "", "", 0, "y"],
+                    more=[
+                        *(None, None, None, None, {"text": " \u2028\x85", "times": 2}),
+                        *(None, {"text": 0, "times": 2}, {"times": 1}, {}),
+                    ],
+                ),
+            },
+            [f"kinds t.jsonl --format {name} {options}"],
+        )
+        for name, options in {
+            "messages": "",
+            "openai": "--model gpt-5 --set model=gpt-5-mini --set n:=1",
+            "openai_responses": "--model gpt-5 --set text:={'verbosity':'low','format':{}}",
+            "openai_compatible": "--set model=any --set top_k:=0",
+            "anthropic": "--model claude-haiku-4-5 --set max_tokens:=9 --set metadata:={'a':1}",
+            "gemini": "--model gemini-2.5-pro --set labels:={'a':'1'}"
+            " --set generation_config:={'seed':0,'temperature':0}",
+            "bedrock": "--model amazon.nova-pro-v1:0 --set inferenceConfig:={'maxTokens':0}",
+        }.items()
+    },
     "tables that changed": Case(
         {"a.jsonl": rows("A?", "fail"), "b.jsonl": rows("B?"), "c.txt": "1", "d.txt": "1"},
         [
