@@ -36,6 +36,31 @@ JSON_LINES: list[tuple[bytes | str, list[object]]] = [
     ('{"a": "\\ud800"}\n', [{"a": "\ud800"}]),
     ('{"a": "1\u20282\x85"}\n', [{"a": "1\u20282\x85"}]),
     ("", []),
+    (
+        '{"a": 1, }\n5\n"x"\nnull\ntrue\n{"b": 0}',
+        [
+            "1: the line is not JSON: '{\"a\": 1, }'",
+            "2: the line is no JSON object, but int",
+            "3: the line is no JSON object, but str",
+            "4: the line is no JSON object, but NoneType",
+            "5: the line is no JSON object, but bool",
+            {"b": 0},
+        ],
+    ),
+    (
+        b'{"a": 1}\n\n\xef\xbb\xbf{"a": 2}\n{"b": "\xff"}\n{"\xfe": 1}\n{"a": 3}\n',
+        [
+            {"a": 1},
+            "3: the line is not JSON: '\\ufeff{\"a\": 2}'",
+            "4: the line is not UTF-8: invalid start byte at byte 7",
+            "5: the line is not UTF-8: invalid start byte at byte 2",
+            {"a": 3},
+        ],
+    ),
+    (
+        f'{{"a": "{LONG[:60]}\n{{\n',
+        [f'1: the line is not JSON: \'{{"a": "{LONG[:53]}\'', "2: the line is not JSON: '{'"],
+    ),
 ]
 
 
@@ -70,6 +95,27 @@ def test_lines_of_json(tmp_path: Path, content: bytes | str, rows: list[object])
             [{"a": "1"}, "3: the row is not CSV: unexpected end of data (lines 3 to 4)"],
         ),
         ("a\u2028b\n1\x85\n", [{"a\u2028b": "1\x85"}]),
+        ("a\n\n1\n\n", [{"a": ""}, {"a": "1"}, {"a": ""}]),
+        ("\n\na,b\n\n1,2\n\n3,4", [{"a": "1", "b": "2"}, {"a": "3", "b": "4"}]),
+        (
+            'a,b\n"1\n\n2",3\n"4"x,5\n6\n"7\n8",9\n"10,\n11',
+            [
+                {"a": "1\n\n2", "b": "3"},
+                "5: the row is not CSV: ',' expected after '\"'",
+                "6: the row has 1 cells, the first line 2",
+                {"a": "7\n8", "b": "9"},
+                "9: the row is not CSV: unexpected end of data (lines 9 to 10)",
+            ],
+        ),
+        (
+            b"a,b\n1,\xff\n\xfe,2\n3,4\n\xef\xbb\xbf5,6\n",
+            [
+                "2: the row is not UTF-8",
+                "3: the row is not UTF-8",
+                {"a": "3", "b": "4"},
+                {"a": "\ufeff5", "b": "6"},
+            ],
+        ),
         ("a,b\n", []),
         ("", []),
     ],
@@ -88,6 +134,9 @@ def test_tabs_divide_the_cells_of_tsv(tmp_path: Path) -> None:
     ("content", "problem"),
     [
         ("a,b,a\n1,2,3\n", "{path} has two columns 'a'"),
+        ("a,b,c,c,b\n1,2,3,4,5\n", "{path} has two columns 'b'"),
+        ("a,,b,\n1,2,3,4\n", "{path} has two columns ''"),
+        (b"a,a,\xff\n1,2,3\n", "the first line of {path} is not UTF-8"),
         (b"a,\xff\n1,2\n", "the first line of {path} is not UTF-8"),
         ("a,b\n".encode("utf-16"), "the first line of {path} is not UTF-8"),
         ('a,"b\n1,2\n', "the first line of {path} is not CSV: unexpected end of data"),
@@ -230,3 +279,80 @@ def test_a_wrong_first_line_at_an_address(tmp_path: Path, line: str) -> None:
     here = raised(DataError, lambda: RowReader([str(path)])).what
     there = raised(DataError, lambda: RowReader([path.as_uri()])).what
     assert here.replace(str(path), path.as_uri()) == there
+
+
+def test_two_tables_of_parquet_and_one_of_lines(tmp_path: Path) -> None:
+    """Places begin anew in each file, numbers go on; only what is used is read, all is named."""
+    one = Path(arrow(tmp_path, {"a": [*range(257)], "s": [{"x": 1}] * 257, "b": [None] * 257}))
+    first, second = str(one.rename(tmp_path / "1.parquet")), str(tmp_path / "2.jsonl")
+    Path(second).write_text('{"c": 1}\n{"a": 2, "d": 3}\n', "utf-8")
+    third = arrow(tmp_path, {"e": [5, 6], "a": [7, 8]})
+    reader = RowReader([first, second, third], {"a", "b"})
+    assert ({"a", "b", "s", "e"}, []) == (reader.names, reader.empty)
+    rows, shares = [], []
+    for row in reader:
+        rows.append((row.number, row.place, row.cells, row.texts))
+        shares.append(reader.share)
+    sizes = [Path(path).stat().st_size for path in (first, second, third)]
+    total = sum(sizes)
+    assert [
+        (1, f"{first}:1", {"a": 0, "b": None}, False),
+        (256, f"{first}:256", {"a": 255, "b": None}, False),
+        (257, f"{first}:257", {"a": 256, "b": None}, False),
+        (258, f"{second}:1", {"c": 1}, False),
+        (259, f"{second}:2", {"a": 2, "d": 3}, False),
+        (260, f"{third}:1", {"a": 7}, False),
+        (261, f"{third}:2", {"a": 8}, False),
+    ] == [rows[0], *rows[255:]]
+    assert [
+        sizes[0] / 257 / total,
+        sizes[0] / total,
+        (sizes[0] + 9) / total,
+        (sizes[0] + sizes[1]) / total,
+        (sizes[0] + sizes[1] + sizes[2] / 2) / total,
+        1.0,
+    ] == pytest.approx([shares[0], *shares[256:]])
+    assert {"a", "b", "c", "d", "e", "s"} == reader.names
+
+
+def test_structs_of_two_columns(tmp_path: Path) -> None:
+    """The first one that is used is named; a map and a list of structs are such, too."""
+    pyarrow = pytest.importorskip("pyarrow", reason="needs pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow")
+    path = str(tmp_path / "rows.parquet")
+    maps = pyarrow.array([[("k", 1)]], pyarrow.map_(pyarrow.string(), pyarrow.int64()))
+    columns = {"a": [1], "b": [{"x": 1}], "c": maps, "d": [[[{"x": 1}]]]}
+    parquet.write_table(pyarrow.table(columns), path)
+    words = "the column {!r} of {} has structs, to which Arrow adds null keys"
+    assert [words.format(name, path) for name in "bcd"] == [
+        raised(DataError, lambda used=used: RowReader([path], used)).what
+        for used in (["d", "c", "b", "a"], ["a", "d", "c"], ["d"])
+    ]
+    assert [{"a": 1}] == [row.cells for row in RowReader([path], ["a", "z"])]
+    table = pyarrow.table([[1], [2], [3], [4]], names=["a", "b", "b", "a"])
+    parquet.write_table(table, path)
+    twice = [
+        raised(DataError, lambda used=used: RowReader([path], used)).what
+        for used in (None, ["b", "c"])
+    ]
+    assert [f"{path} has two columns {name!r}" for name in "ab"] == twice
+
+
+@pytest.mark.parametrize(
+    ("names", "problem"),
+    [
+        (["a.csv", "b.txt", "c.xls"], "b.txt is no table that is read"),
+        (["a.csv", "x.csv", "b.txt"], "b.txt is no table that is read"),
+        (["a.csv", "x.csv", "y.csv"], "no such file: x.csv"),
+        (["a.csv", "d.csv", "e.csv"], "d.csv has two columns 'q'"),
+        (["a.csv?x=1.csv"], "no such file: a.csv?x=1.csv"),
+    ],
+)
+def test_the_first_of_two_tables_that_are_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: list[str], problem: str
+) -> None:
+    """All kinds are looked at before all files, and these before what is in them."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in {"a": "q\n1\n", "d": "p,q,q\n", "e": "q,q\n"}.items():
+        Path(f"{name}.csv").write_text(text, "utf-8")
+    assert problem == raised(DataError, lambda: RowReader(names)).what
