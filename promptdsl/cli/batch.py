@@ -104,10 +104,15 @@ def _workers(text: str) -> int:
 
 
 def _prices(text: str) -> list[float]:
-    """Return one price or two; ``ValueError`` is the error of argparse."""
-    prices = [float(price) for price in text.split(",")]
-    if len(prices) > 2 or not all(0 <= price < float("inf") for price in prices):
-        raise ValueError(text)
+    """Return one price or two."""
+    try:
+        prices = [float(price) for price in text.split(",")]
+    except ValueError:
+        prices = []
+    if len(prices) not in (1, 2) or not all(0 <= price < float("inf") for price in prices):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no price, and no two of them: write 2.5,0.25"
+        )
     return prices
 
 

@@ -143,6 +143,22 @@ def test_stopping_at_the_first_bad_row_and_going_on(folder: Folder) -> None:
         (("ask", "missing.jsonl"), "no such file: missing.jsonl"),
         (("os", "rows.jsonl"), "prompts.py:os is no function whose parameters are columns"),
         (("ask", "rows.jsonl", "--id", "a", "--dedupe"), "--id and --dedupe do not go together"),
+        (("ask", "rows.jsonl", "b.jsonl", "c.jsonl"), "no such file: b.jsonl"),
+        (("ask", "rows.jsonl", "b.txt", "c.txt"), "b.txt is no table that is read"),
+        (
+            ("plan", "rows.jsonl", "-p", "plan=1", "-p", "y=1", "-p", "x=1"),
+            "prompts.py:plan has no parameter 'y'",
+        ),
+        (
+            ("ask", "rows.jsonl", "--depends-on", "rows.jsonl", "--depends-on", "x.txt"),
+            "no such file: x.txt",
+        ),
+        (("ask", "rows.jsonl", "--set", "n:=0"), "messages have no keys to set"),
+        (
+            ("ask", "rows.jsonl", "--model", "claude-opus-5-5", "--set", "max_tokens=9"),
+            "anthropic requires max_tokens as a number",
+        ),
+        (("ask", "rows.jsonl", "--address", "x:1"), "--address is that of a Ray cluster"),
         (("ask", "rows.jsonl", "--output", "rows.jsonl"), "cannot write rows.jsonl: "),
         (("ask", "rows.jsonl", "--output", "."), "the folder . has files: name a new folder"),
     ],
@@ -156,3 +172,11 @@ def test_a_batch_that_cannot_begin(
     assert (2, "") == done[:2]
     assert done.err.startswith(f"promptdsl batch: error: {problem}")
     assert not (folder.path / "out").exists()
+
+
+@pytest.mark.parametrize("price", ["1,2,3", "1,-2", "-1,2", "1,inf", "inf", "nan", "1,x", "1,", ""])
+def test_what_is_no_price(folder: Folder, price: str) -> None:
+    """One price or two are taken; the error says so in words."""
+    done = folder.batch("ask", folder.table([GOOD]), "--dry-run", f"--price={price}")
+    problem = f"argument --price: {price!r} is no price, and no two of them: write 2.5,0.25"
+    assert (2, "", problem) == (*done[:2], done.err.strip().partition("error: ")[2])
