@@ -410,6 +410,52 @@ def test_what_is_wrong_with_a_line(path: Path, body: str) -> None:
     assert len(read(path, salvage=True).entries) in (6, 7)
 
 
+def test_two_readers_of_one_writer(path: Path) -> None:
+    """Each reads on from where it was: two entries at once, or one by one."""
+    with Transcript.open(path, read_only=True) as first:
+        start = path.stat().st_size
+        with Transcript.open(path) as writer:
+            writer.note("one")
+            assert [7] == [entry.number for entry in first.refresh()]
+            with Transcript.open(path, read_only=True) as second:
+                writer.append(Message("assistant", [ToolUseBlock("d", "f", "{}")]))
+                writer.append("Stop.", interrupt=True)
+                assert [8, 9, 10] == [entry.number for entry in first.refresh()]
+                writer.note("two")
+                assert [8, 9, 10, 11] == [entry.number for entry in second.refresh()]
+                assert [11] == [entry.number for entry in first.refresh()]
+                assert first.turns == second.turns == writer.turns
+        lines = path.read_bytes()[start:].splitlines(keepends=True)
+        path.write_bytes(path.read_bytes() + lines[0] + lines[-1])
+        with pytest.raises(TranscriptError) as caught:
+            first.refresh()
+    end = start + sum(map(len, lines))
+    gap = "it is entry 7 behind 11: lost, doubled or moved"
+    assert f"line 13 at byte {end} of {str(path)!r} is damaged: {gap}" == caught.value.what
+
+
+def test_two_lines_that_are_damaged(path: Path) -> None:
+    """The first one is told; salvage tells both, and reads the one between them."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    for number in (4, 6):
+        lines[number] = lines[number].replace(b'"data"', b'"Data"')
+    path.write_bytes(b"".join(lines))
+    starts = [sum(map(len, lines[:number])) for number in (4, 6)]
+    changed = "its checksum is another one: its bytes were changed"
+    places = [
+        f"line {n} at byte {at} of {str(path)!r}" for n, at in zip((5, 7), starts, strict=True)
+    ]
+    with pytest.raises(TranscriptError) as caught:
+        read(path)
+    assert f"{places[0]} is damaged: {changed}" == caught.value.what
+    good = read(path, salvage=True)
+    assert [
+        *(f"{place} is left out: {changed}" for place in places),
+        "entries 4 to 4 are missing",
+    ] == [*good.repairs]
+    assert [1, 2, 3, 5] == [entry.number for entry in good.entries]
+
+
 @pytest.mark.parametrize("version", ["2.0", "10.1", None])
 def test_the_version_of_a_file(path: Path, version: str | None) -> None:
     """A file of a later form is refused, one of a later version of this form is read."""
@@ -468,6 +514,13 @@ def test_a_message_that_cannot_be_read(path: Path, rest: str) -> None:
         *("[]", "{}", '{"to":"1"}', '{"turn":1,"also":[[]]}', '{"turn":1,"rest":{"x":{}}}'),
         *('{"upto":2}', '{"text":1,"upto":2}', '{"message":{"role":[]}}', '{"metadata":[]}'),
         '{"turn":{},"message":{"role":"user","content":"x"}}',
+        *('{"to":1,"more":1}', '{"text":"x","upto":2,"more":1}', '{"text":"x","upto":true}'),
+        *('{"turn":1,"also":[3,"4"]}', '{"turn":1,"also":[3],"rest":[]}'),
+        '{"turn":1,"also":[],"rest":{"3":{"role":"tool"},"4":{"role":"judge"}}}',
+        '{"turn":1,"rest":{"3":{"role":"tool"},"4x":{"role":"tool"}}}',
+        '{"turn":1,"message":{"role":"user","content":"x"},"reply":[]}',
+        '{"message":{"role":"user","content":"x"},"reply":{},"also":[]}',
+        '{"message":{"role":"user","content":"x","new":1}}',
     ],
 )
 def test_data_of_another_shape(path: Path, kind: str, data: str) -> None:

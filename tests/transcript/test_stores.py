@@ -282,6 +282,53 @@ def test_nothing_to_append(make: Make, tmp_path: Path) -> None:
     assert ([], []) == (store.load("a"), store.list())
 
 
+@pytest.mark.parametrize("make", [FolderStore, sqlite_store, sql_store])
+def test_two_objects_and_four_keys(make: Make, tmp_path: Path) -> None:
+    """Keys are listed in order; what is refused is named; the keys beside a deleted one stay."""
+    one, other = make(tmp_path), make(tmp_path)
+    entries = Transcript(["1", "2", "3"], clock=None).entries
+    one.append("b", entries[:2])
+    other.append("B/x", entries[:1])
+    one.append("a", entries[:1])
+    other.append("b", entries[2:])
+    one.append("b%", entries[:2])
+    assert ["B/x", "a", "b", "b%"] == other.list()
+    assert ["b", "b%"] == other.list("b")
+    assert [2, 3] == [entry.number for entry in other.load("b", after=1)]
+    wrong = {"b": entries[1:], "a": entries[2:], "B/x": entries[:2], "c": entries[1:]}
+    assert [
+        "another writer was faster with 'b': entry 2 cannot be the next one",
+        "another writer was faster with 'a': entry 3 cannot be the next one",
+        "another writer was faster with 'B/x': entry 1 cannot be the next one",
+        "another writer was faster with 'c': entry 2 cannot be the next one",
+    ] == [raised(ConflictError, lambda k=k: one.append(k, wrong[k])).what for k in wrong]
+    one.delete("b")
+    one.delete("nowhere")
+    assert (["B/x", "a", "b%"], [], 2) == (other.list(), other.load("b"), len(other.load("b%")))
+    other.append("b", entries[:1])
+    one.append("b", entries[1:])
+    assert [[1, 2, 3], [1], [1, 2]] == [
+        [entry.number for entry in other.load(key)] for key in ("b", "a", "b%")
+    ]
+
+
+@pytest.mark.parametrize("make", [sqlite_store, sql_store])
+def test_the_second_of_two_rows_is_damaged(make: Make, tmp_path: Path) -> None:
+    """It is named with its key, and the entries behind it alone are read."""
+    store = make(tmp_path)
+    for key in "ab":
+        store.append(key, Transcript([*"1b3"], clock=None).entries)
+    path = tmp_path / ("chats.db" if make is sqlite_store else "sql.db")
+    upper = "UPDATE promptdsl_entries SET line = upper(line) WHERE key = 'b' AND number = 2"
+    change(SqliteStore(path), upper)
+    what = "entry 2 of 'b' is damaged: it has no checksum at its end"
+    assert what == raised(TranscriptError, lambda: store.load("b")).what
+    assert ([3], [1, 2, 3]) == (
+        [entry.number for entry in store.load("b", after=2)],
+        [entry.number for entry in store.load("a")],
+    )
+
+
 # Errors that name the line: tests/mistakes/stores.md has their texts.
 
 
