@@ -41,8 +41,20 @@ def _problem_of(error: BaseException) -> Problem:
         at = tuple(line for line in map(str, error.at) if line not in ours)
         return Problem(name, error.what, error.fix or "", at)
     frames = user_frames(error)
-    what = traceback.format_exception_only(error)[-1].strip().removeprefix(f"{name}: ")
-    return Problem(name, what, at=tuple(f"{it.filename}:{it.lineno}" for it in frames[-1:]))
+    return Problem(
+        name, _text_of(error), at=tuple(f"{it.filename}:{it.lineno}" for it in frames[-1:])
+    )
+
+
+def _text_of(error: BaseException) -> str:
+    """Return what an error says, with its notes behind it; its type, where it says nothing."""
+    cls, lines = type(error), traceback.format_exception_only(error)
+    names = (f"{cls.__module__}.{cls.__qualname__}", cls.__qualname__)
+    # The lines of the code stand before a SyntaxError.
+    begins = (index for index, line in enumerate(lines) if line.startswith(names))
+    text = "".join(lines[next(begins, -1) :]).strip()
+    prefix = next((f"{name}: " for name in names if text.startswith(f"{name}: ")), "")
+    return text.removeprefix(prefix)
 
 
 PACKAGE = os.path.join(os.path.dirname(promptdsl.__file__), "")
