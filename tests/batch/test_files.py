@@ -171,11 +171,45 @@ def test_objects_are_merged(folder: Folder) -> None:
     assert ("An answer.", True) == (schema["description"], "schema" in schema)
 
 
+def test_objects_in_objects_are_merged(folder: Folder) -> None:
+    """What is the same in both is there once; the keys of each row's prompt stay its own."""
+    table = folder.table([{"question": "One?"}, {"question": "Two?"}])
+    extra = {
+        "type": "json_schema",
+        "json_schema": {"strict": True, "schema": {"type": "object", "properties": {"b": {}}}},
+    }
+    options = ("--set", f"response_format:={json.dumps(extra)}", "--set", "n:=0")
+    assert 0 == folder.batch("shaped", table, "--model", "gpt-5", *options).code
+    form = {
+        "type": "json_schema",
+        "json_schema": {
+            "name": "output",
+            "schema": {"type": "object", "properties": {"a": {"type": "integer"}, "b": {}}},
+            "strict": True,
+        },
+    }
+    assert [(form, 0, text) for text in ("One?", "Two?")] == [
+        (body["response_format"], body["n"], body["messages"][0]["content"])
+        for body in (request["body"] for request in folder.requests())
+    ]
+
+
 @pytest.mark.parametrize(
     ("target", "extra", "key"),
     [
         ("ask", "messages:=[]", "messages"),
         ("shaped", 'response_format:={"type":"text"}', "response_format.type"),
+        (
+            "shaped",
+            'response_format:={"type":"json_schema","json_schema":{"strict":true,"name":"x"}}',
+            "response_format.json_schema.name",
+        ),
+        (
+            "shaped",
+            'response_format:={"json_schema":{"schema":{"properties":{"b":0,"a":{"type":"x"}}}}}',
+            "response_format.json_schema.schema.properties.a.type",
+        ),
+        ("shaped", "response_format:=null", "response_format"),
     ],
 )
 def test_a_key_that_the_prompt_writes_is_refused(

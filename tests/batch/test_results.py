@@ -789,3 +789,23 @@ def test_files() -> None:
         Path("answers.jsonl").read_text("utf-8"),
         [*Path().glob("answers*")],
     )
+
+
+@pytest.mark.parametrize(
+    ("service", "adapter", "text"),
+    [
+        ("unheard-of", "openai", "Yes."),
+        ("unheard-of", "anthropic", ""),
+        ("openai", "anthropic", "Yes."),
+        ("vllm", "anthropic", "Yes."),
+    ],
+)
+def test_a_server_that_is_not_registered(service: str, adapter: str, text: str) -> None:
+    """Its results are read as those of the provider it is like; a known one is what it is."""
+    make("openai", PLAIN)
+    path = Path("out/manifest.json")
+    manifest = json.loads(path.read_text("utf-8"))
+    manifest["options"] |= {"service": service, "adapter": adapter}
+    path.write_text(json.dumps(manifest), "utf-8")
+    first, _ = read_results([written("r.jsonl", [spoken(CHAT, "plain", "Yes.")])], "out")
+    assert text == first.get("text", "")

@@ -329,3 +329,159 @@ def test_two_of_everything_from_a_client() -> None:
     assert said[1:4] == [{"role": m["role"], "content": m["content"]} for m in found[1:4]]
     assert ["1", None, None, None, "2"] == [message.id for message in transcript]
     assert ["", "Done."] == [transcript[0].text, transcript[-1].text]
+
+
+# Types of entries.
+
+
+def made(name: str, *content: Any) -> type:
+    """Return a class of entries whose message has this content, or no message."""
+
+    class Made:
+        def to_json(self) -> list[str]:
+            return [name]
+
+        @classmethod
+        def from_json(cls, data: list[str]) -> "Made":
+            made = cls()
+            made.data = data
+            return made
+
+        def to_message(self) -> Message | None:
+            return Message("user", [*content]) if content else None
+
+    Made.__qualname__ = Made.__name__ = name
+    return Made
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [TextBlock("a"), ToolResultBlock("c")],
+        [*calling("c").content, TextBlock("a")],
+        [TextBlock("a"), TextBlock("b"), ToolResultBlock("c"), TextBlock("d")],
+    ],
+)
+def test_a_type_whose_message_has_calls_or_results(content: list[Any]) -> None:
+    """One such block among others is enough to refuse it; texts alone are not."""
+    name = f"refused_{len(content)}_{content[0].type}"
+    transcript = Transcript([calling("c")], clock=None)
+    value = entry_type(name)(made(name, *content))()
+    error = raised(TranscriptError, lambda: transcript.append(value))
+    returns = "returns a Message without calls and results, or None"
+    assert f"to_message() of the type {name!r} {returns}" == error.what
+    assert 1 == len(transcript.entries)
+
+
+def test_two_types_of_one_name() -> None:
+    """The name stays with the first class; that class may be defined again, and counts then."""
+    first, again, other = (made(name) for name in ("Refused", "Refused", "Other"))
+    entry_type("refused_twice")(first)
+    error = raised(OptionError, lambda: entry_type("refused_twice")(other))
+    assert "the entry type 'refused_twice' is taken by Refused" == error.what
+    assert "refused_twice" == Transcript().append(first()).type
+    entry_type("refused_twice")(again)
+    assert "refused_twice" == Transcript().append(again()).type
+    with pytest.raises((ContentError, DataError)):
+        Transcript().append(first())
+    entry_type("refused_other")(other)
+    transcript = Transcript(clock=None)
+    types = [transcript.append(cls()).type for cls in (other, again, other)]
+    assert ["refused_other", "refused_twice", "refused_other"] == types
+    assert [["Other"], ["Refused"], ["Other"]] == [
+        [*entry.data["value"]]  # type: ignore[misc]
+        for entry in transcript.entries
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("message", "an entry type cannot be named 'message'"),
+        ("erased", "an entry type cannot be named 'erased'"),
+        ("a b", "an entry type cannot be named 'a b'"),
+        ("", "an entry type cannot be named ''"),
+    ],
+)
+def test_names_that_no_type_may_have(name: str, words: str) -> None:
+    """A name is one word, and none of the package."""
+    assert words == raised(OptionError, lambda: entry_type(name)).what
+
+
+def test_a_type_without_methods() -> None:
+    """The first of the two methods that is missing is named."""
+
+    class Bare:
+        """Nothing."""
+
+    class Half:
+        """One of two methods."""
+
+        def to_json(self) -> None:
+            """Return nothing."""
+
+    assert ["Bare has no to_json()", "Half has no from_json()"] == [
+        raised(OptionError, lambda cls=cls: entry_type("refused_bare")(cls)).what
+        for cls in (Bare, Half)
+    ]
+
+
+# Recordings.
+
+
+def asked(*ids: str, text: str = "") -> dict[str, Any]:
+    """Return an assistant's turn with calls, in the form of Chat."""
+    function = {"name": "f", "arguments": "{}"}
+    calls = [{"id": id, "type": "function", "function": function} for id in ids]
+    return {"role": "assistant", "content": text or None, "tool_calls": calls}
+
+
+RECORDED = [
+    *({"role": "user", "content": "1"}, asked("a", "b", text="Look.")),
+    *({"role": "tool", "tool_call_id": "b", "content": "B"}, {"role": "user", "content": "2"}),
+    *(asked("c", "d"), {"role": "user", "content": "3"}),
+    *({"role": "tool", "tool_call_id": "x", "content": "X"}, asked("a")),
+    {"role": "tool", "tool_call_id": "a", "content": "A"},
+]
+FILLED = [
+    *("user 1", "assistant Look. a b", "tool b", "tool a", "user 2", "assistant  c d"),
+    *("tool c", "tool d", "user 3", "assistant  a", "tool a"),
+]
+PRUNED = ["user 1", "assistant Look. b", "tool b", "user 2", "user 3", "assistant  a", "tool a"]
+
+
+LEFT_OUT = "a call or a result is left out, as"
+TOLD = {
+    "fill": (
+        f"history[6]: {LEFT_OUT} no call before it has its id",
+        *(f"the call {id!r} is answered as interrupted" for id in "acd"),
+    ),
+    "prune": (
+        *(f"history[{n}]: {LEFT_OUT} it has no result" for n in (1, 4, 4)),
+        f"history[6]: {LEFT_OUT} no call before it has its id",
+    ),
+}
+
+
+@pytest.mark.parametrize(("repair", "expected"), [("fill", FILLED), ("prune", PRUNED)])
+def test_a_recording_with_calls_that_are_open(repair: Any, expected: list[str]) -> None:
+    """Each call of each turn is filled or left out; what was done is told for each."""
+    transcript = Transcript.from_openai(RECORDED, repair=repair)
+    found = [
+        " ".join(
+            [
+                message.role,
+                *([message.text] if message.role != "tool" else []),
+                *(call.id for call in message.calls),
+                *(b.tool_use_id for b in message.content if isinstance(b, ToolResultBlock)),
+            ]
+        )
+        for message in transcript
+    ]
+    assert (expected, TOLD[repair]) == (found, transcript.repairs)
+
+
+def test_a_recording_is_refused_at_its_first_open_call() -> None:
+    """Of three calls without a result the first one is named."""
+    error = raised(PromptError, lambda: Transcript.from_openai(RECORDED))
+    assert "the call 'a' has no result before the next turn" == error.what
