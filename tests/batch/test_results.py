@@ -401,6 +401,16 @@ def test_equal_rows() -> None:
             "give the files with the results alone",
         ),
         (
+            [{"first": 1}, {"custom_id": "plain", "body": {}}, {"last": 1}],
+            "r.jsonl:1 is no result of openai: it has no 'custom_id': "
+            "give the files with the results alone",
+        ),
+        (
+            "[]\n{\n5\n",
+            "r.jsonl:1 is no result of openai: it has no 'custom_id': "
+            "give the files with the results alone",
+        ),
+        (
             [{"custom_id": "plain", "method": "POST", "url": "/v1/chat/completions", "body": {}}],
             "r.jsonl:1 is no result of openai: it is a request: "
             "give the files that the service returned",

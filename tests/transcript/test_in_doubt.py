@@ -422,6 +422,19 @@ def test_changes_that_wait_are_written_in_parts(counts: tuple[int, ...]) -> None
     talk.close()
 
 
+def test_later_changes_that_wait_are_written_in_parts() -> None:
+    """What was committed before counts: of two commits that raise none writes an entry twice."""
+    store, talk = waiting(None, 1, 0, 2)
+    asyncio.run(talk.acommit())
+    for text in "efgh":
+        talk.note(text)
+    for _ in range(3):
+        with pytest.raises(OSError, match="half"):
+            asyncio.run(talk.acommit())
+    asyncio.run(talk.acommit())
+    assert [*NOTES, *(f"{n} ({n}) {text}" for n, text in enumerate("efgh", 5))] == kept(store)
+
+
 @pytest.mark.parametrize("written", [0, 1, 2, 3])
 def test_another_writer_is_faster_with_the_rest(written: int) -> None:
     """The error has the entries that are not written, and no others; a refresh drops them."""

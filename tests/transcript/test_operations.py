@@ -262,6 +262,18 @@ def test_a_reply_that_was_cut() -> None:
     assert transcript.repairs == ("a call of find was cut, and is left out",)
 
 
+def test_the_entry_of_a_change_of_several() -> None:
+    """It is that of what was appended, with results before it, behind it, or both."""
+    transcript = Transcript(["Hi.", calling("a", "b")], clock=None)
+    numbers = [
+        transcript.append(calling("a", "b"), interrupt=True, interrupted=True).number,
+        transcript.append(calling("c", "d"), interrupted=True).number,
+        transcript.append(calling("e", "f")).number,
+        transcript.append("Stop.", interrupt=True).number,
+    ]
+    assert ([5, 8, 11, 14], 14) == (numbers, len(transcript.entries))
+
+
 def test_two_replies_that_were_cut() -> None:
     """What is left out of each reply is told, of both in order."""
     transcript = Transcript(["Hi."])
