@@ -71,6 +71,7 @@ class PythonFile:
         while waiting:
             node, around, scope = waiting.pop()
             inside = around
+            opened: dict[ast.AST, AuthorCall | None] = {}
             match node:
                 case ast.Name():
                     self._bound |= {node.id} if isinstance(node.ctx, ast.Store) else set()
@@ -90,14 +91,14 @@ class PythonFile:
                 case ast.With() | ast.AsyncWith():
                     self.blocks.append(node)
                     for item in node.items:
-                        call = item.context_expr
+                        call, opened[item] = item.context_expr, inside
                         if isinstance(call, ast.Call) and self.public(call):
                             inside = AuthorCall(call, self.public(call), inside, scope)
                 case _:
                     pass
             for it in [*ast.iter_child_nodes(node)][::-1]:
                 if not isinstance(it, _LEAVES):
-                    waiting.append((it, around if isinstance(it, ast.withitem) else inside, scope))
+                    waiting.append((it, opened.get(it, inside), scope))
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
         for alias in node.names:

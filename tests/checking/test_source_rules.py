@@ -30,6 +30,7 @@ BUILT = [
     'def f(xs): System(*[Item(f"{x}") for x in xs])',
     'def f(xs): System("a " + ", ".join(xs))',
     'def f(x):\n    with Timeline(), System():\n        Heading(f"{x}")',
+    'def f(x):\n    with System(), Section("a"), Section("b", f"{x}"):\n        Text("c")',
     'def f(x):\n    def g(): System(f"{x}")',
     'def f(x):\n    text = "a"\n    text += x\n    System(text)',
     'def f(x):\n    if x is not None: System(f"{x}")',
