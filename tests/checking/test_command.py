@@ -134,3 +134,64 @@ def test_settings_name_the_prompts(
     monkeypatch.chdir(shop / "below")
     assert 1 == main(["check"])
     assert capsys.readouterr().out.endswith("1 file and 2 prompts checked, 2 findings\n")
+
+
+TWO = """\
+from promptdsl import *
+import time
+def one(): return System("{{ x }}", Section("a", "", title="A"))
+def two(plan="a"):
+    return Timeline(System(f"{plan}"), User("x", Video.from_url("https://example.com/a.mp4")))
+def three(): return Timeline(System(Section("a", "x")), Section("a", "y"))
+"""
+BROKEN, TITLE, MARK, GPT, CLAUDE, BUILT, TWICE = (
+    "odd.py:3: PD002 the prompt cannot be rendered: ValueError: x; correct its code\n",
+    "two.py:3: PD104 section 'a' (a): it has a title but no content; correct it, or name the rule "
+    "in a comment\n",
+    "two.py:3: PD205 '{{ x }}' is sent as it is: a string is no template; write "
+    "Template.from_string(...), or Value(...) there\n",
+    "two.py:5: PD210 video block is not sent to gpt-5: the target takes no such block in a user "
+    "message; write it as text, or take another model\n",
+    "two.py:5: PD210 video block is not sent to claude-sonnet-4-5: the target takes no such block "
+    "in a user message; write it as text, or take another model\n",
+    "two.py:5:28: PD101 an f-string makes an instruction of `plan`, whatever text that is; write "
+    "Value(plan) beside the text\n",
+    "two.py:6: PD002 the prompt cannot be rendered: the id 'a' is used twice in one Timeline; its "
+    'line runs twice: make the id an argument, or number it: f"a-{number}"\n',
+)
+MODELS = "--model gpt-5 --model claude-sonnet-4-5"
+ONLY_FILES = (
+    "only files were looked at: for the rules about prompts, name one, as prompts.py:support\n"
+)
+REPORTS = {
+    f"two.py:one two.py:two two.py:three odd.py:broken {MODELS}": (
+        f"{BROKEN}{TITLE}{MARK}{CLAUDE}{GPT}{BUILT}{TWICE}"
+        "2 files and 8 prompts checked, 7 findings\n",
+        "",
+    ),
+    "two.py:one two.py odd.py --select PD2,hints --ignore PD210": (
+        f"{MARK}2 files and 1 prompt checked, 1 finding\n",
+        "",
+    ),
+    "two.py:two two.py:one --format github --ignore PD101,PD2": (
+        "::error file=two.py,line=3,title=PD104::section 'a' (a): it has a title but no content; "
+        "correct it, or name the rule in a comment\n1 file and 2 prompts checked, 1 finding\n",
+        "",
+    ),
+    "wrong.py two.py . wrong2.py two.py": (
+        f"{BUILT}2 files and 0 prompts checked, 1 finding\n",
+        "not looked at: wrong.py: '(' was never closed (line 2)\n"
+        f"not looked at: wrong2.py: '(' was never closed (line 3)\n{ONLY_FILES}",
+    ),
+}
+
+
+@pytest.mark.parametrize("arguments", REPORTS)
+def test_whole_reports(arguments: str, shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All findings of several targets and models are printed in order, and the notes beside."""
+    files = {"two.py": TWO, "odd.py": ODD, "wrong.py": "import promptdsl\n("}
+    for name, text in {**files, "wrong2.py": "import promptdsl\n\n("}.items():
+        (shop / name).write_text(text, "utf-8")
+    (shop / "shop.py").unlink()
+    assert 1 == main(["check", *arguments.split()])
+    assert REPORTS[arguments] == tuple(capsys.readouterr())

@@ -1,4 +1,4 @@
-"""Whole reports: files beside each other, comments beside each other, code and prompts of one line."""
+"""Whole reports of the linter: files and comments beside others, code and prompts of one line."""
 
 from collections.abc import Callable
 from pathlib import Path
