@@ -122,8 +122,9 @@ def between(text: str, before: str, after: str) -> str | None:
 def readings(text: str) -> Iterator[str]:
     """Yield what a reader of text, CSV or JSON gets back from an encoded text."""
     yield decode(text)
-    for cell in csv.reader([text]) if text.startswith('"') else ():
-        yield decode("".join(cell))
+    with suppress(csv.Error):  # a line end behind a quoted cell
+        for cell in csv.reader([text]) if text.startswith('"') else ():
+            yield decode("".join(cell))
     with suppress(ValueError):
         yield str(json.loads(f'"{decode(text)}"', strict=False))
 

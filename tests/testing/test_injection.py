@@ -339,6 +339,10 @@ UNSAFE: dict[str, tuple[Callable[[str], Any], str]] = {
         ),
         CHANGED,
     ),
+    "another beginning": (
+        lambda plan: System(Value(plan.replace("<event ", '"event '))),
+        "does not come back from decode()",
+    ),
     "not in the prompt": (
         lambda plan: User("Why?" if plan else ""),
         "nowhere in the prompt",
