@@ -219,7 +219,17 @@ from promptdsl.templates.render import rendered_template
 from promptdsl.templates.source import TemplateSource
 from promptdsl.templates.template_folder import TemplateFile, TemplateFolder, check_name
 from promptdsl.templates.variables import check_variables
-from promptdsl.testing.injection_place import skeleton
+from promptdsl.testing.injection_data import DataDifference, differences
+from promptdsl.testing.injection_place import (
+    WORD,
+    InjectionPlace,
+    around_word,
+    between,
+    is_enclosed,
+    readings,
+    skeleton,
+)
+from promptdsl.testing.injection_place import code_fences as tolerant_fences
 from promptdsl.testing.names import name_of, stem_of, stems_in, suffix_of
 from promptdsl.testing.payload import payload_text
 from promptdsl.testing.store_contract import StoreClaims
@@ -295,6 +305,7 @@ __all__ = [
     "TOOL",
     "WHOLE",
     "WIDEST",
+    "WORD",
     "XML",
     "Abilities",
     "AnyBlock",
@@ -303,6 +314,7 @@ __all__ = [
     "ComponentNode",
     "ConversationNode",
     "Crossing",
+    "DataDifference",
     "Delimiter",
     "Delimiters",
     "EventBlockNode",
@@ -315,6 +327,7 @@ __all__ = [
     "FrozenList",
     "GeminiPayload",
     "ImageFormula",
+    "InjectionPlace",
     "Inserted",
     "JsonNode",
     "Kind",
@@ -363,6 +376,7 @@ __all__ = [
     "answers_in",
     "answers_of",
     "applied",
+    "around_word",
     "as_explanation",
     "as_json",
     "as_messages",
@@ -374,6 +388,7 @@ __all__ = [
     "batch_writer_module",
     "beginning_tokens",
     "best_boundary",
+    "between",
     "bits",
     "block_tokens",
     "body",
@@ -403,6 +418,7 @@ __all__ = [
     "default_step",
     "described",
     "difference",
+    "differences",
     "dissolved",
     "dissolved_in_turn",
     "encoder",
@@ -441,6 +457,7 @@ __all__ = [
     "invisible",
     "is_ambiguous",
     "is_closed",
+    "is_enclosed",
     "is_number",
     "is_rare",
     "is_recursive",
@@ -514,6 +531,7 @@ __all__ = [
     "read_response_openai_chat",
     "read_response_openai_responses",
     "read_template",
+    "readings",
     "recalled",
     "recorded_before",
     "recordings_module",
@@ -553,6 +571,7 @@ __all__ = [
     "thawed",
     "title",
     "tokens_for",
+    "tolerant_fences",
     "tool_result_block",
     "tool_tokens",
     "tool_use_block",
