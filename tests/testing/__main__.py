@@ -1,5 +1,6 @@
-"""Write what is told of claims on their page: python -m tests.testing."""
+"""Write claims with what is told of them, and payloads in snapshots: python -m tests.testing."""
 
-from tests.testing.claims import PAGE, rewritten
+from tests.testing import claims, payloads
 
-PAGE.write_text(rewritten(), "utf-8")
+claims.PAGE.write_text(claims.rewritten(), "utf-8")
+payloads.FILE.write_text(payloads.rewritten(), "utf-8")

@@ -8,6 +8,7 @@ import pytest
 
 from promptdsl import *
 from tests.internals import payload_text
+from tests.testing.payloads import EXPECTED, payload_of
 
 PROVIDERS = ("openai", "openai_responses", "anthropic", "gemini", "bedrock", "chat_template")
 PNG = "iVBORw0KGgo="
@@ -113,3 +114,52 @@ def test_a_scrubber_takes_no_sign() -> None:
     tree = User("room 3 at ", Volatile("12:00", label="time"))
     payload = text(tree, "openai", room="room [0-9]", word="[a-z]+|[0-9]")
     assert '"content": "⟦room-1⟧ ⟦word-1⟧ ⟦time⟧"' in payload
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_payloads_with_two_of_all(provider: str) -> None:
+    """An equal value has an equal sign, another one has another, in all of a payload."""
+    assert EXPECTED[provider] == payload_of(provider)
+
+
+def test_a_matcher_gets_each_value_before_it_is_scrubbed() -> None:
+    """A matcher is called for each value from the outside in, with the keys and types around it."""
+    seen: list[str] = []
+
+    def matcher(*, data: Any, path: Any) -> Any:
+        seen.append(".".join(f"{key}:{kind.__name__}" for key, kind in path))
+        return "b1 b2" if data == "a1" else data
+
+    rendered = render(Timeline(System("a1"), User("a2 a1", name="a3")), provider="openai")
+    scrubbers: dict[str, Any] = {"b": "b[0-9]", "a": "a[0-9]"}
+    payload = json.loads(payload_text(rendered, scrubbers, matcher))
+    assert [
+        {"role": "system", "content": "⟦b-1⟧ ⟦b-2⟧"},
+        {"role": "user", "content": "⟦a-1⟧ ⟦a-2⟧", "name": "a3"},
+    ] == payload["messages"]
+    assert [
+        "",
+        "messages:list",
+        "messages:list.0:dict",
+        "messages:list.0:dict.role:str",
+        "messages:list.0:dict.content:str",
+        "messages:list.1:dict",
+        "messages:list.1:dict.role:str",
+        "messages:list.1:dict.content:str",
+        "messages:list.1:dict.name:str",
+    ] == seen
+
+
+@pytest.mark.parametrize(
+    ("scrubbers", "expected"),
+    [
+        ({"a": "x[0-9]", "b": "[a-z][0-9]"}, "⟦a-1⟧ ⟦b-1⟧ ⟦a-2⟧ ⟦b-1⟧ ⟦a-1⟧ z"),
+        ({"b": "[a-z][0-9]", "a": "x[0-9]"}, "⟦b-1⟧ ⟦b-2⟧ ⟦b-3⟧ ⟦b-2⟧ ⟦b-1⟧ z"),
+        ({"a": "x[0-9] y", "b": "[0-9]"}, "⟦a-1⟧⟦b-1⟧ ⟦a-2⟧⟦b-1⟧ x⟦b-1⟧ z"),
+        ({"a": "q", "b": "z"}, "x1 y1 x2 y1 x1 ⟦b-1⟧"),
+    ],
+)
+def test_two_scrubbers(scrubbers: dict[str, str], expected: str) -> None:
+    """The first of two scrubbers takes what both match, the second takes the rest."""
+    payload = json.loads(text(User("x1 y1 x2 y1 x1 z"), "openai", **scrubbers))
+    assert [{"role": "user", "content": expected}] == payload["messages"]
