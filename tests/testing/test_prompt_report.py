@@ -148,3 +148,105 @@ def test_loaded():
 """
     project.write(test_a=body)
     assert "1 passed" in project.run(apart=True)
+
+
+TWO_MODELS = """
+def talk(rule):
+    thought = Reasoning("Hm.", signature="c2ln", origin="anthropic")
+    return Timeline(System(rule), User("a"), Assistant(thought, "b"), User("c"))
+
+@pytest.mark.prompt_models("gpt-5", "claude-opus-5-5", "gpt-4o")
+def test_both(prompt_snapshot):
+    prompt_snapshot(talk("one"))
+    prompt_snapshot(talk("two"), name="second")
+
+@pytest.mark.prompt_models("gpt-4o", "gpt-5")
+def test_other(prompt_snapshot):
+    prompt_snapshot(User("three"))
+"""
+
+
+def test_models_that_differ_in_what_they_get(project: Project) -> None:
+    """Each model is compared by the prompt without a model, not by the model before it."""
+    project.write(test_a=TWO_MODELS)
+    project.update()
+    project.run("--prompt-report=report.html")
+    assert {"same": 11} == counts(project)
+
+
+def test_some_of_several_prompts_for_models(project: Project) -> None:
+    """Of two prompts of a test one changed, for each model; of the other tests none did."""
+    project.write(test_a=TWO_MODELS)
+    project.update()
+    project.write(test_a=TWO_MODELS.replace('"two"', '"2"'))
+    project.run("--prompt-report=report.html")
+    assert {"changed": 4, "same": 7} == counts(project)
+    models = (".claude-opus-5-5", ".gpt-4o", ".gpt-5", "")
+    assert [f"test_both[second]{it}.prompt.txt" for it in models] == names(project, "changed")
+
+
+AGAIN = """
+from _pytest.runner import runtestprotocol
+
+def pytest_runtest_protocol(item, nextitem):
+    runtestprotocol(item, nextitem=None, log=True)
+    item._initrequest()
+    runtestprotocol(item, nextitem=nextitem)
+    return True
+"""
+REPEATED = """
+CALLS = []
+def text(first, second):
+    CALLS.append(1)
+    return User(first if len(CALLS) % 2 else second)
+def test_one(prompt_snapshot):
+    prompt_snapshot(text("a", "a"))
+def test_two(prompt_snapshot):
+    prompt_snapshot(text("a", "a"))
+def test_three(prompt_snapshot):
+    prompt_snapshot(text("a", "a"))
+"""
+
+
+def test_a_prompt_that_differs_in_one_of_two_runs(project: Project) -> None:
+    """A test that is run twice differs if its prompt did in the first run or in the second."""
+    project.write(conftest=AGAIN, test_a=REPEATED)
+    project.update()
+    body = REPEATED.replace('"a", "a"', '"b", "a"', 1)
+    project.write(test_a=body[::-1].replace('"a" ,"a"', '"b" ,"a"', 1)[::-1])
+    project.run("--prompt-report=report.html")
+    assert {"changed": 2, "same": 1} == counts(project)
+    assert ["test_one.prompt.txt", "test_three.prompt.txt"] == names(project, "changed")
+
+
+def test_two_prompts_of_each_kind(project: Project) -> None:
+    """Two that come, go, change, are renamed and stay: each is counted and named once."""
+    tests = {
+        name: f"\ndef test_{name}(prompt_snapshot):\n    prompt_snapshot(User({text!r}))\n"
+        for name, text in (
+            *(("a1", "same 1"), ("a2", "same 2"), ("b1", "old 1"), ("b2", "old 2")),
+            *(("c1", "gone 1"), ("c2", "gone 2"), ("d1", "moved 1"), ("d2", "moved 2")),
+        )
+    }
+    project.write(test_a="".join(tests.values()), test_z=tests["a1"])
+    project.update()
+    del tests["c1"], tests["c2"]
+    now = "".join(tests.values()).replace("old", "new")
+    now = now.replace("test_d1", "test_f2").replace("test_d2", "test_f1")
+    added = tests["a1"].replace("a1", "e1").replace("same", "added")
+    added += tests["a2"].replace("a2", "e2").replace("same", "added")
+    project.write(test_a=now + added)
+    project.run("--prompt-report=report.html")
+    kinds = ("added", "removed", "renamed", "changed")
+    assert {
+        "added": ["test_e1.prompt.txt", "test_e2.prompt.txt"],
+        "removed": ["test_c1.prompt.txt", "test_c2.prompt.txt"],
+        "renamed": ["test_f1.prompt.txt", "test_f2.prompt.txt"],
+        "changed": ["test_b1.prompt.txt", "test_b2.prompt.txt"],
+    } == {kind: names(project, kind) for kind in kinds}
+    assert {**dict.fromkeys(kinds, 2), "same": 3} == counts(project)
+    page = project.folder.joinpath("report.html").read_text("utf-8")
+    moves = re.findall(
+        r"(test_f.).prompt.txt renamed \nIt was .*(test_d.)", re.sub("<.*?>", "", page)
+    )
+    assert [("test_f1", "test_d2"), ("test_f2", "test_d1")] == moves
