@@ -233,6 +233,8 @@ from promptdsl.testing.injection_place import code_fences as tolerant_fences
 from promptdsl.testing.names import name_of, stem_of, stems_in, suffix_of
 from promptdsl.testing.payload import payload_text
 from promptdsl.testing.store_contract import StoreClaims
+from promptdsl.testing.store_contract import _complete as complete_entries
+from promptdsl.testing.store_contract import _same as same_entries
 from promptdsl.tokens import Tokens, fitting_prefix, tokens_for
 from promptdsl.tokens import encodings as encodings_module
 from promptdsl.tokens.attachments import AttachedMedia, attachment_tokens, media_at, pixels
@@ -408,6 +410,7 @@ __all__ = [
     "cli_module",
     "closed",
     "code_fences",
+    "complete_entries",
     "contents",
     "control_tokens",
     "controls",
@@ -543,6 +546,7 @@ __all__ = [
     "request",
     "resolve",
     "rows_of",
+    "same_entries",
     "schema_text",
     "serialise",
     "servers",

@@ -13,7 +13,8 @@ import pytest
 from promptdsl import ConflictError, OptionError, TranscriptEntry, TranscriptError
 from promptdsl.testing import check_store
 from tests.errors import lines_of, raised
-from tests.internals import StoreClaims
+from tests.internals import StoreClaims, complete_entries, same_entries
+from tests.testing.broken_stores import EXPECTED, STORES, told_of
 from tests.transcript.stores import AsyncMemoryStore, MemoryStore
 
 Entries = Sequence[TranscriptEntry]
@@ -307,3 +308,81 @@ def test_a_store_in_the_place_of_a_function() -> None:
     assert error.what.startswith("make_store is <tests.transcript.stores.MemoryStore")
     assert error.fix == "give a function: check_store(lambda: store)"
     assert error.at == lines_of(write, 1)
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_all_that_is_told_of_a_store(store: type) -> None:
+    """A store breaks the claims that its mistake is about, and no others; each is told."""
+    assert EXPECTED[store.__name__[1:]].rstrip() == told_of(store).rstrip()
+
+
+def entries_of(*notes: Any, first: int = 1) -> list[TranscriptEntry]:
+    """Return entries with notes, of one time."""
+    return [TranscriptEntry(n, "note", None, n, {"note": it}) for n, it in enumerate(notes, first)]
+
+
+def told_by(claim: Callable[[], None]) -> str:
+    """Return the text of a claim that fails, and none for one that holds."""
+    try:
+        claim()
+    except AssertionError as error:
+        return str(error)
+    return ""
+
+
+LOST = "of the entries {} there are {}"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found", "told"),
+    [
+        (entries_of("a", "b"), entries_of("a", "b"), ""),
+        (entries_of(), entries_of(), ""),
+        (entries_of("a", "b"), entries_of("a"), LOST.format([1, 2], [1])),
+        (entries_of("a"), entries_of("a", "b"), LOST.format([1], [1, 2])),
+        (entries_of("a", "b"), entries_of("a", "b")[::-1], LOST.format([1, 2], [2, 1])),
+        (entries_of("a", "b"), entries_of("a", "b", first=2), LOST.format([1, 2], [2, 3])),
+        (
+            entries_of("a", "b"),
+            entries_of("a", "c"),
+            """'te","data":{"note":"b"},"sum":"00dd5865"}' became """
+            """'te","data":{"note":"c"},"sum":"b8613f00"}'""",
+        ),
+        (
+            entries_of("a", "b", "c"),
+            entries_of("x", "b", "y"),
+            """'te","data":{"note":"a"},"sum":"76888c75"}' became """
+            """'te","data":{"note":"x"},"sum":"5b999460"}'""",
+        ),
+        (
+            entries_of("a", 1),
+            entries_of("a", 1.0),
+            """'te","data":{"note":1},"sum":"181489af"}' became """
+            """'te","data":{"note":1.0},"sum":"e9fd25ac"}'""",
+        ),
+    ],
+)
+def test_other_entries(
+    wanted: list[TranscriptEntry], found: list[TranscriptEntry], told: str
+) -> None:
+    """The first entry that is another one is told, or the numbers that there are."""
+    assert told == told_by(lambda: same_entries(wanted, found))
+
+
+@pytest.mark.parametrize(
+    ("notes", "told"),
+    [
+        ("a0 b0 a1 b1", ""),
+        ("b0 b1 a0 a1", ""),
+        ("a0 b0 a1", "2 appends of one writer became '[0]'"),
+        ("a0 b0 b1", "2 appends of one writer became '[0]'"),
+        ("a0 b0 a1 b1 b1", "2 appends of one writer became '[0, 1, 1]'"),
+        ("a0 a1 b1 b0", "2 appends of one writer became '[1, 0]'"),
+        ("a1 a0 b0 b1", "2 appends of one writer became '[1, 0]'"),
+        ("a0 a1 b0 b1 b2", "2 appends of one writer became '[0, 1, 2]'"),
+    ],
+)
+def test_entries_of_two_writers(notes: str, told: str) -> None:
+    """Each writer has all of its entries once, in its own order."""
+    entries = entries_of(*([it[0], int(it[1])] for it in notes.split()))
+    assert told == told_by(lambda: complete_entries(entries, "ab", 2))
