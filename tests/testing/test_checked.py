@@ -2,7 +2,7 @@
 
 import pytest
 
-from promptdsl import ConfigError, ContentError, System, render
+from promptdsl import *
 from promptdsl.testing import assert_checked
 from tests.errors import this_line
 
@@ -27,6 +27,33 @@ def test_a_finding_fails() -> None:
         "PD205 '{{ shop }}' is sent as it is: a string is no template; "
         "write Template.from_string(...), or Value(...) there"
     )
+
+
+SEVERAL = [
+    render(System("Be brief.")),
+    render(System("Work for {{ shop }}.")),
+    render(Timeline(User("a"), System("Be\u200b brief."))),
+]
+
+
+@pytest.mark.parametrize(
+    ("select", "ignore", "expected"),
+    [
+        (["PD"], [], ["PD205", "PD206", "PD207"]),
+        (["PD"], ["PD205"], ["PD206", "PD207"]),
+        (["PD"], ["PD206", "PD205"], ["PD207"]),
+        (["PD206", "PD205"], [], ["PD205", "PD206"]),
+        (["PD206", "PD205"], ["PD206"], ["PD205"]),
+        (["PD207"], ["PD1"], ["PD207"]),
+    ],
+)
+def test_findings_of_several_prompts(
+    select: list[str], ignore: list[str], expected: list[str]
+) -> None:
+    """A failure has all that is found in all prompts, but for the rules that are left out."""
+    with pytest.raises(AssertionError) as caught:
+        assert_checked(*SEVERAL, select=select, ignore=ignore)
+    assert expected == [it.split(": ")[1].split()[0] for it in str(caught.value).split("\n")]
 
 
 def test_what_is_no_prompt() -> None:

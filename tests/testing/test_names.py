@@ -20,6 +20,8 @@ names = st.text(st.characters(exclude_categories=[]), min_size=1, max_size=150)
         ("tests/test_a.py::test_b", "test_b", "test_b"),
         ("test_a.py::TestC::TestD::test_b[x]", "test_b[x]", "TestC.TestD.test_b[x]"),
         ("test_a.py::test_b[x::y]", "test_b[x::y]", "test_b[x::y]"),
+        ("d/t.py::TestC::test_b[x::y]", "test_b[x::y]", "TestC.test_b[x::y]"),
+        ("t.py::A::A", "A", "A.A"),
     ],
 )
 def test_a_test_is_named_after_its_classes(nodeid: str, name: str, expected: str) -> None:
@@ -41,7 +43,21 @@ def test_a_test_is_named_after_its_classes(nodeid: str, name: str, expected: str
         ("Nul.test_x", "_Nul.test_x-81eedf85"),
         ("com1[a]", "com1[a]"),
         ("test_dot.", "test_dot-35437b13"),
+        ("test_" + "a" * 105, "test_" + "a" * 105),
         ("test_" + "a" * 106, "test_" + "a" * 96 + "-009904ed"),
+        ("test_" + "a" * 100 + "[bbb/ccc]", "test_" + "a" * 96 + "-fc7351ee"),
+        ("com1.x", "_com1.x-e872d775"),
+        ("com10", "com10"),
+        ("con_x", "con_x"),
+        ("CONIN$", "_CONIN-4954c3bf"),
+        ("test[]", "test[]-9f0602db"),
+        ("test_[a/b][c/d]", "test_[a-b-c-d]-49f6fde8"),
+        ("a.b.c", "a.b.c"),
+        ("a..b", "a..b-f62b4241"),
+        ("-a", "a-c2748917"),
+        ("test_a[x-]", "test_a[x-]"),
+        ("test_a[-x/]", "test_a[x]-6a77f74e"),
+        ("a b", "a-b-c8687a08"),
     ],
 )
 def test_a_hash_tells_that_a_name_was_changed(test: str, expected: str) -> None:
@@ -64,12 +80,30 @@ def test_names_that_differ_in_case_have_hashes() -> None:
         ("first", 1, "[first]"),
         ("First", 1, "[First-a151ceb1]"),
         ("a/b", 1, "[a-b-c14cddc0]"),
+        (None, 3, ".3"),
+        ("first", 5, "[first]"),
+        ("n" * 40, 2, "[" + "n" * 40 + "]"),
+        ("", 2, "[e3b0c442]"),
+        ("x.y", 1, "[x.y]"),
         ("n" * 41, 1, "[" + "n" * 31 + "-174f1403]"),
     ],
 )
 def test_prompts_of_one_test(name: str | None, number: int, expected: str) -> None:
     """The prompts of a test have their names, or their numbers from the second on."""
     assert expected == suffix_of(name, number)
+
+
+@pytest.mark.parametrize(
+    ("stem", "expected"),
+    [
+        ("a", ["a"]),
+        ("a.b[c].2", ["a.b[c].2", "a.b[c]", "a.b", "a"]),
+        ("T.a[x.y][n]", ["T.a[x.y][n]", "T.a[x.y]", "T.a[x", "T.a", "T"]),
+    ],
+)
+def test_the_tests_that_a_file_may_belong_to(stem: str, expected: list[str]) -> None:
+    """A file belongs to the test with the longest of its beginnings, so these come first."""
+    assert expected == stems_in(stem)
 
 
 @given(names, st.booleans())

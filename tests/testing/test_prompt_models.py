@@ -224,6 +224,14 @@ def test_a_model_that_leaves_the_mark_leaves_its_file(project: Project) -> None:
             "prompt_models names 'my-own', a model that nothing is known of\n"
             "  register it: register_model(...)",
         ),
+        ("'gpt-5', ''", f"a model of prompt_models is a name, not ''\n  write {EXAMPLE}"),
+        ("'gpt-5', 8_000", f"a model of prompt_models is a name, not 8000\n  write {EXAMPLE}"),
+        ("'gpt-5', budget=1, reserve=2", f"prompt_models takes no 'reserve'\n  write {EXAMPLE}"),
+        (
+            "'gpt-5', 'my-own', 'gpt-4o'",
+            "prompt_models names 'my-own', a model that nothing is known of\n"
+            "  register it: register_model(...)",
+        ),
         ("'gpt-5', bugdet=1", f"prompt_models takes no 'bugdet'\n  write {EXAMPLE}"),
         ("['gpt-5']", f"a model of prompt_models is a name, not ['gpt-5']\n  write {EXAMPLE}"),
     ],
@@ -232,6 +240,56 @@ def test_a_wrong_mark_is_an_error(project: Project, arguments: str, told: str) -
     """It names the line of the test and tells what to write; nothing is written."""
     assert refused(project, f"@pytest.mark.prompt_models({arguments})") == f"test_a.py:3: {told}"
     assert project.files() == {}
+
+
+SEVERAL_MARKS = """
+pytestmark = pytest.mark.prompt_models("o3")
+
+@pytest.mark.prompt_models("gpt-5", "gpt-4o", budget=30)
+@pytest.mark.prompt_models("claude-opus-5-5", "gemini-2.5-pro")
+class TestSupport:
+    def test_one(self, prompt_snapshot):
+        prompt_snapshot(Timeline(User("Hello. " * 50, priority=1), Assistant("a"), User("b")))
+
+    @pytest.mark.prompt_models("gpt-4.1", budget=30)
+    @pytest.mark.prompt_models("gpt-4o")
+    def test_two(self, prompt_snapshot):
+        prompt_snapshot(Timeline(User("Hello. " * 50, priority=1), Assistant("a"), User("b")))
+
+@pytest.mark.prompt_models("gpt-5", "o3")
+@pytest.mark.prompt_models("gpt-4o", "gpt-5")
+def test_twice(prompt_snapshot):
+    prompt_snapshot(User("a"))
+"""
+
+
+def test_several_marks_of_a_class_and_of_a_test(project: Project) -> None:
+    """All marks of the nearest place count, in their order, each budget for its own models."""
+    project.write(test_a=SEVERAL_MARKS)
+    told = project.error("--snapshot-update")
+    assert told.replace(f"{project.folder}/", "") == (
+        "E       OptionError: test_a.py:17: prompt_models names 'gpt-5' twice\n"
+        "E         name each model once, with one budget"
+    )
+    assert {
+        name.rpartition("/")[2].removesuffix(".prompt.txt"): content.decode().count("\ndropped: ")
+        for name, content in project.files().items()
+    } == {
+        "TestSupport.test_one": 0,
+        "TestSupport.test_one.claude-opus-5-5": 0,
+        "TestSupport.test_one.gemini-2.5-pro": 0,
+        "TestSupport.test_one.gpt-4o": 1,
+        "TestSupport.test_one.gpt-5": 1,
+        "TestSupport.test_two": 0,
+        "TestSupport.test_two.gpt-4.1": 1,
+        "TestSupport.test_two.gpt-4o": 0,
+    }
+    project.folder.joinpath("__snapshots__").rename(project.folder / "elsewhere")
+    models = re.findall(r"test_(one|two)(.*)\.prompt\.txt", project.error())
+    assert [
+        *(("one", it) for it in ("", ".gpt-5", ".gpt-4o", ".claude-opus-5-5", ".gemini-2.5-pro")),
+        *(("two", it) for it in ("", ".gpt-4.1", ".gpt-4o")),
+    ] == models
 
 
 ASYNC = """
