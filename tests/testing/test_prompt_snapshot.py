@@ -274,6 +274,27 @@ WRONG_CALLS = {
     'User("Hi."), scrub={"id": "x*"}': (
         "the scrubber 'id' matches the empty text: 'x*'\n  let it match a value: + instead of *"
     ),
+    'User("Hi."), scrub={"a": "x", "b": "[", "c": "("}': (
+        "the scrubber 'b' is no regular expression: '[', unterminated character set at position 0\n"
+        "  correct it, or give a function that returns the values in a text"
+    ),
+    'User("Hi."), scrub={"a": str.split, "b": "x+", "c": "y?"}': (
+        "the scrubber 'c' matches the empty text: 'y?'\n  let it match a value: + instead of *"
+    ),
+    'User("Hi."), User("Ho."), "gpt-5"': (
+        "prompt_snapshot() takes one prompt, but got 3 arguments\n"
+        "  call it for each prompt: prompt_snapshot(prompt, name='first')"
+    ),
+    'User("Hi."), budget=1, names="one"': (
+        "prompt_snapshot() takes no 'budget'\n"
+        "  render the prompt first: prompt_snapshot(render(prompt, budget=...))"
+    ),
+    'User("Hi."), names="one", models=["gpt-5"]': (
+        "prompt_snapshot() takes no 'models'\n"
+        "  write @pytest.mark.prompt_models('gpt-5'), or prompt_snapshot(render(prompt, "
+        "model='gpt-5'))"
+    ),
+    'User("Hi."), name=""': ("name='' names no snapshot\n  give it a text: name='first'"),
 }
 """What is given to the fixture, and the two lines that tell what is wrong with it."""
 

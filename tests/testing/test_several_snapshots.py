@@ -251,3 +251,71 @@ Re-run pytest with --snapshot-update to delete unused snapshots.
         "2 snapshots passed.\n2 passed",
         f"1 snapshot passed. 1 snapshot unused.{unused}1 passed",
     ] == [summary(project.run(*it)) for it in ((), ("one",), ("two",))]
+
+
+SCRUBBED = """
+@pytest.fixture
+def prompt_scrubbers():
+    return {"a": r"x[0-9]", "b": r"y[0-9]"}
+
+def test_one(prompt_snapshot):
+    prompt_snapshot(User("x1 y1 z1 x2 y1"))
+    prompt_snapshot(User("x1 y1 z1 x2 y1"), scrub={"c": r"z[0-9]"})
+    prompt_snapshot(User("x1 y1 z1 x2 y1"), scrub={"b": r"z[0-9]", "d": r"y[0-9]"})
+    prompt_snapshot(User("x1 y1 z1 x2 y1"), scrub={"c": r"[xyz][0-9]"})
+    prompt_snapshot(User("x1"), name="n")
+    prompt_snapshot(User("y1 y2"))
+"""
+
+
+def test_scrubbers_of_a_folder_and_of_a_call(project: Project) -> None:
+    """A scrubber of a call is added to those of its folder, or takes the place of one."""
+    project.write(test_a=SCRUBBED)
+    project.update()
+    assert {
+        "": "⟦a-1⟧ ⟦b-1⟧ z1 ⟦a-2⟧ ⟦b-1⟧",
+        ".2": "⟦a-1⟧ ⟦b-1⟧ ⟦c-1⟧ ⟦a-2⟧ ⟦b-1⟧",
+        ".3": "⟦a-1⟧ ⟦d-1⟧ ⟦b-1⟧ ⟦a-2⟧ ⟦d-1⟧",
+        ".4": "⟦a-1⟧ ⟦b-1⟧ ⟦c-1⟧ ⟦a-2⟧ ⟦b-1⟧",
+        ".5": "⟦b-1⟧ ⟦b-2⟧",
+        "[n]": "⟦a-1⟧",
+    } == {
+        path.partition("test_one")[2].removesuffix(".prompt.txt"): content.decode().split("\n")[-2]
+        for path, content in project.files().items()
+    }
+
+
+SELECTED = """
+def test_one(prompt_snapshot): prompt_snapshot(User("a"))
+@pytest.mark.filterwarnings
+def test_two(prompt_snapshot): prompt_snapshot(User("b"))
+class TestA:
+    def test_one(self, prompt_snapshot): prompt_snapshot(User("c"))
+    def test_two(self, prompt_snapshot): prompt_snapshot(User("d"))
+"""
+
+
+def test_an_update_of_some_tests(project: Project) -> None:
+    """An update of some tests deletes nothing of the others, and one of all what none uses."""
+    more = SELECTED.replace("))\n", ")); prompt_snapshot(User('x'))\n")
+    project.write(test_a=more, test_b=SELECTED)
+    project.update()
+    project.write(test_a=SELECTED)
+    selected = [
+        ("test_b.py",),
+        ("test_a.py::TestA::test_one",),
+        ("--deselect", "test_a.py::test_two", "--deselect", "test_a.py::TestA::test_two"),
+        ("test_a.py", "-k", "TestA"),
+        (),
+    ]
+    deleted = [
+        re.findall(r"^Deleted (.*)\.prompt ", project.update(*options), re.MULTILINE)
+        for options in selected
+    ]
+    assert [
+        [],
+        [],
+        ["TestA.test_one.2", "test_one.2"],
+        [],
+        ["TestA.test_two.2", "test_two.2"],
+    ] == deleted
