@@ -219,6 +219,7 @@ from promptdsl.templates.render import rendered_template
 from promptdsl.templates.source import TemplateSource
 from promptdsl.templates.template_folder import TemplateFile, TemplateFolder, check_name
 from promptdsl.templates.variables import check_variables
+from promptdsl.testing.injection import CalmPrompt
 from promptdsl.testing.injection_data import DataDifference, differences
 from promptdsl.testing.injection_place import (
     WORD,
@@ -313,6 +314,7 @@ __all__ = [
     "AnyBlock",
     "AttachedMedia",
     "Cache",
+    "CalmPrompt",
     "ComponentNode",
     "ConversationNode",
     "Crossing",

@@ -16,6 +16,7 @@ from tests.internals import (
     skeleton,
     tolerant_fences,
 )
+from tests.testing.calm_prompts import EXPECTED, SETTINGS, facts_of
 
 AB = frozenset({"a", "b"})
 FORGES = "forges a tag or delimiter of the prompt"
@@ -303,3 +304,9 @@ def test_what_a_difference_says() -> None:
     assert [True, False, False, False] == [
         DataDifference(("a",), *it).is_text for it in (("x", "y"), ("x", 1), (1, "x"), (1, 2))
     ]
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_many_places_of_one_prompt(name: str) -> None:
+    """Each place of an argument has its own texts around it, tags, prefix and promises."""
+    assert EXPECTED[name] == facts_of(name)
