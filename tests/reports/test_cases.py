@@ -1,0 +1,12 @@
+"""What reports say of prompts with two of each thing, whole, as the files of cases have it."""
+
+import pytest
+
+from tests.cases_file import unlike
+from tests.reports import compared_pairs
+
+
+@pytest.mark.parametrize("family", compared_pairs.PAIRS)
+def test_each_two_of_a_family(family: str) -> None:
+    """What two requests share and where they differ first is as written for each pair."""
+    assert [] == unlike(compared_pairs.__file__, compared_pairs.PAIRS, family)
