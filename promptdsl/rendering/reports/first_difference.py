@@ -305,10 +305,12 @@ def _part_difference(before: MessageParts, after: MessageParts) -> Difference:
     length = equal_start(before.text, after.text)
     olds, news = before.around(length), after.around(length)
     old_keys, new_keys = before.keys(), after.keys()
-    if not olds:
-        return Difference("added", *_outermost(news or [after.whole], old_keys))
-    if not news:
-        return Difference("removed", *_outermost(olds, new_keys))
+    if not olds or not news:
+        # Where one ends, a part that both have became longer or shorter.
+        part = _outermost(news or olds or [after.whole], old_keys if news else new_keys)
+        if part.key in old_keys and part.key in new_keys:
+            return Difference("changed", *part)
+        return Difference("added" if news else "removed", *part)
     # Did the next part move inside the message, or is it new?
     was_there, is_there = news[0].key in old_keys, olds[0].key in new_keys
     if olds[0].key == news[0].key or not (was_there or is_there):
