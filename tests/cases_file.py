@@ -12,7 +12,7 @@ import attrs
 from promptdsl import *
 from tests.folding import failures, unequal
 
-WIDTH = 110
+WIDTH = 130
 """The characters up to which a list or a mapping stands on one line."""
 
 
