@@ -16,23 +16,23 @@ WIDTH = 130
 """The characters up to which a list or a mapping stands on one line."""
 
 
-def expected(file: str) -> dict[str, Any]:
+def _known(file: str) -> dict[str, Any]:
     """Return the data beside a module: the file with its name that ends in ``.json``."""
     return dict(json.loads(Path(file).with_suffix(".json").read_text("utf-8")))
 
 
-def written(file: str, outputs: Mapping[str, Callable[[], object]]) -> None:
+def write_cases(file: str, outputs: Mapping[str, Callable[[], object]]) -> None:
     """Write the data beside a module anew. Read each line that changed before you keep it."""
-    data = {name: plain(output(), file) for name, output in outputs.items()}
+    data = {name: data_shown(output(), file) for name, output in outputs.items()}
     Path(file).with_suffix(".json").write_text(_text(data, "") + "\n", "utf-8")
 
 
-def unlike(file: str, outputs: Mapping[str, Callable[[], object]], *names: str) -> list[str]:
+def unlike_cases(file: str, outputs: Mapping[str, Callable[[], object]], *names: str) -> list[str]:
     """Return the cases, or those of some names, whose output is not what the file says."""
-    known = expected(file)
+    known = _known(file)
 
     def wrong(name: str) -> str:
-        return unequal(_text(known[name], ""), _text(plain(outputs[name](), file), ""))
+        return unequal(_text(known[name], ""), _text(data_shown(outputs[name](), file), ""))
 
     return [
         *failures(names or outputs, wrong),
@@ -40,7 +40,7 @@ def unlike(file: str, outputs: Mapping[str, Callable[[], object]], *names: str) 
     ]
 
 
-def plain(value: Any, file: str) -> Any:
+def data_shown(value: Any, file: str) -> Any:
     """Return a value as JSON data: a text of several lines as a list, lines of a module as ``@9``.
 
     The line is that after the first line with ``CASES`` in the module, whatever stands above it.
@@ -51,15 +51,15 @@ def plain(value: Any, file: str) -> Any:
         text = re.sub(pattern, lambda match: f"@{int(match[1]) - first}", value)
         return text.split("\n") if "\n" in text else text
     if isinstance(value, Source):
-        return plain(str(value), file)
+        return data_shown(str(value), file)
     if isinstance(value, Mapping):
         pairs = cast("Mapping[object, object]", value)
-        return {str(plain(str(key), file)): plain(item, file) for key, item in pairs.items()}
+        return {str(data_shown(str(key), file)): data_shown(item, file) for key, item in pairs.items()}
     if isinstance(value, list | tuple):
-        return [plain(item, file) for item in cast("list[object]", value)]
+        return [data_shown(item, file) for item in cast("list[object]", value)]
     if attrs.has(type(value)):
         fields = attrs.asdict(value, recurse=False)
-        return plain({name: it for name, it in fields.items() if it is not None}, file)
+        return data_shown({name: it for name, it in fields.items() if it is not None}, file)
     return value if isinstance(value, int | float | None) else repr(value)
 
 

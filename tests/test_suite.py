@@ -57,6 +57,7 @@ INSIDE = ("internals.py", "mutants/")
 HELPERS = (
     "any_data.py",
     "errors.py",
+    "cases_file.py",
     "folding.py",
     "homes.py",
     "hostile.py",

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from promptdsl import *
-from tests.cases_file import written
+from tests.cases_file import write_cases
 from tests.internals import log_module
 
 # CASES: the lines of the file beside this one are counted from here.
@@ -23,7 +23,7 @@ QUOTED = '\\"a quoted" text with \\ and "~1" that is long' * 2
 Line = dict[str, Any]
 
 
-def lines_of(folder: str) -> list[list[Any]]:
+def file_lines(folder: str) -> list[list[Any]]:
     """Return the lines of each file of a folder, in order, with ``F`` for the id of the file."""
     files = sorted(Path(folder).iterdir(), key=lambda path: path.name)
     lines = [path.read_text("utf-8").splitlines() for path in files]
@@ -41,7 +41,7 @@ def appended(*records: Line, most: int = 2**20) -> list[Any]:
     with TemporaryDirectory() as folder, PromptLog(folder, max_bytes=most) as log:
         for number, record in enumerate(records):
             log.append(record, name=f"n{number}", at=NOON - timedelta(hours=number))
-        return [lines_of(folder), [[entry.name, entry.record] for entry in log]]
+        return [file_lines(folder), [[entry.name, entry.record] for entry in log]]
 
 
 def two_logs() -> list[Any]:
@@ -50,7 +50,7 @@ def two_logs() -> list[Any]:
         for number, log in enumerate((one, two, one, two)):
             log.append({"a": ONE}, name=f"n{number}", at=NOON + timedelta(hours=number // 3))
         one.append({"a": TWO}, name="first", at=NOON - timedelta(hours=1))
-        return [sorted(map(len, lines_of(folder))), [entry.name for entry in two]]
+        return [sorted(map(len, file_lines(folder))), [entry.name for entry in two]]
 
 
 def failed() -> list[Any]:
@@ -70,7 +70,7 @@ def failed() -> list[Any]:
             log_module.write_all = write
         log.append({"c": QUOTED, "b": ONE, "a": TWO}, at=NOON)
         log.append({"a": TWO, "c": QUOTED}, at=NOON)
-        return lines_of(folder)
+        return file_lines(folder)
 
 
 SHARED = {"model": {"model": "m"}, "settings": {"x": ONE}, "tools": [TWO]}
@@ -260,4 +260,4 @@ LOGS: Mapping[str, Callable[[], object]] = {
 
 
 if __name__ == "__main__":
-    written(__file__, LOGS)
+    write_cases(__file__, LOGS)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.cases_file import unlike
+from tests.cases_file import unlike_cases
 from tests.records import log_cases
 
 
@@ -10,4 +10,4 @@ from tests.records import log_cases
 def test_two_of_each_thing_in_a_log(case: str) -> None:
     """Lines hold each value once and in order; of damaged ones the good are read."""
     names = [name for name in log_cases.LOGS if name.startswith("read: ") == (case == "read")]
-    assert [] == unlike(log_cases.__file__, log_cases.LOGS, *names)
+    assert [] == unlike_cases(log_cases.__file__, log_cases.LOGS, *names)

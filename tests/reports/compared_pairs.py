@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from promptdsl import *
-from tests.cases_file import written
+from tests.cases_file import write_cases
 from tests.providers.conversations import PNG
 from tests.reports.prompts import words
 
@@ -199,4 +199,4 @@ PAIRS: Mapping[str, Callable[[], object]] = {
 
 
 if __name__ == "__main__":
-    written(__file__, PAIRS)
+    write_cases(__file__, PAIRS)

@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 
 from promptdsl import *
-from tests.cases_file import written
+from tests.cases_file import write_cases
 from tests.providers.conversations import PDF, PNG
 from tests.reports.prompts import words
 
@@ -264,4 +264,4 @@ REQUESTS: Mapping[str, Callable[[], object]] = {
 
 
 if __name__ == "__main__":
-    written(__file__, REQUESTS)
+    write_cases(__file__, REQUESTS)
