@@ -1,0 +1,12 @@
+"""What is kept and told of prompts with two of each thing, whole, as the files of cases have it."""
+
+import pytest
+
+from tests.cases_file import unlike_cases
+from tests.comparing import snapshot_cases
+
+
+@pytest.mark.parametrize("case", snapshot_cases.FILES)
+def test_snapshots_of_two_of_each_thing(case: str) -> None:
+    """A snapshot, those of models beside it, and those of payloads have each thing in its place."""
+    assert [] == unlike_cases(snapshot_cases.__file__, snapshot_cases.FILES, case)
