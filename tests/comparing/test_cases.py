@@ -3,10 +3,16 @@
 import pytest
 
 from tests.cases_file import unlike_cases
-from tests.comparing import snapshot_cases
+from tests.comparing import difference_cases, snapshot_cases
 
 
 @pytest.mark.parametrize("case", snapshot_cases.FILES)
 def test_snapshots_of_two_of_each_thing(case: str) -> None:
     """A snapshot, those of models beside it, and those of payloads have each thing in its place."""
     assert [] == unlike_cases(snapshot_cases.__file__, snapshot_cases.FILES, case)
+
+
+@pytest.mark.parametrize("family", difference_cases.DIFFERENCES)
+def test_differences_of_two_of_each_thing(family: str) -> None:
+    """Each change of two snapshots is told once, with its kind and its place on both sides."""
+    assert [] == unlike_cases(difference_cases.__file__, difference_cases.DIFFERENCES, family)
