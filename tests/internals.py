@@ -20,10 +20,18 @@ from promptdsl.cli.messages import as_messages
 from promptdsl.cli.options import PROVIDERS as CLI_PROVIDERS
 from promptdsl.cli.show import as_explanation, as_json
 from promptdsl.cli.stubs import stub_text
+from promptdsl.comparing.alignment import (
+    aligned,
+    by_occurrence,
+    hunks,
+    in_order,
+    increasing,
+    most_alike,
+)
 from promptdsl.comparing.canonical import prompt_file
 from promptdsl.comparing.changes import NamedEntry, changes, named
 from promptdsl.comparing.escapes import NAMES, alias, ended, shown
-from promptdsl.comparing.lines import rows_of
+from promptdsl.comparing.lines import changed_words, rows_of
 from promptdsl.comparing.marks import schema_text
 from promptdsl.comparing.matrix import BASE_LINE, applied, difference
 from promptdsl.comparing.shown_texts import ShownTexts
@@ -375,6 +383,7 @@ __all__ = [
     "Written",
     "adds_up",
     "alias",
+    "aligned",
     "all_rules",
     "all_visible",
     "answers_in",
@@ -396,12 +405,14 @@ __all__ = [
     "bits",
     "block_tokens",
     "body",
+    "by_occurrence",
     "call_function",
     "calls_in",
     "calls_of",
     "canonical",
     "cell",
     "certain",
+    "changed_words",
     "changes",
     "check_delimiter",
     "check_kind",
@@ -454,8 +465,11 @@ __all__ = [
     "guard_between",
     "guard_end",
     "has_media",
+    "hunks",
     "image_size",
     "image_tokens",
+    "in_order",
+    "increasing",
     "inline",
     "inline_line",
     "inlined",
@@ -492,6 +506,7 @@ __all__ = [
     "message_tokens",
     "minimal_body",
     "models_module",
+    "most_alike",
     "name_of",
     "named",
     "narrate",

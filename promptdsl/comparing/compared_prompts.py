@@ -51,7 +51,7 @@ class ComparedPrompts:
             if diff := prompt.diff:
                 for change in own_changes(diff):
                     found.setdefault(key_of(change), []).append((number, diff, change))
-        return tuple(sorted(map(group_of, found.values()), key=lambda it: -len(it.prompts)))
+        return tuple(sorted(map(group_of, found.values()), key=lambda it: -len({*it.prompts})))
 
     @cached_property
     def shared(self) -> tuple[ChangeGroup, ...]:

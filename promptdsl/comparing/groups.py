@@ -40,7 +40,7 @@ class ChangeGroup:
     @property
     def sentence(self) -> str:
         """The group in one sentence: the change, in how many prompts, and what it costs each."""
-        prompts = len(self.prompts)
+        prompts = len({*self.prompts})
         what, _, more = sentence([self.change]).partition("; ")
         alike = ""
         if self.change.kind == "changed" and self.change.place[0] != HEADER:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.cases_file import unlike_cases
-from tests.comparing import difference_cases, snapshot_cases
+from tests.comparing import difference_cases, report_cases, snapshot_cases
 
 
 @pytest.mark.parametrize("case", snapshot_cases.FILES)
@@ -16,3 +16,9 @@ def test_snapshots_of_two_of_each_thing(case: str) -> None:
 def test_differences_of_two_of_each_thing(family: str) -> None:
     """Each change of two snapshots is told once, with its kind and its place on both sides."""
     assert [] == unlike_cases(difference_cases.__file__, difference_cases.DIFFERENCES, family)
+
+
+@pytest.mark.parametrize("case", report_cases.REPORTS)
+def test_reports_on_two_of_each_thing(case: str) -> None:
+    """Reports, prefixes, tokens and alignments tell each of two things, in order."""
+    assert [] == unlike_cases(report_cases.__file__, report_cases.REPORTS, case)
