@@ -197,7 +197,9 @@ from promptdsl.rendering.passes.read import mask_of
 from promptdsl.rendering.passes.read import read as read_pass
 from promptdsl.rendering.reports import log as log_module
 from promptdsl.rendering.reports.cache_order import (
+    beginning_of,
     beginning_tokens,
+    cache_blocks,
     certain,
     shared_by,
 )
@@ -399,6 +401,7 @@ __all__ = [
     "batch_engine_module",
     "batch_job_module",
     "batch_writer_module",
+    "beginning_of",
     "beginning_tokens",
     "best_boundary",
     "between",
@@ -406,6 +409,7 @@ __all__ = [
     "block_tokens",
     "body",
     "by_occurrence",
+    "cache_blocks",
     "call_function",
     "calls_in",
     "calls_of",

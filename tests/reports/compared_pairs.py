@@ -5,14 +5,17 @@ JSON file beside this one says of each pair of a family, in words, how many of h
 (``+`` where the second continues the first) and served, and what is the first difference.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from promptdsl import *
 from tests.cases_file import write_cases
+from tests.internals import beginning_of, cache_blocks, facts_for, request, shared_by
 from tests.providers.conversations import PNG
 from tests.reports.prompts import words
+from tests.reports.request_cases import long
 
 # CASES: the lines of the file beside this one are counted from here.
 LONG = " ".join(["word"] * 1_100)
@@ -158,6 +161,138 @@ def marks() -> dict[str, Timeline]:
     }
 
 
+# Payloads as they are sent.
+
+MARK = {"cache_control": {"type": "ephemeral"}}
+POINT: dict[str, Any] = {"cachePoint": {"type": "default"}}
+
+
+def said(*content: Any, role: str = "user", key: str = "content", **more: Any) -> dict[str, Any]:
+    """Return an entry of a payload."""
+    return {"role": role, key: content[0] if len(content) == 1 else [*content], **more}
+
+
+def typed(text: str, **more: Any) -> dict[str, Any]:
+    """Return a text as a part."""
+    return {"type": "text", "text": text, **more}
+
+
+IMAGES = [{"type": "image", "source": name} for name in "ab"]
+PAYLOADS: Mapping[str, dict[str, Any]] = {
+    "one": {"messages": [said("One.")]},
+    "one, two": {"messages": [said("One."), said("Two.", role="assistant")]},
+    "two, one": {"messages": [said("Two."), said("One.", role="assistant")]},
+    "one, two, three": {"messages": [said("One."), said("Two.", role="assistant"), said("One.")]},
+    "one and more, two": {"messages": [said("One. And more."), said("Two.", role="assistant")]},
+    "parts": {"messages": [said(typed("One."), typed("Two."))]},
+    "parts, marked": {"messages": [said(typed("One.", **MARK), typed("Two."))]},
+    "parts, a bare mark": {"messages": [said("One.", POINT, {"text": "Two."}, POINT)]},
+    "three parts": {"messages": [said("One.", typed("Two.", **MARK), typed("Three."))]},
+    "parts that begin alike": {"messages": [said(typed("One."), typed("Two. Then?"))]},
+    "images": {"messages": [said(typed("One."), *IMAGES, typed("Two."))]},
+    "images, other way": {"messages": [said(typed("One."), *IMAGES[::-1], typed("Two."))]},
+    "an image": {"messages": [said(typed("One."), IMAGES[0]), said("Two.", role="assistant")]},
+    "a name": {"messages": [said("One.", name="ann"), said("Two.", role="assistant")]},
+    "two keys": {"messages": [{**said("One."), "tool_calls": [{"id": "a"}, {"id": "b"}]}]},
+    "two keys, another": {"messages": [{**said("One."), "tool_calls": [{"id": "a"}, {"id": "c"}]}]},
+    "an input": {"input": [said("One."), {"type": "function_call_output", "output": [typed("x")]}]},
+    "an input, marked": {
+        "input": [said("One."), {"type": "function_call_output", "output": [typed("x", **MARK)]}],
+        "instructions": "Sys.",
+    },
+    "system": {"system": "Sys.", "messages": [said("One.")]},
+    "system, two parts": {"system": [typed("Sys."), typed("Sis.")], "messages": [said("One.")]},
+    "system, marked": {"system": [typed("Sys.", **MARK), typed("Sis.", **MARK)], "messages": []},
+    "system, longer": {"system": "Sys. And sis.", "messages": [said("One.")]},
+    "tools": {"tools": [{"name": "f"}, {"name": "g"}], "messages": [said("One.")]},
+    "tools, marked": {"tools": [{"name": "f", **MARK}, {"name": "g"}], "messages": [said("Two.")]},
+    "tools, other way": {"tools": [{"name": "g"}, {"name": "f"}], "messages": [said("One.")]},
+    "tools, system": {"tools": [{"name": "f"}], "system": "Sys.", "messages": [said("One.")]},
+    "tools, choice": {
+        "tools": [{"name": "f"}],
+        "tool_choice": {"type": "any"},
+        "system": "Sys.",
+        "messages": [said("One.")],
+    },
+    "tools, other choice": {
+        "tools": [{"name": "f"}],
+        "tool_choice": {"type": "auto"},
+        "system": "Sys.",
+        "messages": [said("One.")],
+    },
+    "tools, form": {
+        "tools": [{"name": "f"}],
+        "output_config": {"x": 1},
+        "messages": [said("One.")],
+    },
+    "two settings": {"x": 1, "y": b"2", "system": "Sys.", "messages": [said("One.")]},
+    "two settings, another": {"x": 1, "y": b"3", "system": "Sys.", "messages": [said("One.")]},
+    "Bedrock": {
+        "toolConfig": {"tools": [{"toolSpec": {"name": "f"}}, POINT, {"toolSpec": {"name": "g"}}]},
+        "system": [{"text": "Sys."}, POINT, {"text": "Sis."}],
+        "messages": [
+            said({"text": "One."}, POINT, POINT, {"text": "Two."}),
+            said(POINT, {"text": "x"}),
+        ],
+    },
+    "Gemini": {
+        "contents": [said({"text": "One."}, {"text": "Two."}, key="parts")],
+        "config": {
+            "system_instruction": "Sys.",
+            "tools": [{"function_declarations": [{"name": "f"}]}],
+        },
+    },
+    "Gemini, a setting": {
+        "contents": [said({"text": "One."}, {"text": "Too."}, key="parts")],
+        "config": {"system_instruction": "Sys.", "temperature": 1},
+    },
+}
+
+
+def parted() -> object:
+    """Return for each two payloads where they part, and what they share."""
+    found: dict[str, dict[str, object]] = {}
+    facts = facts_for(None, "anthropic")
+    for name, payload in PAYLOADS.items():
+        row = found[f"from {name}"] = {}
+        for other, second in PAYLOADS.items():
+            shared = shared_by(request(payload, facts), request(second, facts))
+            ends = f"{shared.place or 'equal'}{'+' if shared.is_whole else ''}"
+            row[other] = f"{ends} {[it for it in shared.payload.values() if it]}"
+    return found
+
+
+def blocks() -> object:
+    """Return the blocks of each payload, and the payload that the first ones are."""
+    found: dict[str, object] = {}
+    for name, payload in PAYLOADS.items():
+        order = request(payload, facts_for(None, "bedrock" if name == "Bedrock" else "anthropic"))
+        parts = cache_blocks(payload, order)
+        keys = [it.key for it in parts]
+        found[name] = [
+            [[it.place, it.part, it.is_marked, it.entry, keys.index(it.key)] for it in parts],
+            [beginning_of(order, parts[:count]) for count in (1, 2, 3)],
+        ]
+    return found
+
+
+def budgets() -> object:
+    """Return the whole reports on requests of which more, or less, was dropped."""
+    rooms = {"all": 500, "most": 90, "few": 50, "fewest": 26}
+    rendered = {name: render(long(), budget=room, counter=words) for name, room in rooms.items()}
+    return {
+        f"{one} => {two}": [
+            re.sub(r"/\S+\.py:\d+", "a line", str(prefix_report(rendered[one], rendered[two])))
+        ]
+        + [getattr(prefix_report(rendered[one], rendered[two]), it) for it in FIGURES]
+        for one in rendered
+        for two in rendered
+    }
+
+
+FIGURES = ("shared", "served", "before", "after", "behind", "dropped", "pays_from", "cost")
+
+
 FAMILIES: Mapping[str, tuple[Callable[[], dict[str, Timeline]], tuple[dict[str, Any], ...]]] = {
     "sections": (sections, ({"provider": "anthropic"},)),
     "lists": (lists, ({},)),
@@ -195,7 +330,7 @@ PAIRS: Mapping[str, Callable[[], object]] = {
     " ".join([family, *target.values()]): partial(compared, family, target)
     for family, (_, targets) in FAMILIES.items()
     for target in targets
-}
+} | {"payloads": parted, "blocks": blocks, "budgets": budgets}
 
 
 if __name__ == "__main__":

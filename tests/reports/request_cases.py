@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from io import StringIO
@@ -17,6 +18,7 @@ from tests.providers.conversations import PDF, PNG
 from tests.reports.prompts import words
 
 # CASES: the lines of the file beside this one are counted from here.
+PICTURE = ImageBlock(MediaSource("base64", PNG, "image/png"))
 NUMBER: dict[str, Any] = {"type": "object", "properties": {"n": {"type": "integer"}}}
 
 
@@ -144,7 +146,9 @@ def unpaired() -> Timeline:
                 Message("user", "Go."),
                 Message("assistant", (TextBlock("I go."), *calls)),
                 Message.tool_result("b", "Found b."),
-                Message("tool", (ToolResultBlock("x", (TextBlock("One."), TextBlock("Two."))),)),
+                Message(
+                    "tool", (ToolResultBlock("x", (TextBlock("One."), PICTURE, TextBlock("Two."))),)
+                ),
                 Message.tool_result("y", "Nobody asked."),
                 Message("assistant", "Well."),
             ]
@@ -163,6 +167,42 @@ def results() -> Timeline:
     return Timeline(History(talk, clear_results=ClearResults(2, at_least=1)), User("And?"))
 
 
+def strange() -> Timeline:
+    """Return a history that begins with two system messages, with two blocks of each other kind."""
+    images = [ImageBlock(MediaSource("url", f"https://e.org/{name}.png")) for name in "ab"]
+    files = [DocumentBlock(MediaSource("file_id", name), title=name) for name in ("x", "y")]
+    unknown = [UnknownBlock({"type": name, "n": 1}, "openai") for name in ("one", "two")]
+    thoughts = [ReasoningBlock(text, origin="openai", encrypted="ZW5j") for text in ("", "Hm.")]
+    calls = [ToolUseBlock("a", "f", "[1]"), ToolUseBlock("b", "g", '{"n": {"m": [1]}}')]
+    return Timeline(
+        Tool(name="f"),
+        Tool(name="g", description="Gets.", input_schema=NUMBER),
+        History(
+            [
+                Message("system", "One."),
+                Message("system", "Two."),
+                Message("user", ["Look.", *images, "Then.", *files]),
+                Message("assistant", [*thoughts, *unknown, *calls]),
+                Message("tool", [ToolResultBlock("a", (TextBlock("A."), images[0]))]),
+                Message("tool", [ToolResultBlock("b", (TextBlock("B."),), is_error=True)]),
+                Message("system", "Three."),
+                Message("user", "So?", name="ann"),
+                Message("user", "And?", name="bob"),
+            ]
+        ),
+    )
+
+
+def big() -> Timeline:
+    """Return turns of 4,000 and 4,001 characters, in two texts each."""
+    return Timeline(
+        *[
+            turn(Text("x" * 2_000), Text("y" * size))
+            for turn, size in ((User, 2_000), (Assistant, 2_001))
+        ]
+    )
+
+
 ALL: Mapping[str, tuple[Callable[[], Timeline], dict[str, Any]]] = {
     "system, no target": (system, {}),
     "system, anthropic": (system, {"model": "claude-sonnet-4-5", "cache": "auto"}),
@@ -178,6 +218,9 @@ ALL: Mapping[str, tuple[Callable[[], Timeline], dict[str, Any]]] = {
     "unpaired, pruned": (unpaired, {"transformation": {"tool_pairing": "prune"}}),
     "unpaired, filled": (unpaired, {"transformation": {"tool_pairing": "fill"}}),
     "results": (results, {"provider": "openai"}),
+    "strange, openai": (strange, {"provider": "openai"}),
+    "strange, gemini": (strange, {"provider": "gemini"}),
+    "strange, no target": (strange, {}),
 }
 
 
@@ -240,6 +283,21 @@ def traced(name: str) -> dict[str, Any]:
     }
 
 
+def estimated(prompt: Callable[[], Timeline]) -> dict[str, Any]:
+    """Return what is counted of a prompt for each of several models, by their own counters."""
+    found: dict[str, Any] = {}
+    for model in ("gpt-5", "claude-sonnet-4-5", "gemini-2.5-pro", "o1-mini", None):
+        report = render(prompt(), model=model).tokens
+        figures = [report.total, report.typical, report.tools, report.form, report.messages]
+        found[str(model)] = [*figures, report.label, report.method, str(report), repr(report)]
+    return found
+
+
+def closed() -> list[str]:
+    """Return how each card of a request begins in a notebook, by the length of its texts."""
+    return re.findall("<details[^>]*>", render(big())._repr_html_())
+
+
 def shown(name: str) -> dict[str, Any]:
     """Return the views of a request."""
     rendered = result(name)
@@ -250,7 +308,7 @@ def shown(name: str) -> dict[str, Any]:
         "text": str(rendered),
         "markdown": rendered._repr_markdown_(),
         "html": rendered._repr_html_().partition("</style>")[2],
-        "screen": screen.getvalue(),
+        "screen": screen.getvalue() if name.startswith(("long", "unpaired", "strange")) else "",
     }
 
 
@@ -258,8 +316,13 @@ REQUESTS: Mapping[str, Callable[[], object]] = {
     **{f"{name}, counted": partial(counted, name) for name in ALL},
     **{f"{name}, bare": partial(bare, name) for name in ("talk, anthropic", "long, 95")},
     **{f"{name}, traced": partial(traced, name) for name in ("talk, gemini", "system, openai")},
+    **{f"{name}, traced": partial(traced, name) for name in ("long, 95", "results")},
+    **{f"{name}, traced": partial(traced, name) for name in ALL if name.startswith("strange")},
+    **{f"{it.__name__}, estimated": partial(estimated, it) for it in (talk, system, strange)},
+    "closed": closed,
     **{f"{name}, shown": partial(shown, name) for name in ("system, anthropic", "talk, anthropic")},
     **{f"{name}, shown": partial(shown, name) for name in ("long, 95", "unpaired, pruned")},
+    **{f"{name}, shown": partial(shown, name) for name in ("system, openai", "strange, openai")},
 }
 
 

@@ -8,7 +8,7 @@ from tests.reports import compared_pairs, request_cases
 
 @pytest.mark.parametrize("family", compared_pairs.PAIRS)
 def test_each_two_of_a_family(family: str) -> None:
-    """What two requests share and where they differ first is as written for each pair."""
+    """What two requests share, their blocks and first difference are as written for each pair."""
     assert [] == unlike_cases(compared_pairs.__file__, compared_pairs.PAIRS, family)
 
 
