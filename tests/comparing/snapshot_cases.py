@@ -13,7 +13,7 @@ from tests.cases_file import write_cases
 from tests.internals import difference
 from tests.providers.conversations import PDF, PNG, WAV
 from tests.reports.prompts import words
-from tests.reports.request_cases import long, results, system, talk, unpaired
+from tests.reports.request_cases import long, results, strange, system, talk, unpaired
 
 # CASES: the lines of the file beside this one are counted from here.
 TICKETS = "T-1 and T-12, then T-1 again, and Ann"
@@ -100,6 +100,38 @@ def sections() -> Timeline:
     return prompt
 
 
+def moved() -> Timeline:
+    """Return two results with two pictures each, and events and calls between them."""
+    one, two = Image.from_base64(PNG), Image.from_url("https://e.org/b.png")
+    with Timeline() as prompt:
+        User("Look.")
+        Assistant(ToolUse("f", {}, id="a"), ToolUse("f", {}, id="b"))
+        ToolMessage("a", one, "First.", two, is_error=True)
+        ToolMessage("b", "Second.", one)
+        Event(UserAction("left", target="it"))
+        Assistant("Again.", ToolUse("g", {}, id="c"), id="again")
+        ToolMessage("c", two, two)
+        Ephemeral("Be brief.", position="end")
+        Ephemeral("Be kind.", id="kind", position="end")
+        User("So?", one, "And?", name="ann")
+        User("", name="bob")
+    return prompt
+
+
+def strict() -> Timeline:
+    """Return a form of an answer that is text for some, and two developers in the middle."""
+    with Timeline() as prompt:
+        Tool(name="first", description="Do.", input_schema=SCHEMA)
+        Output({**SCHEMA, "required": [*SCHEMA["properties"]]}, name="form", strict=False)
+        System("One.")
+        User("Hi.", name="ann")
+        Developer("Two.", cache=True)
+        Developer("Three.")
+        Assistant("So.")
+        Developer("Four.")
+    return prompt
+
+
 PROMPTS: Mapping[str, Callable[[], Timeline]] = {
     "values": values,
     "schemas": schemas,
@@ -118,6 +150,22 @@ SNAPSHOTS: Mapping[str, tuple[Callable[[], Timeline], dict[str, Any]]] = {
     "talk, chat_template": (talk, {"provider": "chat_template"}),
     "talk, compatible": (talk, {"provider": "openai_compatible"}),
     "sections, anthropic, auto": (sections, {"provider": "anthropic", "cache": "auto"}),
+    **{
+        f"{it.__name__}, {provider}": (it, {"provider": provider})
+        for it in (moved, strict)
+        for provider in (
+            *("openai", "openai_responses", "openai_compatible", "anthropic", "gemini"),
+            *("bedrock", "chat_template"),
+        )
+    },
+    **{
+        f"{it.__name__}, {provider}": (it, {"provider": provider, "cache": "auto"})
+        for it in (sections, media)
+        for provider in ("bedrock", "openai_responses")
+    },
+    "moved, o1-mini": (moved, {"model": "o1-mini"}),
+    "strange": (strange, {}),
+    "strange, responses": (strange, {"provider": "openai_responses"}),
     "long, 30": (long, {"budget": 30, "counter": words}),
     "long, 50": (long, {"budget": 50, "counter": words, "provider": "anthropic"}),
     "unpaired": (unpaired, {"transformation": {"tool_pairing": "prune"}}),
