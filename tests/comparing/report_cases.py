@@ -12,21 +12,34 @@ from typing import Any
 import attrs
 
 from promptdsl import *
-from promptdsl.comparing import DiffReport, PromptComparison, parse, prompt_file, serialise
+from promptdsl.comparing import (
+    DiffReport,
+    PromptComparison,
+    parse,
+    payload_file,
+    prompt_file,
+    record_rendered,
+    serialise,
+)
 from tests.cases_file import write_cases
 from tests.comparing.difference_cases import ENTRIES, HEADERS, PARTS, TEXTS, file, next_ones, text
 from tests.internals import (
+    FileEntry,
     PromptFile,
+    alias,
     aligned,
     by_occurrence,
     changed_words,
+    ended,
     hunks,
     in_order,
     increasing,
     is_same_snapshot,
     most_alike,
+    shown,
 )
 from tests.reports.compared_pairs import marks, sections, tools, turns
+from tests.reports.request_cases import ALL, result
 
 # CASES: the lines of the file beside this one are counted from here.
 
@@ -206,6 +219,159 @@ def same_snapshots() -> object:
     ]
 
 
+# What is too long for a comment on GitHub.
+
+
+def long_report(*sizes: int, name: str = "p", lines: bool = False) -> DiffReport:
+    """Return a report of prompts, each of which gained so many characters, or lines."""
+    found: list[PromptComparison] = []
+    for number, size in enumerate(sizes):
+        more = [f"{number} {it}" for it in range(size)] if lines else [f"{number}" * size]
+        found.append(
+            PromptComparison(f"{name}{number}", "changed", diff(text("x"), text("x", *more)))
+        )
+    return DiffReport(tuple(found))
+
+
+def cut() -> object:
+    """Return what is left of long reports: titles, the table, and what is said to be left out."""
+    cases = {
+        "two too long": long_report(70_000, 9, 70_000, 9, 40_000, 40_000, 9),
+        "all fit": long_report(20_000, 20_000, 20_000),
+        "the names": long_report(9, 9, 9, name="n" * 25_000),
+        "200 and 201 shown lines": long_report(197, 198, 199, lines=True),
+    }
+    return {
+        name: [
+            len(report.markdown),
+            *(
+                line[:60]
+                for line in report.markdown.split("\n")
+                if line.startswith(("#", "<", "|", "Left", "…"))
+            ),
+            report.markdown[-120:],
+        ]
+        for name, report in cases.items()
+    }
+
+
+# Texts, titles, payloads and records.
+
+ODD = (
+    "a\tb\nc\td",
+    "⟦⟦a⟧ ⟦b",
+    "\x1b\x1b \u200b\u200b",
+    "a  \nb\t\n",
+    " ",
+    "\r\n\r",
+    "👩\u200d💻 \u200d a",
+    "",
+)
+NAMES = ("date", "CR", "a-1", "a-b", "two words", "", "U+200B", "Ticket", "⟦", "a-")
+TITLES = (
+    *("user", "user, not strict", "event left as user", "event left as user, in <event>"),
+    *("user named a, name not sent", "tool f a, id sent as b", 'tool f a, id sent as "b c"'),
+    *(
+        "event, in the message above",
+        "event as user, in <e>, name not sent, id sent as x, not sent",
+    ),
+    *(
+        "event as a as b",
+        "user named as user",
+        "answer x, not strict, name not sent",
+        "a, not sent, b",
+    ),
+    *("system as developer, in the message above", "event, not sent, not sent", ""),
+)
+
+
+def escaped() -> object:
+    """Return odd texts and names as a snapshot shows them."""
+    return {
+        "shown": [[shown(it), shown(it, one_line=True), ended(it)] for it in ODD],
+        "alias": [[alias(it), alias(it, 1), alias(it, 12)] for it in NAMES],
+        "printable": [
+            markdown_of(it) for it in ("`a|1` and `b`; <b> @c #4 www.d.e", "a_b _c_ d", "``")
+        ],
+    }
+
+
+def markdown_of(title: str) -> str:
+    """Return the title of a prompt in the table of a report in Markdown."""
+    return DiffReport((PromptComparison(title, "unreadable", problem=title),)).markdown
+
+
+def titles() -> object:
+    """Return the fields of titles, and the titles as text again."""
+    found = {it: FileEntry(it).title for it in TITLES}
+    return {
+        it: [str(title) == it, title.kind, title.word, title.sent_as, *attrs.astuple(title)]
+        for it, title in found.items()
+    }
+
+
+def kept() -> object:
+    """Return which snapshots of records that were kept are those of their results."""
+    found: dict[str, bool] = {}
+    for name in [it for it in ALL if not it.endswith(("anthropic", "gemini", "120"))]:
+        rendered = result(name)
+        sides = [prompt_file(it) for it in (rendered, record_rendered(rendered.record()))]
+        found[name] = sides[0].entries == sides[1].entries
+    return found
+
+
+QUESTION = {"role": "user", "content": "Hi"}
+CALL = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+ASKED: dict[str, Any] = {
+    "two roles": [{"role": "system", "content": "S."}, QUESTION],
+    "system beside": {"system": "S.", "messages": [QUESTION]},
+    "two models": {"model": "", "modelId": "amazon.nova-lite-v1:0", "messages": [QUESTION]},
+    "model of claude": {"model": "claude-sonnet-4-5", "messages": [QUESTION]},
+    "model of gpt": {"model": "gpt-5", "modelId": "claude-sonnet-4-5", "messages": [QUESTION]},
+    "unknown model": {"model": "mine", "messages": [QUESTION]},
+    "call of Chat": [QUESTION, {"role": "assistant", "tool_calls": [CALL, {**CALL, "id": "b"}]}],
+    "call of a template": {
+        "messages": [
+            QUESTION,
+            {
+                "role": "assistant",
+                "tool_calls": [CALL, {"function": {"name": "f", "arguments": {"x": 1}}}],
+            },
+        ]
+    },
+    "prompt of a template": {"prompt": "<s>Hi", "messages": [QUESTION]},
+    "parts of Bedrock": {"messages": [{"role": "user", "content": [{"text": "Hi"}]}]},
+    "parts of Gemini": {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]},
+    "input": {
+        "input": [
+            QUESTION,
+            {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"},
+        ]
+    },
+    "tools of Anthropic": {"tools": [{"name": "f", "input_schema": {}}], "messages": [QUESTION]},
+    "tools of Chat": {
+        "tools": [{"type": "function", "function": {"name": "f"}}],
+        "messages": [QUESTION],
+    },
+    "tools of nobody": {"tools": [{"type": "x"}, {"type": "y"}], "messages": [QUESTION]},
+    "many keys": {f"k{number}": number for number in range(8)},
+    "six keys": {f"k{number}": number for number in range(6)},
+}
+
+
+def providers() -> object:
+    """Return of payloads the provider and the entries that are told, or what is wrong."""
+    found: dict[str, object] = {}
+    for name, payload in ASKED.items():
+        try:
+            file = payload_file(payload)
+            told = [dict(file.header)["model"], *(str(it.title) for it in file.entries)]
+        except DataError as error:
+            told = [error.what, error.fix]
+        found[name] = told
+    return found
+
+
 # Alignment.
 
 WORDS = (
@@ -331,6 +497,11 @@ REPORTS: Mapping[str, Callable[[], object]] = {
     "rows, near": partial(rows, 0.5, 0.6),
     "rows, far": partial(rows, 0.0, 0.3),
     "alike": alike,
+    "cut": cut,
+    "escaped": escaped,
+    "titles": titles,
+    "kept": kept,
+    "providers": providers,
 }
 
 
