@@ -167,7 +167,9 @@ MARK = {"cache_control": {"type": "ephemeral"}}
 POINT: dict[str, Any] = {"cachePoint": {"type": "default"}}
 
 
-def said(*content: Any, role: str = "user", key: str = "content", **more: Any) -> dict[str, Any]:
+def sent_entry(
+    *content: Any, role: str = "user", key: str = "content", **more: Any
+) -> dict[str, Any]:
     """Return an entry of a payload."""
     return {"role": role, key: content[0] if len(content) == 1 else [*content], **more}
 
@@ -179,71 +181,95 @@ def typed(text: str, **more: Any) -> dict[str, Any]:
 
 IMAGES = [{"type": "image", "source": name} for name in "ab"]
 PAYLOADS: Mapping[str, dict[str, Any]] = {
-    "one": {"messages": [said("One.")]},
-    "one, two": {"messages": [said("One."), said("Two.", role="assistant")]},
-    "two, one": {"messages": [said("Two."), said("One.", role="assistant")]},
-    "one, two, three": {"messages": [said("One."), said("Two.", role="assistant"), said("One.")]},
-    "one and more, two": {"messages": [said("One. And more."), said("Two.", role="assistant")]},
-    "parts": {"messages": [said(typed("One."), typed("Two."))]},
-    "parts, marked": {"messages": [said(typed("One.", **MARK), typed("Two."))]},
-    "parts, a bare mark": {"messages": [said("One.", POINT, {"text": "Two."}, POINT)]},
-    "three parts": {"messages": [said("One.", typed("Two.", **MARK), typed("Three."))]},
-    "parts that begin alike": {"messages": [said(typed("One."), typed("Two. Then?"))]},
-    "images": {"messages": [said(typed("One."), *IMAGES, typed("Two."))]},
-    "images, other way": {"messages": [said(typed("One."), *IMAGES[::-1], typed("Two."))]},
-    "an image": {"messages": [said(typed("One."), IMAGES[0]), said("Two.", role="assistant")]},
-    "a name": {"messages": [said("One.", name="ann"), said("Two.", role="assistant")]},
-    "two keys": {"messages": [{**said("One."), "tool_calls": [{"id": "a"}, {"id": "b"}]}]},
-    "two keys, another": {"messages": [{**said("One."), "tool_calls": [{"id": "a"}, {"id": "c"}]}]},
-    "an input": {"input": [said("One."), {"type": "function_call_output", "output": [typed("x")]}]},
+    "one": {"messages": [sent_entry("One.")]},
+    "one, two": {"messages": [sent_entry("One."), sent_entry("Two.", role="assistant")]},
+    "two, one": {"messages": [sent_entry("Two."), sent_entry("One.", role="assistant")]},
+    "one, two, three": {
+        "messages": [sent_entry("One."), sent_entry("Two.", role="assistant"), sent_entry("One.")]
+    },
+    "one and more, two": {
+        "messages": [sent_entry("One. And more."), sent_entry("Two.", role="assistant")]
+    },
+    "parts": {"messages": [sent_entry(typed("One."), typed("Two."))]},
+    "parts, marked": {"messages": [sent_entry(typed("One.", **MARK), typed("Two."))]},
+    "parts, a bare mark": {"messages": [sent_entry("One.", POINT, {"text": "Two."}, POINT)]},
+    "three parts": {"messages": [sent_entry("One.", typed("Two.", **MARK), typed("Three."))]},
+    "parts that begin alike": {"messages": [sent_entry(typed("One."), typed("Two. Then?"))]},
+    "images": {"messages": [sent_entry(typed("One."), *IMAGES, typed("Two."))]},
+    "images, other way": {"messages": [sent_entry(typed("One."), *IMAGES[::-1], typed("Two."))]},
+    "an image": {
+        "messages": [sent_entry(typed("One."), IMAGES[0]), sent_entry("Two.", role="assistant")]
+    },
+    "a name": {"messages": [sent_entry("One.", name="ann"), sent_entry("Two.", role="assistant")]},
+    "two keys": {"messages": [{**sent_entry("One."), "tool_calls": [{"id": "a"}, {"id": "b"}]}]},
+    "two keys, another": {
+        "messages": [{**sent_entry("One."), "tool_calls": [{"id": "a"}, {"id": "c"}]}]
+    },
+    "an input": {
+        "input": [sent_entry("One."), {"type": "function_call_output", "output": [typed("x")]}]
+    },
     "an input, marked": {
-        "input": [said("One."), {"type": "function_call_output", "output": [typed("x", **MARK)]}],
+        "input": [
+            sent_entry("One."),
+            {"type": "function_call_output", "output": [typed("x", **MARK)]},
+        ],
         "instructions": "Sys.",
     },
-    "system": {"system": "Sys.", "messages": [said("One.")]},
-    "system, two parts": {"system": [typed("Sys."), typed("Sis.")], "messages": [said("One.")]},
+    "system": {"system": "Sys.", "messages": [sent_entry("One.")]},
+    "system, two parts": {
+        "system": [typed("Sys."), typed("Sis.")],
+        "messages": [sent_entry("One.")],
+    },
     "system, marked": {"system": [typed("Sys.", **MARK), typed("Sis.", **MARK)], "messages": []},
-    "system, longer": {"system": "Sys. And sis.", "messages": [said("One.")]},
-    "tools": {"tools": [{"name": "f"}, {"name": "g"}], "messages": [said("One.")]},
-    "tools, marked": {"tools": [{"name": "f", **MARK}, {"name": "g"}], "messages": [said("Two.")]},
-    "tools, other way": {"tools": [{"name": "g"}, {"name": "f"}], "messages": [said("One.")]},
-    "tools, system": {"tools": [{"name": "f"}], "system": "Sys.", "messages": [said("One.")]},
+    "system, longer": {"system": "Sys. And sis.", "messages": [sent_entry("One.")]},
+    "tools": {"tools": [{"name": "f"}, {"name": "g"}], "messages": [sent_entry("One.")]},
+    "tools, marked": {
+        "tools": [{"name": "f", **MARK}, {"name": "g"}],
+        "messages": [sent_entry("Two.")],
+    },
+    "tools, other way": {"tools": [{"name": "g"}, {"name": "f"}], "messages": [sent_entry("One.")]},
+    "tools, system": {"tools": [{"name": "f"}], "system": "Sys.", "messages": [sent_entry("One.")]},
     "tools, choice": {
         "tools": [{"name": "f"}],
         "tool_choice": {"type": "any"},
         "system": "Sys.",
-        "messages": [said("One.")],
+        "messages": [sent_entry("One.")],
     },
     "tools, other choice": {
         "tools": [{"name": "f"}],
         "tool_choice": {"type": "auto"},
         "system": "Sys.",
-        "messages": [said("One.")],
+        "messages": [sent_entry("One.")],
     },
     "tools, form": {
         "tools": [{"name": "f"}],
         "output_config": {"x": 1},
-        "messages": [said("One.")],
+        "messages": [sent_entry("One.")],
     },
-    "two settings": {"x": 1, "y": b"2", "system": "Sys.", "messages": [said("One.")]},
-    "two settings, another": {"x": 1, "y": b"3", "system": "Sys.", "messages": [said("One.")]},
+    "two settings": {"x": 1, "y": b"2", "system": "Sys.", "messages": [sent_entry("One.")]},
+    "two settings, another": {
+        "x": 1,
+        "y": b"3",
+        "system": "Sys.",
+        "messages": [sent_entry("One.")],
+    },
     "Bedrock": {
         "toolConfig": {"tools": [{"toolSpec": {"name": "f"}}, POINT, {"toolSpec": {"name": "g"}}]},
         "system": [{"text": "Sys."}, POINT, {"text": "Sis."}],
         "messages": [
-            said({"text": "One."}, POINT, POINT, {"text": "Two."}),
-            said(POINT, {"text": "x"}),
+            sent_entry({"text": "One."}, POINT, POINT, {"text": "Two."}),
+            sent_entry(POINT, {"text": "x"}),
         ],
     },
     "Gemini": {
-        "contents": [said({"text": "One."}, {"text": "Two."}, key="parts")],
+        "contents": [sent_entry({"text": "One."}, {"text": "Two."}, key="parts")],
         "config": {
             "system_instruction": "Sys.",
             "tools": [{"function_declarations": [{"name": "f"}]}],
         },
     },
     "Gemini, a setting": {
-        "contents": [said({"text": "One."}, {"text": "Too."}, key="parts")],
+        "contents": [sent_entry({"text": "One."}, {"text": "Too."}, key="parts")],
         "config": {"system_instruction": "Sys.", "temperature": 1},
     },
 }
