@@ -121,6 +121,12 @@ ENTRIES: Table = {
     "dropped, exchange": file(
         ("system", TONE), ("tool look a", "It."), header=("dropped: history, ~9 tokens: no",)
     ),
+    "cleared": file(
+        ("system", TONE),
+        ("user", "So?"),
+        header=("dropped: history, ~9 tokens: 2 of its results are cleared",),
+    ),
+    "cleared, before": file(("system", RULES, TONE), ("user", "Hi."), ("tool look a", "It.")),
     "five": file(*[("user", f"Hi {n}.") for n in range(5)]),
     "five others": file(*[("user", f"Hi {n}. So?") for n in (3, 1, 2, 0, 4)]),
 }
