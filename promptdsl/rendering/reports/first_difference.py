@@ -305,12 +305,10 @@ def _part_difference(before: MessageParts, after: MessageParts) -> Difference:
     length = equal_start(before.text, after.text)
     olds, news = before.around(length), after.around(length)
     old_keys, new_keys = before.keys(), after.keys()
-    if not olds or not news:
-        # Where one ends, a part that both have became longer or shorter.
-        part = _outermost(news or olds or [after.whole], old_keys if news else new_keys)
-        if part.key in old_keys and part.key in new_keys:
-            return Difference("changed", *part)
-        return Difference("added" if news else "removed", *part)
+    if not olds:
+        return _grown("added", news or [after.whole], old_keys)
+    if not news:
+        return _grown("removed", olds, new_keys)
     # Did the next part move inside the message, or is it new?
     was_there, is_there = news[0].key in old_keys, olds[0].key in new_keys
     if olds[0].key == news[0].key or not (was_there or is_there):
@@ -343,3 +341,14 @@ def _outermost(around: Sequence[MessagePart], keys: set[Key]) -> MessagePart:
     """Return the largest part around a piece that is not in the other prompt."""
     unknown = [*takewhile(lambda part: part.key not in keys, around)]
     return unknown[-1] if unknown else around[0]
+
+
+def _grown(how: How, around: Sequence[MessagePart], keys: set[Key]) -> Difference:
+    """Return what a prompt has behind the end of the other one, of which ``keys`` are the parts.
+
+    A part that both have became longer or shorter.
+    """
+    part = _outermost(around, keys)
+    if part.key in keys:
+        return Difference("changed", *part)
+    return Difference(how, *part)
