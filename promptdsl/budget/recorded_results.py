@@ -126,10 +126,15 @@ def edits_in(tree: RootNode, measure: Measure) -> Iterator[Dropped]:
             for old, new in edited
         ]
         if saved:
-            results = "a result is" if len(saved) == 1 else f"{len(saved)} results are"
+            count = sum(_cut_results(old, new) for old, new in edited)
+            results = "a result is" if count == 1 else f"{count} results are"
             why = f"{results} cut to {in_tokens(history.max_result_tokens or 0)}"
             at, gone = history.source, tuple(old for old, _ in edited)
             yield Dropped("history", "history", sum(saved), None, why, at, gone=gone)
+
+
+def _cut_results(old: Message, new: Message) -> int:
+    return sum(before is not after for before, after in zip(old.content, new.content, strict=True))
 
 
 def _edited(run: RecordedNode) -> Iterator[tuple[Message, Message]]:

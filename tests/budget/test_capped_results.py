@@ -192,6 +192,20 @@ def test_it_is_told() -> None:
     assert capped("a", most=6).dropped == ()
 
 
+def test_two_results_in_a_message() -> None:
+    """Of the results of a message those are counted that are cut."""
+    calls = [{"type": "tool_use", "id": id, "name": "look", "input": {}} for id in "abc"]
+    results = [
+        {"type": "tool_result", "tool_use_id": id, "content": text}
+        for id, text in (("a", LINES), ("b", "short"), ("c", LINES))
+    ]
+    said = [{"role": "assistant", "content": calls}, {"role": "tool", "content": results}]
+    history = History([Message.from_dict(message) for message in said], max_result_tokens=6)
+    rendered = render(Timeline(User("Do it."), history), counter=words)
+    assert ["2 results are cut to 6 tokens"] == [part.why for part in rendered.dropped]
+    assert [10] == [part.tokens for part in rendered.dropped]
+
+
 def test_a_longer_conversation_continues() -> None:
     """Messages that were cut for an earlier request are the same objects in a later one."""
     said = [Message.from_dict(message) for message in loop(*[LINES] * 70)]
