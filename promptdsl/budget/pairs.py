@@ -1,6 +1,6 @@
 """Calls and their results: a call and its results are dropped together or stay together."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import attrs
 
@@ -86,6 +86,15 @@ def interchangeable(
     """
     ids = [_linking_ids(alternatives[index]) for index, _ in sizes]
     return [size for size, linking in zip(sizes, ids, strict=True) if linking == ids[0]]
+
+
+def smaller_ones(sizes: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the sizes of the alternatives that are smaller than all before them."""
+    smaller: list[tuple[int, int]] = []
+    for index, size in sizes:
+        if not smaller or size < smaller[-1][1]:
+            smaller.append((index, size))
+    return smaller
 
 
 def _linking_ids(alternative: Node) -> tuple[list[str], list[str]]:
@@ -178,7 +187,8 @@ def _tie(entries: Sequence[Entry]) -> None:
     units = [u for u in all_units if u is not None and not isinstance(u, ConversationUnit)]
     for unit in units:
         if isinstance(unit, Alternatives):
-            unit.sizes = interchangeable(unit.node.content, unit.sizes)
+            alike = interchangeable(unit.node.content, unit.all_sizes)
+            unit.sizes = smaller_ones(alike) or unit.sizes
     if len(units) < len(entries) or any(unit.priority == LAST for unit in units):
         for unit in units:
             unit.required = True

@@ -6,7 +6,7 @@ from itertools import count
 import attrs
 
 from promptdsl.budget.measure_protocol import Measure
-from promptdsl.budget.pairs import interchangeable, turns_in
+from promptdsl.budget.pairs import interchangeable, smaller_ones, turns_in
 from promptdsl.budget.slots import Slot, group_priority, sends_anything, without_nested_choices
 from promptdsl.budget.units import LAST, Alternatives, ConversationUnit, Entry, SendOrder, Unit
 from promptdsl.tree.group_nodes import (
@@ -227,16 +227,14 @@ def _with_sizes(unit: Alternatives, tokens: Collection[int]) -> Alternatives:
     turn are dropped only with the turn.
     """
     node = unit.node
-    unit.sizes = []
-    for index, size in enumerate(tokens):
-        is_smaller = not unit.sizes or size < unit.sizes[-1][1]
-        if is_smaller and sends_anything(node.content[index]):
-            unit.sizes.append((index, size))
+    unit.all_sizes = [
+        (index, size) for index, size in enumerate(tokens) if sends_anything(node.content[index])
+    ]
     is_paired = unit.slot.in_turn and node.mask & PAIRED
     if is_paired:
-        unit.sizes = interchangeable(node.content, unit.sizes)
+        unit.all_sizes = interchangeable(node.content, unit.all_sizes)
+    unit.sizes = smaller_ones(unit.all_sizes) or [(0, 0)]
     unit.priority = LAST if is_paired or node.priority is None else node.priority
-    unit.sizes = unit.sizes or [(0, 0)]
     unit.tokens = unit.sizes[0][1]
     return unit
 

@@ -60,6 +60,8 @@ class Alternatives(Unit):
     """The unit of a ``FirstFit``, which may send a smaller alternative before it is dropped."""
 
     node: FirstFitNode = attrs.field(kw_only=True)
+    all_sizes: list[tuple[int, int]] = attrs.field(factory=new_list)
+    """The index and the tokens of each alternative that sends anything."""
     sizes: list[tuple[int, int]] = attrs.field(factory=new_list)
     """The index and the tokens of each alternative that is smaller than all before it."""
     positions: dict[int, list[int]] = attrs.field(factory=new_dict)

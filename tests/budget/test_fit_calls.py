@@ -156,6 +156,24 @@ def test_a_form_without_the_result() -> None:
     assert "M Q" == left(3, Assistant(asks()), forms, User("Q"))
 
 
+SMALLEST_WITHOUT: dict[str, Callable[[Node, Node, Node], Node]] = {
+    "forms of turns": lambda one, two, three: FirstFit(User(one), User(two), User(three)),
+    "forms in a turn": lambda one, two, three: User(FirstFit(one, two, three)),
+}
+
+
+@pytest.mark.parametrize("kind", SMALLEST_WITHOUT)
+def test_a_form_behind_a_small_one_without_a_result(kind: str) -> None:
+    """A form with all results is sent although a smaller one before it leaves one out."""
+    calls = Assistant(ToolUse("look", {}, id="1"), ToolUse("look", {}, id="2"))
+    answers = SMALLEST_WITHOUT[kind](
+        Fragment(ToolResult("1", "L L L"), ToolResult("2", "M")),
+        Fragment(ToolResult("2", "S"), Text("")),
+        Fragment(ToolResult("2", "M"), ToolResult("1", "N")),
+    )
+    assert ["L L L M Q", "M N Q"] == [left(n, calls, answers, User("Q")) for n in (5, 4)]
+
+
 def test_a_form_may_be_a_history() -> None:
     """A recorded conversation is a form, and goes whole for the next one."""
     forms = FirstFit(History(talk("user A", "assistant B")), User("S"))
