@@ -164,7 +164,7 @@ class Order:
         self.saved = [0]
         """The tokens saved by the first 0, 1, 2... actions, or by fewer of them."""
         self.within: dict[Slot, int] = {}
-        """By slot in the timeline, the tokens that may be dropped there."""
+        """By slot in the timeline, or directly in a turn, the tokens that may be dropped there."""
         self._line = line
         self.slack = 0
         """The tokens that an earlier request was longer than this one."""
@@ -182,7 +182,8 @@ class Order:
             trial.do(action)
             saved = trial.parts - before
             self.saved.append(max(trial.saved, self.saved[-1]))
-            within[unit.entry] = within.get(unit.entry, 0) + saved
+            for slot in {unit.entry, unit.slot.part}:
+                within[slot] = within.get(slot, 0) + saved
             for companion in unit.companions:
                 within[companion.entry] = within.get(companion.entry, 0) + companion.tokens
             # A unit is dropped after everything inside it, so its own sum is complete by then.

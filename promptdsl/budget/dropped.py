@@ -13,13 +13,14 @@ from promptdsl.budget.histories import CutPoints
 from promptdsl.budget.line import Line
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pairs import last_question, turns_in
-from promptdsl.budget.slots import Slot
+from promptdsl.budget.slots import Slot, first_alternatives
 from promptdsl.budget.units import ConversationUnit, Entry
 from promptdsl.foundation.source import Source
 from promptdsl.tree.group_nodes import ConversationNode, FirstFitNode
 from promptdsl.tree.masks import MEDIA, SHIFT
 from promptdsl.tree.node import Node, label
 from promptdsl.tree.part_nodes import SectionNode
+from promptdsl.tree.rewrite import with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, ToolNode, TurnNode
 
 EMPTY = "nothing is left in it"
@@ -234,13 +235,15 @@ def needed_by(
             kind = "question" if number == question else "turn"
         tokens = entry.tokens - saved.get(entry.slot, 0)
         if tokens > 0:
-            inside = sorted(_inside(entry, measure), key=attrgetter("tokens"), reverse=True)
+            dropped = {id(slot.node): saved[slot] for slot in saved if slot.parent is entry.slot}
+            inside = [*_inside(entry, dropped, measure)]
+            inside.sort(key=attrgetter("tokens"), reverse=True)
             parts.append(Needed(described(node), tokens, node.source, kind, tuple(inside[:INSIDE])))
     return parts
 
 
-def _inside(entry: Entry, measure: Measure) -> Iterator[Needed]:
-    """Yield the parts of an entry that have to stay with it."""
+def _inside(entry: Entry, dropped: Mapping[int, int], measure: Measure) -> Iterator[Needed]:
+    """Yield the parts of an entry that have to stay; ``dropped`` is what may go of one, by id."""
     node = entry.slot.node
     if isinstance(entry.unit, ConversationUnit):
         cuts = entry.unit.cuts
@@ -254,6 +257,11 @@ def _inside(entry: Entry, measure: Measure) -> Iterator[Needed]:
         sections = [part for part in sections if part.options.priority is None]
         if not sections:
             return
-        sizes = measure.turn(node, [id(part) for part in sections])[1]
+        # All alternatives of a part would be measured.
+        sent = {id(part): first_alternatives(part) for part in sections}
+        turn = with_content(node, tuple([sent.get(id(part), part) for part in node.content]))
+        sizes = measure.turn(turn, {id(part) for part in sent.values()})[1]
         for part in sections:
-            yield Needed(described(part), sizes[id(part)], part.source)
+            tokens = sizes[id(sent[id(part)])] - dropped.get(id(part), 0)
+            if tokens > 0:
+                yield Needed(described(part), tokens, part.source)

@@ -47,6 +47,12 @@ class Slot:
             holder = holder.parent
 
     @property
+    def part(self) -> "Slot":
+        """The part directly in the turn that it is in; of anything else itself."""
+        slot, *holders = (self, *self.holders)
+        return [slot, *holders[:-1]][-1]
+
+    @property
     def way(self) -> "list[Slot]":
         """The slots from the root of the tree to this one."""
         way: list[Slot] = [self]

@@ -673,3 +673,14 @@ def test_the_tree_of_what_has_to_stay() -> None:
         "    section 'role', 2 tokens",
     ]
     assert [part.tokens for part in caught.value.largest[0].parts] == [13, 7]
+
+
+def test_the_tokens_of_sections_that_have_to_stay() -> None:
+    """Of a section in an error those tokens are told that have to stay, none of what may go."""
+    rules = Section("r", "R", Section("s", "S", priority=1), FirstFit("A A", "B"), title="RULES")
+    notes = Section("n", Section("o", "O", priority=1), Section("p", "P", priority=2), title="N")
+    error = too_big(System(rules, notes, Section("t", "T T")), Q)
+    assert [("section 'r'", 300), ("section 't'", 200)] == [
+        (part.what, part.tokens) for part in error.largest[0].parts
+    ]
+    assert ("system turn", 503) == (error.largest[0].what, error.largest[0].tokens)
