@@ -70,7 +70,7 @@ def show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
             whole = payload_rendered(data, arguments.form).record().to_json()
             record = PromptRecord.from_dict(json.loads(whole, object_hook=_without_line))
     except PromptError as error:
-        raise FileError(f"{arguments.target}: {error.what}\n  {error.fix}") from None
+        raise FileError(f"{arguments.target}: {error.what}\n  {error.fix}".rstrip()) from None
     if arguments.json:
         return as_json(record.to_dict()), []
     return visible(relative("\n".join(_lines(record)))), []

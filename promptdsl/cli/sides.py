@@ -77,7 +77,7 @@ def payload_side(path: str, content: bytes, provider: str | None) -> PromptFile 
             return record_rendered(PromptRecord.from_dict(data))
         return payload_file(data, None if provider in FOR_PEOPLE else checked_provider(provider))
     except PromptError as error:
-        raise UsageError(f"{path}: {error.what}\n  {error.fix}") from None
+        raise UsageError(f"{path}: {error.what}\n  {error.fix}".rstrip()) from None
 
 
 def read_json(path: str, content: bytes) -> object:

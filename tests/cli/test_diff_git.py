@@ -93,12 +93,14 @@ def test_snapshots_in_another_folder_are_found(cli: Command, git: Git, prompts: 
 
 
 PAYLOAD = "__snapshots__/t/test.openai.payload.json"
+NUMBER = 'Hi."}, 3, {"role": "user", "content": "Hi.'
 ID = 'Hi."}], "n": [{"id": "'
 PAYLOADS = {
     "text": ("Hi.", "Hello.", "`user` changed: 1 line"),
     "gone": ("Hi.", None, "removed"),
     "new": (None, "Hi.", "added"),
     "no prompt": (f"{ID}1", f"{ID}2", "its JSON changed, in what is no part of the prompt"),
+    "no payload": ("Hi.", NUMBER, f"{PAYLOAD}: messages[1]: a dictionary is needed, not int"),
     "no JSON": (
         "Hi.",
         '"',
