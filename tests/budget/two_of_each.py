@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from promptdsl import *
-from tests.budget.cases import APART, hundreds, loop, talk
+from tests.budget.cases import APART, capitals, hundreds, loop, talk
 from tests.providers.every_target import strings_in
 from tests.renders import timeline_of
 
@@ -58,6 +58,13 @@ PARALLEL = [
 """Rounds with two calls of two tools; the results are in the other order."""
 
 
+def _with_pictures(id: str, *texts: str) -> dict[str, Any]:
+    """Return a message with a result of texts, a picture behind each."""
+    content = [part for text in texts for part in ({"type": "text", "text": text}, DRAWN)]
+    block = {"type": "tool_result", "tool_use_id": id, "content": content}
+    return {"role": "tool", "content": [block]}
+
+
 def named(*turns: str) -> list[dict[str, Any]]:
     """Return recorded turns whose ids are their roles and numbers: ``user0``, ``assistant1``."""
     return [{**turn, "id": f"{turn['role']}{n}"} for n, turn in enumerate(talk(*turns))]
@@ -85,6 +92,52 @@ def written(*content: Any, recorded: Any = (), **options: Any) -> History:
     with History(recorded, **options) as history:
         include(*content)
     return history
+
+
+def claude(*turns: str) -> list[dict[str, Any]]:
+    """Return turns in the form of Anthropic; ``thought``, ``compact`` and ``call`` are blocks.
+
+    ``"user A"``, ``"assistant thought T, text B, call 1 C"``, ``"result 1 R"``.
+    """
+    return [_claude_turn(*turn.split(" ", 1)) for turn in turns]
+
+
+def _claude_turn(role: str, said: str) -> dict[str, Any]:
+    if role == "result":
+        blocks = [part.split(" ") for part in said.split(", ")]
+        content = [
+            {"type": "tool_result", "tool_use_id": id, "content": text} for id, text in blocks
+        ]
+        return {"role": "user", "content": content}
+    if role == "user":
+        return {"role": "user", "content": said}
+    content = [_CLAUDE[kind](*words) for kind, *words in map(str.split, said.split(", "))]
+    return {"role": "assistant", "content": content}
+
+
+_CLAUDE: dict[str, Callable[..., dict[str, Any]]] = {
+    "thought": lambda text: {"type": "thinking", "thinking": text, "signature": "c2ln"},
+    "compact": lambda text: {"type": "compaction", "content": text, "signature": "c2ln"},
+    "text": lambda text: {"type": "text", "text": text},
+    "call": lambda id, word: {"type": "tool_use", "id": id, "name": "t", "input": {"q": word}},
+}
+CLAUDE = {"model": "claude-opus-5-5"}
+COMPACTED = claude(
+    "user A",
+    "assistant text B, compact C, text D",
+    "user E",
+    "assistant call 1 F, compact G",
+    "result 1 H",
+    "assistant text I",
+    "user J",
+)
+THOUGHTS = claude(
+    "user A",
+    *("assistant thought T, call 1 B", "result 1 C", "assistant thought U, call 2 D, call 3 E"),
+    *("result 3 F, 2 G", "assistant thought V, text H", "user I", "assistant thought W, call 4 J"),
+    *("result 4 K", "assistant thought X, call 5 L", "result 5 M"),
+)
+DRAWN = {"type": "image", "source": {"type": "url", "url": "https://a.example/a.png"}}
 
 
 PROMPTS: dict[str, Callable[[], list[Any]]] = {
@@ -565,6 +618,82 @@ PROMPTS: dict[str, Callable[[], list[Any]]] = {
         Ephemeral("G", priority=1),
         Q,
     ],
+    # What a model wrote.
+    "two compactions in a history": lambda: [
+        System("S"),
+        Event("V", priority=-1),
+        History.from_anthropic(COMPACTED, step=0),
+        User("K"),
+    ],
+    "compactions in two histories": lambda: [
+        History.from_anthropic(claude("user A", "assistant compact B", "user C"), step=0),
+        Assistant("x"),
+        History.from_anthropic(
+            claude(
+                *("user D", "assistant text E", "user F", "assistant compact G, compact H"),
+                *("user I", "assistant text J"),
+            ),
+            step=0,
+        ),
+        Q,
+    ],
+    "a compaction that is kept, and pins": lambda: [
+        History.from_anthropic(
+            [
+                *claude("user A", "assistant text B", "user C", "assistant compact D, text E"),
+                *claude("user F", "assistant text G", "user H"),
+            ],
+            step=0,
+            keep_compacted=True,
+            pin=lambda message: "A" in capitals((message,)),
+        ),
+    ],
+    "a compaction alone, and written turns": lambda: [
+        written(
+            User("C"),
+            Assistant("D"),
+            User("E"),
+            recorded=[
+                Message("system", "R"),
+                Message("system", "S"),
+                *read_payload(claude("user A", "assistant compact B"), "anthropic").messages,
+            ],
+            step=0,
+        ),
+    ],
+    "thoughts of two exchanges": lambda: [
+        System("S"),
+        History.from_anthropic(THOUGHTS, step=0),
+    ],
+    "thoughts in steps, and two questions behind them": lambda: [
+        History.from_anthropic(THOUGHTS, step=250),
+        User("Y"),
+        Ephemeral("E"),
+        User("Z"),
+    ],
+    "thoughts whose results are cleared": lambda: [
+        History.from_anthropic(
+            [*THOUGHTS, *claude("assistant thought Y, call 6 N", "result 6 O")],
+            step=0,
+            clear_results=ClearResults(keep=2, placeholder="-"),
+        ),
+    ],
+    "thoughts beside a part that goes": lambda: [
+        System("S", Section("a", "A", priority=-1), Section("b", "B", priority=1)),
+        History.from_anthropic(THOUGHTS, step=0),
+    ],
+    "two pictures in two results": lambda: [
+        exact(
+            [
+                *talk("user T", "call a A"),
+                _with_pictures("a", "ONE\nTWO", "THREE"),
+                *talk("call b B"),
+                _with_pictures("b", "ONE", "TWO\nTHREE"),
+            ],
+            max_result_tokens=300,
+        ),
+        Q,
+    ],
     "a grounding that stays": lambda: [Grounding("g", "G G G"), System("S S"), Q],
 }
 """Prompts, the neighbours of which stay apart."""
@@ -574,6 +703,19 @@ FILLED = {"transformation": {**APART, "tool_pairing": "fill"}}
 REQUESTS: dict[str, dict[str, Any]] = {
     "two questions in a loop": FILLED,
     "two calls that nobody answered": FILLED,
+    **dict.fromkeys(
+        (
+            "two compactions in a history",
+            "compactions in two histories",
+            "a compaction that is kept, and pins",
+            "a compaction alone, and written turns",
+            "thoughts of two exchanges",
+            "thoughts in steps, and two questions behind them",
+            "thoughts whose results are cleared",
+            "thoughts beside a part that goes",
+        ),
+        CLAUDE,
+    ),
     "neighbours that merge": {},
     "neighbours that merge around a history": {},
 }
