@@ -95,8 +95,7 @@ def _lines(record: PromptRecord) -> Iterator[str]:
     if data["inputs"]:
         yield f"inputs: {_short(as_json(data['inputs']))}"
     settings = {
-        key: (visible(str(row.get("value", "")), one_line=True), row["layer"])
-        for key, row in data["settings"].items()
+        key: (str(row.get("value", "")), row["layer"]) for key, row in data["settings"].items()
     }
     libraries = (" ".join(filter(None, row.values())) for row in data["libraries"])
     costs = "dropped (the tokens are what it costs to keep a part)"

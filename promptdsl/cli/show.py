@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 
 import attrs
 
-from promptdsl.comparing import visible_json
+from promptdsl.comparing import visible, visible_json
 
 if TYPE_CHECKING:
     from promptdsl import Difference, LibrarySection, Loss, Source, TokenPart
@@ -29,7 +29,7 @@ def as_explanation(explained: Mapping[str, tuple[object, str]]) -> str:
             # A delimiter: its two ends.
             ends = (getattr(value, "open", ""), getattr(value, "close", ""))
             text = " ... ".join(repr(end)[1:-1] for end in ends if end) or "None"
-        rows.append((key, text, layer))
+        rows.append((key, visible(text, one_line=True), layer))
     first, second = (max((len(row[n]) for row in rows), default=0) for n in (0, 1))
     return "\n".join(f"{key:<{first}}  {value:<{second}}  {layer}" for key, value, layer in rows)
 

@@ -284,6 +284,8 @@ def test_the_configuration_is_explained(cli: Command) -> None:
         ["role_mapping.ephemeral", "developer", "provider", "anthropic"],
         ["delimiters.event.user_action", "<event>", "...", "</event>", "library"],
     ] == [line.split() for line in done.out.split("\n")[:3]]
+    separator = [line.split() for line in done.out.split("\n") if "merge_separator" in line]
+    assert [["merge_separator", "\\n\\n", "library"]] == separator
 
 
 @pytest.mark.parametrize(
