@@ -37,6 +37,7 @@ PROMPTS = {
         render desk.py:rich --for messages
         render desk.py:rich
         render desk.py:rich --outline
+        render desk.py:rich --explain --model claude-opus-5-5
     """,
     "messages as data": """
         render desk.py:rich --for messages --json
@@ -157,6 +158,13 @@ CHECKS = {
         check firs.py
         check first.py second.py --format github
     """,
+    "settings of a project": """
+        write pyproject.toml SETTINGS
+        check
+        check first.py:two
+        check first.py:two --model gpt-5 --select PD1,PD2
+        check second.py --ignore PD1
+    """,
     "two prompts": """
         check first.py:one first.py:two
         check first.py:two second.py:one --select PD101 --format github
@@ -186,6 +194,12 @@ TRANSCRIPTS = {
         transcript show more.db:c --all --json
         transcript show torn.jsonl
         transcript show more.db:b
+    """,
+    "names with two colons": """
+        copy more.db chats.db:b
+        copy b.jsonl chats.db:c
+        transcript show chats.db:b:2
+        transcript check chats.db:c chats.db:b:2
     """,
     "transcripts are listed": """
         transcript list .
@@ -256,6 +270,10 @@ LIBRARIES = {
         show surgery:billing
         render surgery:refunds -p region=US
         render desk-two:tone
+        show gone:tone
+        list gone
+        show broken:bad
+        show broken:worse --json
     """,
     "sections are copied": """
         eject surgery:tone
@@ -356,6 +374,11 @@ IN_GIT = {
         diff --base main no deep
         git commit -qam two
         diff --base main deep/tests/__snapshots__ --format markdown
+        cd deep/tests
+        diff --base main . ../none
+        diff --base main other/u/changed.prompt.txt ../../__snapshots__/t/new-1.prompt.txt
+        diff git:main:other/u/changed.prompt.txt other/u/changed.prompt.txt
+        diff --base main ../../.. other
     """,
     "snapshots at two revisions": """
         write t/x.prompt.txt "SNAPSHOT One."

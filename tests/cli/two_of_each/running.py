@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -41,13 +42,19 @@ def expected() -> dict[str, Printed]:
 def printed(commands: str, run: Callable[..., Done], git: Callable[..., object]) -> Printed:
     """Return what commands print, one in each line.
 
-    ``cat FILE`` prints a file, ``files FOLDER`` lists one, ``git ...`` is git, and ``write FILE
-    TEXT`` writes a file; each other one is a command of ``promptdsl``.
+    ``cd`` and ``copy`` are what they are in a shell, ``git ...`` is git, ``cat FILE`` prints a
+    file, ``files FOLDER`` lists one, and ``write FILE TEXT`` writes a file; each other one is a
+    command of ``promptdsl``.
     """
+    root = str(Path.cwd())
     rows: Printed = []
     for command in filter(None, map(str.strip, commands.splitlines())):
         name, *words = shlex.split(command)
-        if name == "git":
+        if name == "cd":
+            os.chdir(words[0])
+        elif name == "copy":
+            shutil.copy(*words)
+        elif name == "git":
             git(*words)
         elif name == "write":
             path = Path(words[0])
@@ -55,14 +62,14 @@ def printed(commands: str, run: Callable[..., Done], git: Callable[..., object])
             path.write_text(_text(words[1]), "utf-8")
         else:
             done = _OWN[name](*words) if name in _OWN else run(name, *words)
-            out, err = (_anywhere(text).split("\n") for text in done[1:])
+            out, err = (_anywhere(text, root).split("\n") for text in done[1:])
             rows.append({"command": command, "code": int(done.code), "out": out, "err": err})
     return rows
 
 
-def _anywhere(text: str) -> str:
+def _anywhere(text: str, root: str) -> str:
     """Return a text without the folder of a test, and without the times at which it ran."""
-    return _NOW.sub("(now)".ljust(19), text.replace(str(Path.cwd()), "HERE"))
+    return _NOW.sub("(now)".ljust(19), text.replace(root, "HERE"))
 
 
 _NOW = re.compile(r"(?!2026-11-26)\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
@@ -70,11 +77,19 @@ _NOW = re.compile(r"(?!2026-11-26)\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 
 def _text(words: str) -> str:
     """Return the text of a file: a snapshot, that of a model, a payload, or as it stands."""
+    if words == "SETTINGS":
+        return SETTINGS
     kind, _, said = words.partition(" ")
     forms = {"SNAPSHOT": SNAPSHOT, "MODEL": MODEL, "PAYLOAD": PAYLOAD}
     return forms[kind] % said if kind in forms else words.replace("\\n", "\n")
 
 
+SETTINGS = """\
+[tool.promptdsl.check]
+targets = ["second.py:two", "first.py:one"]
+models = ["gpt-5", "claude-opus-5-5"]
+ignore = ["PD204", "PD104"]
+"""
 SNAPSHOT = "---\npromptdsl-snapshot: 1\n---\n\n──▶ system\n%s\n"
 MODEL = "---\npromptdsl-snapshot: 1\n"
 MODEL += "base: the snapshot without a model; ─= names a text that is there\n"
@@ -359,7 +374,9 @@ import json as data
 import os.path
 from collections.abc import Callable, Sequence
 from datetime import date
-from typing import Literal
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 from promptdsl import *
 
@@ -398,15 +415,31 @@ def other() -> Section:
     return Section("other", "Other.")
 
 
-library = Library("NAME", sections=[tone, card, other])
+@component
+def kinds(
+    one: Annotated[int, "x"],
+    two: tuple[int, ...] = (),
+    three: float = float("inf"),
+    four: "Missing | None" = None,
+    five: None = None,
+    six: list[Decimal] | Path = [],
+    seven: Callable[..., None] = print,
+    eight: Any = True,
+    **more: Literal["a", 2, None],
+) -> Section:
+    """Kinds of types, "quoted" and \\\\ escaped."""
+    return Section("kinds", f"{one} {two} {Decimal(1)}")
+
+
+library = Library("NAME", sections=[tone, card, other, kinds])
 '''
 
 
 MADE = """\
-from acme_surgery.parts import card, other, tone
+from acme_surgery.parts import card, kinds, other, tone
 from promptdsl import Library
 
-made = Library("made-of_two", sections=[tone, card, other])
+made = Library("made-of_two", sections=[tone, card, other, kinds])
 """
 
 
