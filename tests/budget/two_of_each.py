@@ -30,6 +30,8 @@ EVENTS = talk(
     *("event V", "user A", "assistant B", "event W", "developer X", "event Y", "event Z"),
     *("user C", "assistant D", "event U", "event T", "user E"),
 )
+EVENTFUL: list[dict[str, Any]] = []
+"""The rounds of ``PARALLEL`` with an event before each, and one before the question."""
 PARALLEL = [
     {"role": "user", "content": "TASK", "id": "q"},
     *(
@@ -56,6 +58,14 @@ PARALLEL = [
     ),
 ]
 """Rounds with two calls of two tools; the results are in the other order."""
+EVENTFUL += [
+    *(talk("event V", "event W")),
+    *PARALLEL[:3],
+    *talk("event X"),
+    *PARALLEL[3:5],
+    *talk("event Y", "event Z"),
+    *PARALLEL[5:],
+]
 
 
 def _with_pictures(id: str, *texts: str) -> dict[str, Any]:
@@ -499,6 +509,33 @@ PROMPTS: dict[str, Callable[[], list[Any]]] = {
             cut_line=True,
         ),
     ],
+    "results between events are cleared": lambda: [
+        exact(EVENTFUL, clear_results=ClearResults(keep=1, exclude=("keep",))),
+        Q,
+    ],
+    "results between events are cleared, capped and pinned": lambda: [
+        exact(
+            EVENTFUL,
+            clear_results=ClearResults(keep=1, at_least=50),
+            max_result_tokens=100,
+            pin=lambda message: message.id == "r1",
+        ),
+        Q,
+    ],
+    "results between events and written turns": lambda: [
+        written(
+            Event("W"),
+            User("X"),
+            Assistant("Z"),
+            recorded=EVENTFUL,
+            step=0,
+            clear_results=ClearResults(keep=2, inputs=True),
+            max_result_tokens=100,
+            pin=["r0"],
+            cut_line=True,
+        ),
+        Q,
+    ],
     "two histories are cleared": lambda: [
         exact(PARALLEL[:5], clear_results=ClearResults(keep=2, at_least=100)),
         exact([*talk("user U"), *loop(3, "LOOK BACK")], clear_results=1, priority=-1),
@@ -602,6 +639,20 @@ PROMPTS: dict[str, Callable[[], list[Any]]] = {
         asks("d", priority=1),
         Q,
     ],
+    **{
+        f"two of each request at {place}": lambda: [
+            System("S"),
+            Ephemeral("E", priority=1),
+            User("A"),
+            Grounding("g", "G", priority=2),
+            exact(talk("assistant B", "user C", "user D"), priority=3),
+            Ephemeral("F", priority=1),
+            Assistant("H", priority=4),
+            Grounding("h", "I", priority=2),
+            FirstFit(User("J J"), User("K"), priority=5),
+        ]
+        for place in ("flow", "after_system", "start", "end", "before_user")
+    },
     "neighbours that merge": lambda: [
         User("A", priority=1),
         User("B", priority=3),
@@ -716,6 +767,10 @@ REQUESTS: dict[str, dict[str, Any]] = {
         ),
         CLAUDE,
     ),
+    **{
+        f"two of each request at {place}": {"transformation": {"ephemeral_position": place}}
+        for place in ("flow", "after_system", "start", "end", "before_user")
+    },
     "neighbours that merge": {},
     "neighbours that merge around a history": {},
 }
