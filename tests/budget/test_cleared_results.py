@@ -63,6 +63,41 @@ def test_one_of_two_tools_is_never_cleared(order: str) -> None:
     assert {"a": "[cleared]", "b": "w " * 20} == texts
 
 
+def apart(number: int) -> list[Message]:
+    """Return a round with calls of two tools, whose results are in messages of their own."""
+    calls, results = [message.to_dict()["content"] for message in two_tools("a", "b")]
+    said = [
+        {
+            "role": "assistant",
+            "content": [{**call, "id": f"{call['id']}{number}"} for call in calls],
+        }
+    ]
+    for block in results:
+        told = {**block, "tool_use_id": f"{block['tool_use_id']}{number}"}
+        said.append({"role": "tool", "content": [told]})
+    return [Message.from_dict(message) for message in said]
+
+
+@pytest.mark.parametrize("options", [{}, {"max_result_tokens": 9}, {"pin": ["late"]}])
+def test_two_tools_of_a_growing_conversation(options: dict[str, Any]) -> None:
+    """Of a conversation that grew, also between two results, as much is cleared as of a new one."""
+    rounds = [message for number in range(32) for message in apart(number)]
+    said = [Message("user", "Do it."), *rounds[:60], Message("event", "Late.", id="late")]
+    said += rounds[60:]
+    clearing = ClearResults(2, at_least=30, exclude=("keep",), inputs=True)
+    filled = {"transformation": {"tool_pairing": "fill"}}
+
+    def request(messages: Sequence[Message]) -> list[Any]:
+        prompt = Timeline(History(messages, clear_results=clearing, **options))
+        done = render(prompt, counter=words, **filled)
+        told = [(part.tokens, part.why) for part in done.dropped]
+        return [told, *(message.to_dict() for message in done.messages)]
+
+    stops = [70, 81, 82, 94, 71]
+    grown = [request(said[:stop]) for stop in stops]
+    assert grown == [request([it.replace() for it in said[:stop]]) for stop in stops]
+
+
 TEN = loop([20] * 10)
 WHOLE = sent(TEN, None).tokens.total
 
