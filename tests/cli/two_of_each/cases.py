@@ -17,6 +17,8 @@ PROMPTS = {
         render desk.py:support -p name=Ann -p =x
         render desk.py:support -p name=Ann -p plan:=[1,
         render desk.py:support --props list.json
+        render desk.py:support -p name=Ann -p count:=2 -p count:=NaN
+        render desk.py:support -p name=Ann -p count:=-Infinity -p name:=null
         render desk.py:support --props none.json -p x
         render desk.py:support -p name=Ann --props=desk.py
     """,
@@ -114,6 +116,8 @@ SNAPSHOTS = {
         diff test_x.prompt.txt test_y.gpt-5.prompt.txt
         records show one.json
         records show two.json --for openai
+        records show long.json
+        records show over.json
         records show two.json --for anthropic
     """,
 }
@@ -288,6 +292,11 @@ LIBRARIES = {
         eject surgery:billing/late --to copies/
         eject surgery:refunds --to copies/
         cat copies/refunds.md.j2
+        eject spaced:late --to more/
+        cat more/late.md.j2
+        eject spaced:late --to late.md.j2 --json
+        eject spaced:later --to more
+        cat more/later.py
         eject surgery:tone --to tone.py
         eject surgery:tone --to tone.py --force
     """,

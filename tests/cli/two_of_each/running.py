@@ -215,7 +215,13 @@ def write_snapshots(folder: Path) -> None:
         for model, file in zip(("gpt-5", "gpt-4.1"), whole[1:], strict=True):
             shown = serialise(difference(whole[0], file))
             (folder / f"{stem}.{model}.prompt.txt").write_text(shown, "utf-8")
-    for name, text in {"one.json": "Hi.", "two.json": "Hello."}.items():
+    texts = {
+        "one.json": "Hi.",
+        "two.json": "Hello.",
+        "long.json": "a" * 300,
+        "over.json": "b" * 301,
+    }
+    for name, text in texts.items():
         said = [{"role": "user", "content": text}, {"role": "user", "content": "Bye."}]
         payload = {"model": "gpt-5", "messages": said}
         (folder / name).write_text(json.dumps(payload), "utf-8")
@@ -354,11 +360,29 @@ def libraries(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
     (site / "acme_surgery" / "made.py").write_text(MADE, "utf-8")
     parts = LIBRARY.rpartition("library = ")[0]
     (site / "acme_surgery" / "parts.py").write_text(parts, "utf-8")
-    patch.setenv("PROMPTDSL_LIBRARIES", "surgery,broken,gone,desk-two")
+    package(site, "spaced", SPACED, templates={"late.md.j2": "{% if true %}\n Late.\n{% endif %}"})
+    patch.setenv("PROMPTDSL_LIBRARIES", "spaced,surgery,broken,gone,desk-two")
     with installed(site):
         yield
 
 
+SPACED = """\
+from __future__ import annotations
+
+import json, os
+from decimal import Decimal as D, getcontext
+
+from promptdsl import Library, Section, component
+
+
+@component
+def later(value: D = D(1)) -> Section:
+    return Section("later", json.dumps(str(value)), os.sep)
+
+
+white_space = {"trim_blocks": False, "keep_trailing_newline": True}
+library = Library("spaced", sections=[later], **white_space)
+"""
 SECTIONS = {
     "refunds.md.j2": REFUNDS,
     "billing/late.md.j2": "---\ninputs:\n  day: date\n  fee: float = 1.5\n---\n"
@@ -482,14 +506,14 @@ SESSIONS: dict[str, list[Any] | dict[str, Any]] = {
         _claude("assistant", "a5 a6 m4", [_call("c2")]),
         _claude("user", "a6 r2", [_result("c2", "two")]),
         {"type": "user", "uuid": "s1", "isSidechain": True, "message": {"content": "Aside."}},
-        {"type": "user", "uuid": "s2", "isSidechain": True, "message": {"content": "Aside."}},
         {"type": "summary", "leafUuid": "a6"},
         _claude("assistant", "r2 a7 m5", [{"type": "text", "text": "Done."}]),
         {"type": "system", "subtype": "compact_boundary", "uuid": "b1", "parentUuid": None,
          "logicalParentUuid": "a7", "compactMetadata": {}},
         _claude("user", "b1 u5", "A summary."),
+        {"type": "user", "uuid": "s2", "isSidechain": True, "message": {"content": "Aside."}},
         {"type": "system", "subtype": "compact_boundary", "uuid": "b2", "parentUuid": None,
-         "logicalParentUuid": "nowhere", "compactMetadata": {}},
+         "logicalParentUuid": "s2", "compactMetadata": {}},
         _claude("user", "b2 u6", "A second summary."),
         _claude("assistant", "u6 a8 m6", [{"type": "text", "text": "What now?"}]),
     ],
