@@ -666,3 +666,22 @@ def test_two_thoughts_of_one_answer() -> None:
     (message,) = recorded(*items)
     linked = [block.to_dict()["item"]["reasoning"] for block in message.calls]
     assert ["r1", "r2"] == linked
+
+
+def test_one_id_in_several_answers() -> None:
+    """Results of one id answer its calls in order; a call before the user spoke is not one."""
+    messages = [
+        say("assistant", call("x", "f")),
+        say("user", "Stop"),
+        say("assistant", call("x", "f")),
+        say("assistant", call("x", "f"), call("y", "f")),
+        say("assistant", call("x", "f")),
+        answer("x", "1"),
+        answer("y", "2"),
+        answer("x", "3"),
+        answer("x", "4"),
+        answer("x", "of no call"),
+    ]
+    assert ["x", "x_2", "x_3", "y", "x_4", "x_2", "y", "x_3", "x_4", "x"] == [
+        item["call_id"] for item in sent(*messages) if "call_id" in item
+    ]

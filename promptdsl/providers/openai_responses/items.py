@@ -48,6 +48,10 @@ class Items(ChatLike):
     """The ids of calls whose tool takes free text, which has results of another type."""
     calls: dict[str, str] = attrs.field(factory=new_dict)
     """The id that is sent, by the id of a call without a result."""
+    again: dict[str, tuple[str, ...]] = attrs.field(factory=new_dict)
+    """The further ids that are sent, by an id that calls in a row use several times."""
+    called_at: dict[str, int] = attrs.field(factory=new_dict)
+    """The index of the message of the last call, by the id of the call."""
     uses: dict[str, int] = attrs.field(factory=new_dict)
     """How often each id was used by calls, 0 for an id that was sent only."""
     callers: dict[str, JsonValue] = attrs.field(factory=new_dict)
@@ -86,7 +90,7 @@ _ITEM_ID = {
 """By type of item, the form of its ids: the service refuses others."""
 
 
-def call_id(request: Items, id: str) -> str:
+def call_id(request: Items, place: Place, id: str) -> str:
     """Return the id a call is sent with, and keep it for its result; the n-th use ends in ``_n``.
 
     The service pairs by the id alone, and refuses a second result of one id.
@@ -98,13 +102,27 @@ def call_id(request: Items, id: str) -> str:
         sent = fitting_id(f"{id}_{count}", LONGEST_ID, shortest=1)
     request.uses[sent] = 0
     request.uses[id] = count
-    request.calls[id] = sent
+    if id in request.calls and _is_in_one_answer(request, request.called_at[id], place.number):
+        request.again[id] = (*request.again.get(id, ()), sent)
+    else:
+        request.calls[id] = sent
+        request.again.pop(id, None)
+    request.called_at[id] = place.number
     return sent
 
 
+def _is_in_one_answer(request: Items, first: int, last: int) -> bool:
+    """Return whether all messages between two of the model are its own."""
+    return all(message.role == "assistant" for message in request.messages[first:last])
+
+
 def result_id(request: Items, id: str) -> str:
-    """Return the id a result is sent with: that of its call."""
-    return request.calls.pop(id, None) or fitting_id(id, LONGEST_ID, shortest=1)
+    """Return the id a result is sent with: that of the first unanswered call with this id."""
+    sent = request.calls.pop(id, None) or fitting_id(id, LONGEST_ID, shortest=1)
+    if waiting := request.again.pop(id, ()):
+        request.calls[id], *further = waiting
+        request.again[id] = tuple(further)
+    return sent
 
 
 def is_new_id(request: Items, kind: str, id: object) -> bool:

@@ -302,7 +302,7 @@ def _add_tool_call(request: Items, draft: ContentDraft, block: b.ToolUseBlock) -
     own = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
     if "caller" in own:
         request.callers[block.id] = own["caller"]
-    item = {"type": kind, "call_id": call_id(request, block.id), **call, **own}
+    item = {"type": kind, "call_id": call_id(request, place, block.id), **call, **own}
     request.entries.append(item)
     return item
 
