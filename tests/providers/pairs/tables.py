@@ -1,0 +1,87 @@
+"""The tables of pairs: what a prompt is sent as, what is told of it, and where its blocks are."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from promptdsl import *
+from tests.providers.pairs.prompts import TARGETS, Pair
+from tests.providers.wire_tables.tables import as_json, message_data
+
+FOLDER = Path(__file__).parent
+
+
+@cache
+def table(name: str) -> Any:
+    """Return what stands in a file."""
+    return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def sent(pair: Pair, *, placed: bool) -> dict[str, Any]:
+    """Return what a prompt comes to, by the targets that get the same of it.
+
+    ``placed``: with the places of its blocks.
+    """
+    groups: dict[str, list[str]] = {}
+    for target in pair.targets:
+        groups.setdefault(json.dumps(_sent(pair, target, placed=placed)), []).append(target)
+    return {" = ".join(targets): json.loads(value) for value, targets in groups.items()}
+
+
+def _sent(pair: Pair, target: str, *, placed: bool) -> dict[str, Any]:
+    try:
+        rendered = render(pair.prompt(), **TARGETS[target], **pair.options)
+        payload = rendered.payload()
+    except PromptError as error:
+        return {"refused": error.what}
+    told = [*map(loss_line, rendered.losses)]
+    places = {"places": [*map(_place_line, rendered.places())]} if placed else {}
+    return {"payload": as_json(payload), "told": told, **places}
+
+
+def loss_line(loss: Loss) -> str:
+    """Return a loss in one line: what is lost, why, and where it stands."""
+    at = ".".join(map(str, loss.at or ()))
+    times = f" x{loss.count}" if loss.count > 1 else ""
+    return f"{loss.name or loss.kind}{times} at {at or loss.path}: {loss.what}: {loss.why}"
+
+
+def _place_line(place: SentPlace) -> str:
+    """Return a place in one line: where a block is sent, and what it is sent as."""
+    steps = (place.message, place.block, place.inner)
+    block = ".".join(str(step) for step in steps if step is not None)
+    keys = ("id", "name", "speaker", "fence", "cache", "is_error")
+    kept = {key: getattr(place, key) for key in keys if getattr(place, key)}
+    notes = "".join(f" {key}={value}" for key, value in kept.items())
+    part = "" if place.start is None else f"[{place.start}:{place.end}] {place.text!r}"
+    address = ".".join(map(str, place.address))
+    return f"{block or '+'} {place.role} {place.entry} {address}{notes} {part}".rstrip()
+
+
+def prompt_data(prompt: Prompt) -> dict[str, Any]:
+    """Return all that was read of a payload; what it does not say is left out."""
+    fields = attrs.fields(Prompt)
+    said = {
+        field.name: _data(getattr(prompt, field.name)) for field in fields if field.name != "joints"
+    }
+    said["messages"] = [message_data(message) for message in prompt.messages]
+    usual = {"trimmed": False, "join_texts": True, "merges": True, "prompts_output": False}
+    return {
+        key: value
+        for key, value in said.items()
+        if value not in (None, []) and usual.get(key) != value
+    }
+
+
+def _data(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_data(item) for item in value]
+    if not attrs.has(type(value)):
+        return as_json(value)
+    fields = {field.name: getattr(value, field.name) for field in attrs.fields(type(value))}
+    fields.pop("at", None)
+    kept = {key: _data(inner) for key, inner in fields.items()}
+    return {key: inner for key, inner in kept.items() if inner not in (None, {}, "")}

@@ -1,0 +1,27 @@
+"""What each provider gets, and what is read of it, where two of a thing meet.
+
+The tables in ``pairs/`` have it in full: the payload, each loss with its reason and its place, and
+the place of each block. ``pairs/prompts.py`` has the prompts. Nothing writes these files: a test
+that fails shows the lines that differ, and each new line is to be judged by the provider's rules.
+"""
+
+import pytest
+
+from tests.providers.pairs.prompts import FILES, PLACED
+from tests.providers.pairs.tables import sent, table
+from tests.providers.wire_tables.tables import case_ids, difference, named, shown
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_cases(file: str) -> None:
+    """Each prompt stands in its table, and nothing else does."""
+    assert [*FILES[file]] == [*table(file)]
+
+
+@pytest.mark.parametrize("id", case_ids(FILES))
+def test_sent(id: str) -> None:
+    """A prompt is sent as its table says: its payload, what is told of it, and its places."""
+    file, name = named(id)
+    actual = sent(FILES[file][name], placed=file in PLACED)
+    expected = table(file)[name]
+    assert shown(expected) == shown(actual), difference(expected, actual)
