@@ -685,3 +685,11 @@ def test_one_id_in_several_answers() -> None:
     assert ["x", "x_2", "x_3", "y", "x_4", "x_2", "y", "x_3", "x_4", "x"] == [
         item["call_id"] for item in sent(*messages) if "call_id" in item
     ]
+
+
+def test_an_item_reference_without_a_type() -> None:
+    """A reference to an item that is sent before it is a hint, also where it has no type."""
+    messages = read([reply("msg_1", spoken("a")), {"id": "msg_1"}, turn("user", "b")]).messages
+    payload, losses = write(whole(messages), ABLE)
+    assert [OPENED, reply("msg_1", spoken("a")), turn("user", "b")] == payload["input"]
+    assert ["inserted_text", "repeated_item"] == [loss.name for loss in losses]

@@ -387,13 +387,13 @@ def _add_unknown(request: Items, draft: ContentDraft, block: b.UnknownBlock) -> 
         marked(request, place, "default" if param.pop(MARK, None) else None, param)
         draft.parts.append(param)
         return param
+    _send_parts(request, draft)
     # The service refuses a second item with the same id.
     id = param.get("id")
     if isinstance(id, str) and id in request.ids:
         reason = "an item of its id is sent before"
-        request.hint(place, "repeated_item", f"{param['type']} block", reason)
+        request.hint(place, "repeated_item", f"{block.kind} block", reason)
         return None
-    _send_parts(request, draft)
     _send_reasoning(request, draft)
     request.ids |= {id} if isinstance(id, str) else set()
     request.entries.append(param)
