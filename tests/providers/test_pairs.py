@@ -8,7 +8,7 @@ that fails shows the lines that differ, and each new line is to be judged by the
 import pytest
 
 from tests.providers.pairs.prompts import FILES, PLACED
-from tests.providers.pairs.tables import sent, table
+from tests.providers.pairs.tables import read_again, sent, table
 from tests.providers.wire_tables.tables import case_ids, difference, named, shown
 
 
@@ -25,3 +25,12 @@ def test_sent(id: str) -> None:
     actual = sent(FILES[file][name], placed=file in PLACED)
     expected = table(file)[name]
     assert shown(expected) == shown(actual), difference(expected, actual)
+
+
+@pytest.mark.parametrize("name", table("readings"))
+def test_read(name: str) -> None:
+    """A payload is read as its table says, and goes back so."""
+    row = table("readings")[name]
+    given = {"provider": row["provider"], "given": row["given"]}
+    actual = {**given, **read_again(row["given"], row["provider"])}
+    assert shown(row) == shown(actual), difference(row, actual)

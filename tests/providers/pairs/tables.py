@@ -54,7 +54,7 @@ def _place_line(place: SentPlace) -> str:
     steps = (place.message, place.block, place.inner)
     block = ".".join(str(step) for step in steps if step is not None)
     keys = ("id", "name", "speaker", "fence", "cache", "is_error")
-    kept = {key: getattr(place, key) for key in keys if getattr(place, key)}
+    kept: Any = {key: getattr(place, key) for key in keys if getattr(place, key)}
     notes = "".join(f" {key}={value}" for key, value in kept.items())
     part = "" if place.start is None else f"[{place.start}:{place.end}] {place.text!r}"
     address = ".".join(map(str, place.address))
@@ -83,5 +83,23 @@ def _data(value: Any) -> Any:
         return as_json(value)
     fields = {field.name: getattr(value, field.name) for field in attrs.fields(type(value))}
     fields.pop("at", None)
-    kept = {key: _data(inner) for key, inner in fields.items()}
+    kept: Any = {key: _data(inner) for key, inner in fields.items()}
     return {key: inner for key, inner in kept.items() if inner not in (None, {}, "")}
+
+
+def read_again(given: Any, provider: str) -> dict[str, Any]:
+    """Return what is read of a payload, what is told when it goes back, and what is other then."""
+    try:
+        prompt = read_payload(given, provider)
+    except PromptError as error:
+        return {"refused": error.what, "fix": error.fix}
+    read = {"read": prompt_data(prompt)}
+    try:
+        kept: Any = {**AS_WRITTEN, "tool_pairing": "keep"}
+        rendered = render(prompt, provider=provider, transformation=kept)
+        payload = as_json(rendered.payload())
+    except PromptError as error:
+        return {**read, "unsendable": error.what}
+    told = [*map(loss_line, rendered.losses)]
+    again = {} if payload == given else {"again": payload}
+    return {**read, **({"told": told} if told else {}), **again}
