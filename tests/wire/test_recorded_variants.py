@@ -398,6 +398,18 @@ MISPLACED: dict[str, list[Any]] = {
         {"jsonPath": "$.a", "stringValue": "x"},
         {"jsonPath": "$.a.b", "stringValue": "x"},
     ],
+    "two numbers at one place": [
+        {"jsonPath": "$.a", "numberValue": 1},
+        {"jsonPath": "$.a", "numberValue": 2},
+    ],
+    "a text where a null is": [
+        {"jsonPath": "$.a", "nullValue": None},
+        {"jsonPath": "$.a", "stringValue": "x"},
+    ],
+    "a value where an object is": [
+        {"jsonPath": "$.a.b", "stringValue": "x"},
+        {"jsonPath": "$.a", "stringValue": "x"},
+    ],
     "too deep a place": [{"jsonPath": "$" + ".a" * 5000, "stringValue": "x"}],
 }
 

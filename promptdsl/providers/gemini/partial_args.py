@@ -33,9 +33,12 @@ def joined_args(pieces: Iterable[object]) -> dict[str, Any]:  # Any: JSON
             continue
         steps = _steps(piece.get("json_path"))
         value: Any = None if kind == "null_value" else piece[kind]
-        if isinstance(values.get(steps), str) and isinstance(value, str):
-            value = values[steps] + value
-        values[steps] = value
+        if steps not in values:
+            values[steps] = value
+        elif isinstance(values[steps], str) and isinstance(value, str):
+            values[steps] += value
+        else:
+            raise DataError("'json_path': only a text goes on with another piece")
     tree: Tree = {}
     for (*around, last), value in values.items():
         entries = tree
