@@ -8,7 +8,7 @@ that fails shows the lines that differ, and each new line is to be judged by the
 import pytest
 
 from tests.providers.pairs.prompts import FILES, PLACED
-from tests.providers.pairs.tables import read_again, sent, table
+from tests.providers.pairs.tables import read_again, read_events, read_reply, sent, table
 from tests.providers.wire_tables.tables import case_ids, difference, named, shown
 
 
@@ -33,4 +33,22 @@ def test_read(name: str) -> None:
     row = table("readings")[name]
     given = {"provider": row["provider"], "given": row["given"]}
     actual = {**given, **read_again(row["given"], row["provider"])}
+    assert shown(row) == shown(actual), difference(row, actual)
+
+
+@pytest.mark.parametrize("name", table("replies"))
+def test_replied(name: str) -> None:
+    """A reply is read as its table says."""
+    row = table("replies")[name]
+    given = {"provider": row["provider"], "given": row["given"]}
+    actual = {**given, **read_reply(row["given"], row["provider"])}
+    assert shown(row) == shown(actual), difference(row, actual)
+
+
+@pytest.mark.parametrize("name", table("streams"))
+def test_streamed(name: str) -> None:
+    """A stream is read as its table says, also where it is cut."""
+    row = table("streams")[name]
+    given = {"provider": row["provider"], "given": row["given"]}
+    actual = {**given, **read_events(row["given"], row["provider"])}
     assert shown(row) == shown(actual), difference(row, actual)

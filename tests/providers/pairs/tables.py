@@ -103,3 +103,28 @@ def read_again(given: Any, provider: str) -> dict[str, Any]:
     told = [*map(loss_line, rendered.losses)]
     again = {} if payload == given else {"again": payload}
     return {**read, **({"told": told} if told else {}), **again}
+
+
+def read_reply(given: Any, provider: str | None) -> dict[str, Any]:
+    """Return what is read of a reply, or why it is none."""
+    try:
+        return {"read": message_data(read_response(given, provider=provider))}
+    except PromptError as error:
+        return {"refused": error.what, "fix": error.fix}
+
+
+def read_events(given: list[Any], provider: str | None) -> dict[str, Any]:
+    """Return what is read of a stream, and of what it is cut to after a third and two thirds."""
+    cuts = (len(given) // 3, 2 * len(given) // 3)
+    cut = {str(count): _after(given[:count], provider) for count in cuts if count}
+    return {"read": _after(given, provider), "cut": cut}
+
+
+def _after(events: list[Any], provider: str | None) -> dict[str, Any]:
+    reading = read_stream(events, provider=provider)
+    try:
+        passed = [*reading]
+    except PromptError as error:
+        return {"refused": error.what, "fix": error.fix, **message_data(reading.message)}
+    assert passed == events
+    return message_data(reading.message)
