@@ -191,7 +191,8 @@ def _message_of_chat(item: object) -> object:
     calls, parts = items_of(entries.get("tool_calls")), items_of(entries.get("content"))
     if calls:
         chat_item["tool_calls"] = [
-            _without(call, {"index": None, "function": (_FIELDS,)}) for call in calls
+            _without(call, {"index": None, "cache_control": None, "function": (_FIELDS,)})
+            for call in calls
         ]
     if parts:
         chat_item["content"] = [
@@ -337,13 +338,15 @@ def _signed_call(
     """Return a call with its mark, and its signature of Gemini where that is its only field."""
     cache = crossing.read_cache(call.get("cache_control")) or block.cache
     extra: dict[str, JsonValue] = dict(block.extra)
+    fields = entries_of(call.get(_FIELDS))
     of_function = dict(entries_of(entries_of(call.get("function")).get(_FIELDS)))
-    signature = entries_of(call.get(_FIELDS)).get(SIGNATURE, of_function.pop(SIGNATURE, None))
+    if fields.keys() <= {SIGNATURE}:
+        signature = fields.get(SIGNATURE, of_function.pop(SIGNATURE, None))
+        if isinstance(signature, str):
+            extra.pop(_FIELDS, None)
+            extra[SIGNATURE] = signature
     if of_function:
         crossing.hint("unsent_key", f"{_FIELDS} of a function")
-    if isinstance(signature, str) and entries_of(call.get(_FIELDS)).keys() <= {SIGNATURE}:
-        extra.pop(_FIELDS, None)
-        extra[SIGNATURE] = signature
     extra.pop(FROM, None)
     if not extra.keys() <= {SIGNATURE}:
         extra[FROM] = origin or _CHAT

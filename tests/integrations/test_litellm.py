@@ -274,6 +274,30 @@ def test_the_signature_beside_a_call_counts() -> None:
     assert ToolUseBlock("a", "f", "{}", extra={"thought_signature": "b3V0"}) == block
 
 
+def test_the_mark_of_a_call_is_no_unread_key() -> None:
+    """The cache mark of a call is read: nothing tells that nobody knows it."""
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    marked = [{**call, "cache_control": {"type": "ephemeral"}}, {**call, "id": "b"}]
+    bridged = from_litellm([{"role": "assistant", "content": None, "tool_calls": marked}])
+    (message,) = bridged.messages
+    assert ["default", None] == [block.cache for block in message.calls]
+    assert ({}, ()) == (message.extra, bridged.losses)
+
+
+def test_a_signature_in_a_function_beside_other_fields_of_its_call() -> None:
+    """A signature of a function that its call has no place for is a hint."""
+    function = {
+        **{"name": "f", "arguments": "{}"},
+        "provider_specific_fields": {"thought_signature": "c2ln"},
+    }
+    call = {"id": "a", "type": "function", "function": function}
+    calls = [{**call, "provider_specific_fields": {"own": 1}}, {**call, "id": "b"}]
+    bridged = from_litellm([{"role": "assistant", "content": None, "tool_calls": calls}])
+    (message,) = bridged.messages
+    assert [None, "c2ln"] == [block.extra.get("thought_signature") for block in message.calls]
+    assert [("hint", "provider_specific_fields of a function")] == named_losses(bridged.losses)
+
+
 def test_two_calls_keep_their_own_signatures() -> None:
     """Each of two calls has what stands beside it, also behind one that has nothing."""
     beside = ({}, {"thought_signature": "b25l"}, {"thought_signature": "dHdv"})
