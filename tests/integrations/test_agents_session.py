@@ -99,6 +99,34 @@ def added(transcript: Transcript, *items: Any) -> Any:
     return session
 
 
+def test_limits() -> None:
+    """A limit gives so many of the latest items, none for 0, also against the settings."""
+    session = added(Transcript(), *ITEMS)
+    session.session_settings = SimpleNamespace(limit=2)
+    limits = (None, 0, 1, len(ITEMS), len(ITEMS) + 1, -1)
+    got = [asyncio.run(session.get_items(limit)) for limit in limits]
+    assert [ITEMS[-2:], [], ITEMS[-1:], ITEMS, ITEMS, []] == got
+    session.session_settings = SimpleNamespace(limit=0)
+    assert [] == asyncio.run(session.get_items())
+
+
+def test_pop_and_clear_beside_other_notes() -> None:
+    """The latest item goes first; notes of others between and behind stay, and all messages."""
+    transcript = Transcript()
+    transcript.append(Message("user", "Hi"))
+    session = added(transcript, *ITEMS[:2])
+    transcript.note({"other": 1})
+    added(transcript, *ITEMS[2:4])
+    transcript.note({"other": 2})
+    assert ITEMS[3] == asyncio.run(session.pop_item())
+    assert ITEMS[2] == asyncio.run(session.pop_item())
+    assert ITEMS[1] == asyncio.run(session.pop_item())
+    assert ITEMS[:1] == asyncio.run(session.get_items())
+    asyncio.run(session.clear_session())
+    assert ([], None) == (asyncio.run(session.get_items()), asyncio.run(session.pop_item()))
+    assert [None, {"other": 1}, {"other": 2}] == [turn.note for turn in transcript.turns]
+
+
 def test_copies() -> None:
     """What is returned is a copy, of plain lists and dictionaries."""
     session = added(Transcript(), *ITEMS)

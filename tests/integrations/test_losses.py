@@ -48,6 +48,24 @@ def test_the_place_of_each_of_two_blocks() -> None:
     assert [(2, 0), (2, 0, 0), (2, 0, 1)] == [loss.at for loss in crossing.losses]
 
 
+def test_the_places_of_two_messages() -> None:
+    """A loss of the second message is told with the block it is of."""
+    first = Message("user", [TextBlock("a"), TextBlock("b")])
+    second = Message("user", [TextBlock("c"), TextBlock("d"), TextBlock("e")])
+    given = rendered([first, Message("assistant", "f"), second])
+    crossing = Crossing.of("elsewhere", given)
+    crossing.index, crossing.message = 0, first
+    crossing.lose("content", "b", block=first.content[1])
+    crossing.index, crossing.message = 2, second
+    crossing.lose("content", "e", block=second.content[2])
+    crossing.hint("unsent_key", "a message")
+    crossing.lose("role", "c", block=second.content[0])
+    crossing.lose("role", "of another message", block=first.content[0])
+    crossing.lose_settings(given)
+    crossing.hint("unsent_setting", "tools")
+    assert [(0, 1), (2, 2), (2,), (2, 0), (2,), ()] == [loss.at for loss in crossing.losses]
+
+
 def crossed(library: str, given: Rendered) -> list[tuple[str, str]]:
     """Return the losses of a render on its way to a library."""
     integration = import_module(f"promptdsl.integrations.{library}")

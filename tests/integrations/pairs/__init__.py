@@ -1,0 +1,1 @@
+"""What goes to other libraries and comes from them, where two of a thing meet."""
