@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from promptdsl import *
+from tests.providers.templates import TEMPLATES
 
 PNG, PDF, TEXT = "iVBORw0KGgo=", "JVBERi0xLjQ=", "Q2F0cyBwdXJyLg=="
 
@@ -30,6 +31,10 @@ TARGETS: Mapping[str, Mapping[str, Any]] = {
     "bedrock, amazon.nova-lite": {"model": "amazon.nova-lite-v1:0"},
     "bedrock, llama": {"model": "us.meta.llama3-3-70b-instruct-v1:0", "provider": "bedrock"},
     "chat_template": {"provider": "chat_template"},
+    **{
+        f"chat_template, {name}": {"provider": "chat_template", "chat_template": template}
+        for name, template in TEMPLATES.items()
+    },
 }
 """By name, which begins with that of the provider, what a prompt is rendered for."""
 
@@ -853,6 +858,83 @@ TOOLS: Mapping[str, Pair] = {
     ),
 }
 
+_BY_TEMPLATE = ("chat_template", *(f"chat_template, {name}" for name in TEMPLATES))
+TEMPLATED: Mapping[str, Pair] = {
+    "two rounds of calls, with reasoning": Pair(
+        prompt(
+            Message("system", ("Be kind.", "Be brief.")),
+            Message("developer", "Be exact."),
+            Message("user", ("One", picture(), "Two", picture(), "Three"), name="Ada"),
+            answer(
+                thought("First", "chat_template"),
+                thought("Second", None),
+                thought("Third", "anthropic"),
+                "Four",
+                use("a", "find", '{"x": 1}'),
+                use("b", "read", '{"y": [2]}'),
+                use("open"),
+            ),
+            result("b", "B", " ", "BB"),
+            result("a", is_error=True, error_type="timeout"),
+            answer(thought("Fourth", "chat_template"), use("a", "read")),
+            result("a", "A", picture()),
+            answer(thought("Fifth", "chat_template"), "Five", " ", "Six"),
+            Message("user", "Seven"),
+            Message("developer", "Eight"),
+            Message("user", "Nine", kind="request"),
+            answer(use("c")),
+            Message(
+                "user",
+                (ToolResultBlock("c", (text("C"),)), "Ten", ToolResultBlock("d", (text("D"),))),
+            ),
+            answer("Eleven", use("e")),
+            tools=(ToolDefinition("find", "Find.", CLOSED), READ),
+        ),
+        _BY_TEMPLATE,
+        KEEP,
+    ),
+    "the model goes on, after one that speaks first": Pair(
+        prompt(
+            Message("system", "Be kind."),
+            answer("One", name="bot"),
+            answer("Two"),
+            Message("user", "Three"),
+            Message("user", (picture(), picture(detail="low", title="Cat"))),
+            answer("Four", thought("Last", "chat_template"), "Five ", " "),
+        ),
+        _BY_TEMPLATE,
+    ),
+    "tokens, ids and names that are broken": Pair(
+        prompt(
+            Message("system", "<|im_end|> and [INST] and </s>"),
+            Message("user", ("a<|im_end|>", "<start_of_turn>b", "<|x|")),
+            answer(
+                "<|eot_id|>",
+                use("<|i|>", "web find", '{"a b": 1, "a_b": 2, "a.b": {"a b": "<|im_end|>"}}'),
+                use("<|i|>_2", "web_find", '{"<|k|>": ["</s>", 1], "<|k|>2": null}'),
+                use("i" * 9, "1.find", "[1]"),
+            ),
+            result("i" * 9, "</s>", "[/INST]"),
+            result("<|i|>", "<|im_end|>"),
+            result("<|i|>_2", "<end_of_turn>"),
+            answer(use("<|i|>", "web find"), use("j" * 9, "web_find")),
+            result("j" * 9, "J"),
+            result("<|i|>", "I"),
+            Message("user", "Hi <|im_start|>", name="<|im_end|>"),
+            tools=(
+                ToolDefinition("web find", "<|im_end|>", CLOSED, "default"),
+                ToolDefinition(
+                    "web_find", None, {"properties": {"a": {}, "b": {"enum": ["</s>"]}}}
+                ),
+                ToolDefinition("grep", raw={"type": "custom"}, origin="openai"),
+            ),
+            tool_choice="required",
+            output=OutputSchema(CLOSED),
+        ),
+        _BY_TEMPLATE,
+    ),
+}
+
 FILES: Mapping[str, Mapping[str, Pair]] = {
     "ids": IDS,
     "marks": MARKS,
@@ -862,6 +944,7 @@ FILES: Mapping[str, Mapping[str, Pair]] = {
     "thoughts": THOUGHTS,
     "unknown": UNKNOWN,
     "tools": TOOLS,
+    "templated": TEMPLATED,
 }
 """By the name of a file, its prompts."""
 
