@@ -7,8 +7,9 @@ that fails shows the lines that differ, and each new line is to be judged by the
 
 import pytest
 
-from tests.providers.pairs.prompts import FILES, PLACED
-from tests.providers.pairs.tables import read_again, read_events, read_reply, sent, table
+from tests.folding import failures
+from tests.providers.pairs.prompts import FILES, GROWING, PLACED
+from tests.providers.pairs.tables import forgotten, read_again, read_events, read_reply, sent, table
 from tests.providers.wire_tables.tables import case_ids, difference, named, shown
 
 
@@ -52,3 +53,11 @@ def test_streamed(name: str) -> None:
     given = {"provider": row["provider"], "given": row["given"]}
     actual = {**given, **read_events(row["given"], row["provider"])}
     assert shown(row) == shown(actual), difference(row, actual)
+
+
+@pytest.mark.parametrize("id", case_ids({name: FILES[name] for name in GROWING}))
+def test_remembered(id: str) -> None:
+    """A prompt that grows is sent as if it was written at once, with the same losses."""
+    file, name = named(id)
+    pair = FILES[file][name]
+    assert [] == failures(pair.targets, lambda target: forgotten(pair, target))

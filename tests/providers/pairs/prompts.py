@@ -8,6 +8,14 @@ from tests.providers.templates import TEMPLATES
 
 PNG, PDF, TEXT = "iVBORw0KGgo=", "JVBERi0xLjQ=", "Q2F0cyBwdXJyLg=="
 
+TAGGED = ChatTemplate(
+    "{{ tools | tojson }}{% for m in messages %}<|{{ m.role }}|>{{ m.content }}"
+    "{% for c in m.tool_calls or [] %}<function={{ c.function.name }}>"
+    "{% for k, v in c.function.arguments.items() %}<p={{ k }}>{{ v | tojson }}</p>{% endfor %}"
+    "{% endfor %}{% endfor %}"
+)
+"""A template that prints the names of tools and arguments in tags."""
+
 TARGETS: Mapping[str, Mapping[str, Any]] = {
     "openai": {"model": "gpt-5.6-sol"},
     "openai, gpt-4": {"model": "gpt-4"},
@@ -35,6 +43,7 @@ TARGETS: Mapping[str, Mapping[str, Any]] = {
         f"chat_template, {name}": {"provider": "chat_template", "chat_template": template}
         for name, template in TEMPLATES.items()
     },
+    "chat_template, tagged": {"provider": "chat_template", "chat_template": TAGGED},
 }
 """By name, which begins with that of the provider, what a prompt is rendered for."""
 
@@ -858,7 +867,7 @@ TOOLS: Mapping[str, Pair] = {
     ),
 }
 
-_BY_TEMPLATE = ("chat_template", *(f"chat_template, {name}" for name in TEMPLATES))
+_BY_TEMPLATE = ("chat_template", *(name for name in TARGETS if name.startswith("chat_template, ")))
 TEMPLATED: Mapping[str, Pair] = {
     "two rounds of calls, with reasoning": Pair(
         prompt(
@@ -950,3 +959,6 @@ FILES: Mapping[str, Mapping[str, Pair]] = {
 
 PLACED = ("marks", "roles", "errors", "media")
 """The files that show where each block is sent, too."""
+
+GROWING = ("ids", "marks", "roles", "errors", "thoughts")
+"""The files whose prompts are written as they grow, too."""

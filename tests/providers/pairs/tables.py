@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 from promptdsl import *
+from tests.internals import Memory, Written
 from tests.providers.pairs.prompts import TARGETS, Pair
 from tests.providers.wire_tables.tables import as_json, message_data
 
@@ -128,3 +129,25 @@ def _after(events: list[Any], provider: str | None) -> dict[str, Any]:
         return {"refused": error.what, "fix": error.fix, **message_data(reading.message)}
     assert passed == events
     return message_data(reading.message)
+
+
+def forgotten(pair: Pair, target: str) -> list[int]:
+    """Return how long a prompt is where a memory of its beginning sends it otherwise.
+
+    It grows by one message after the other, and then loses its last two again.
+    """
+    whole = render(pair.prompt(), **TARGETS[target], **pair.options)
+    memory, nothing = Memory(least=0, newest=1, growth=1), Memory(least=1_000)
+    count = len(whole.messages)
+    lengths = [*range(1, count + 1), max(count - 2, 1), count]
+    prompts = {n: Prompt(whole.messages[:n], whole.tools) for n in lengths}
+    return [
+        length
+        for length in lengths
+        if _told(Written(prompts[length], whole.facts, memory))
+        != _told(Written(prompts[length], whole.facts, nothing))
+    ]
+
+
+def _told(written: Written) -> str:
+    return json.dumps([as_json(written.payload()), [*map(loss_line, written.losses)]])
