@@ -16,6 +16,16 @@ TAGGED = ChatTemplate(
 )
 """A template that prints the names of tools and arguments in tags."""
 
+FORGETFUL = ChatTemplate(
+    "{% set last = namespace(at=-1) %}{% for m in messages %}{% if m.role == 'user' %}"
+    "{% set last.at = loop.index0 %}{% endif %}{% endfor %}{% for m in messages %}"
+    "<|{{ m.role }}|>{% if m.reasoning_content and loop.index0 > last.at %}"
+    "<think>{{ m.reasoning_content }}</think>{% endif %}{{ m.content }}"
+    "{% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}</call>{% endfor %}"
+    "{% endfor %}"
+)
+"""A template that prints reasoning only after the last words of the user."""
+
 TARGETS: Mapping[str, Mapping[str, Any]] = {
     "openai": {"model": "gpt-5.6-sol"},
     "openai, gpt-4": {"model": "gpt-4"},
@@ -30,10 +40,15 @@ TARGETS: Mapping[str, Mapping[str, Any]] = {
     "deepseek_responses": {"model": "deepseek-reasoner", "provider": "deepseek_responses"},
     "anthropic": {"model": "claude-opus-5"},
     "anthropic, claude-opus-5-5": {"model": "claude-opus-5-5"},
+    "anthropic, claude-haiku-5-5": {"model": "claude-haiku-5-5"},
     "gemini": {"model": "gemini-3.1-pro"},
     "gemini, gemini-2.5-pro": {"model": "gemini-2.5-pro"},
     "bedrock": {
         "model": "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+        "provider": "bedrock",
+    },
+    "bedrock, claude-opus-5-5": {
+        "model": "us.anthropic.claude-opus-5-5-v1:0",
         "provider": "bedrock",
     },
     "bedrock, amazon.nova-lite": {"model": "amazon.nova-lite-v1:0"},
@@ -44,6 +59,7 @@ TARGETS: Mapping[str, Mapping[str, Any]] = {
         for name, template in TEMPLATES.items()
     },
     "chat_template, tagged": {"provider": "chat_template", "chat_template": TAGGED},
+    "chat_template, forgetful": {"provider": "chat_template", "chat_template": FORGETFUL},
 }
 """By name, which begins with that of the provider, what a prompt is rendered for."""
 
@@ -98,6 +114,15 @@ def document(title: str | None = None, **more: Any) -> DocumentBlock:
         DocumentBlock, "base64", PDF, "application/pdf", title=title, **more
     )
     return block
+
+
+_SIGNED = "c2lnbmVk"
+
+
+def thought(words: str, origin: str | None, signature: str | None = None, **extra: Any) -> Any:
+    """Return reasoning."""
+    encrypted = extra.pop("encrypted", None)
+    return ReasoningBlock(words, signature, encrypted, origin, extra)
 
 
 def text(words: str, cache: str | None = None, **extra: Any) -> TextBlock:
@@ -214,6 +239,53 @@ IDS: Mapping[str, Pair] = {
         ),
         (*FOUR, "mistral"),
     ),
+    "ids and names as long as they may be": Pair(
+        prompt(
+            USER,
+            answer(*(use("i" * n, "n" * n) for n in (40, 41, 64, 65, 128, 129))),
+            *(result("i" * n, f"{n}") for n in (129, 128, 65, 64, 41, 40)),
+            answer(use("abcdefghi"), use("abcdefgh-"), use("a" * 62 + "_2"), use("a" * 64 + "b")),
+            answer(use("a" * 64), use("a" * 64 + "c")),
+            result("a" * 64 + "c", "6"),
+            result("a" * 64, "5"),
+            result("a" * 64 + "b", "4"),
+            result("abcdefgh-", "2"),
+            result("abcdefghi", "1"),
+            result("a" * 62 + "_2", "3"),
+        ),
+        (*FOUR, "mistral"),
+        KEEP,
+    ),
+    "a blank answer behind calls": Pair(
+        prompt(
+            USER,
+            answer(use("a"), use("b", "read")),
+            Message("user", "Stop"),
+            answer(" "),
+            result("a", "A"),
+            Message("user", "Now"),
+            answer("Yes"),
+            answer(use("a", "read")),
+            result("b", "B"),
+            result("a", "AA"),
+        ),
+        FOUR,
+        KEEP,
+    ),
+    "texts between calls and results": Pair(
+        prompt(
+            USER,
+            answer(use("a"), use("b", "read")),
+            Message("user", "One"),
+            result("b", "B"),
+            Message("user", "Two"),
+            Message("user", (ToolResultBlock("a", (text("A"),)), "Three")),
+            Message("user", "Four"),
+            answer("Five"),
+        ),
+        (*FOUR, "bedrock, llama", "anthropic, claude-opus-5-5"),
+        KEEP,
+    ),
 }
 
 MARKS: Mapping[str, Pair] = {
@@ -315,6 +387,51 @@ MARKS: Mapping[str, Pair] = {
         ("anthropic", "bedrock"),
         {"cache": "auto"},
     ),
+    "marks on texts that change": Pair(
+        prompt(
+            Message("user", (text("Zero", "5m"),)),
+            answer("One"),
+            Message("developer", (text("Two", "default"), text("Three", "5m"))),
+            Message("user", "Four"),
+            answer(text("Five", "default"), text("Six \n", "5m")),
+        ),
+        ("anthropic", "bedrock", "openai", "openrouter"),
+    ),
+    "marks that are placed beside one on a tool": Pair(
+        prompt(
+            Message("system", "One"),
+            Message("user", (text("Two", "5m"), text("Three", "5m"))),
+            answer("Four"),
+            Message("user", ("Five", " ")),
+            tools=(ToolDefinition("find", cache="5m"), READ),
+        ),
+        ("anthropic", "bedrock"),
+        {"cache": "auto"},
+    ),
+    "marks that are placed where one is, and before what takes none": Pair(
+        prompt(
+            Message("system", (text("One", "default"), text(" "))),
+            Message("user", "Two"),
+            answer(use("a"), use("b")),
+            result("a", "A"),
+            result("b"),
+            tools=(READ, ToolDefinition("find", cache="default")),
+        ),
+        ("anthropic", "bedrock", "openai"),
+        {"cache": "auto"},
+    ),
+    "marks that are placed beside an hour on a tool": Pair(
+        prompt(
+            Message("system", "One"),
+            Message("developer", "Two"),
+            Message("user", ("Three", text("Four", "default"))),
+            answer(thought("Hm.", "anthropic", "aG0="), use("a")),
+            result("a", picture(), "A"),
+            tools=(ToolDefinition("find", cache="1h"), READ),
+        ),
+        ("anthropic", "bedrock", "openrouter"),
+        {"cache": "auto"},
+    ),
 }
 
 ROLES: Mapping[str, Pair] = {
@@ -338,7 +455,10 @@ ROLES: Mapping[str, Pair] = {
             Message("user", "Now", kind="request"),
             Message("developer", "Last"),
         ),
-        (*FOUR, "openai, gpt-4", "openai_compatible", "mistral", "anthropic, claude-opus-5-5"),
+        (
+            *(*FOUR, "openai, gpt-4", "openai_compatible", "mistral"),
+            *("anthropic, claude-opus-5-5", "anthropic, claude-haiku-5-5"),
+        ),
         KEEP,
     ),
     "recorded instructions after two answers": Pair(
@@ -428,6 +548,73 @@ ROLES: Mapping[str, Pair] = {
         ),
         (*FOUR, "anthropic, claude-opus-5-5"),
         {"transformation": {"merge_consecutive": False, "tool_pairing": "keep"}},
+    ),
+    "events before and between the first instructions": Pair(
+        prompt(
+            Message("system", "One"),
+            Message("event", "Two", kind="event"),
+            Message("developer", "Three"),
+            Message("user", "Now", kind="request"),
+            Message("developer", "Four"),
+            Message("system", "Five"),
+            Message("user", "Six"),
+            Message("developer", "Seven"),
+            answer("Eight"),
+        ),
+        (*FOUR, "mistral", "openrouter", "chat_template"),
+    ),
+    "merged turns with a separator of their own": Pair(
+        lambda: Timeline(
+            System("One"),
+            System("Two"),
+            User("Three"),
+            User("Four"),
+            User("Five"),
+            Assistant("Six"),
+            Assistant("Seven", ToolUse("find", {}, id="a")),
+            ToolMessage("a", "Eight"),
+            User("Nine"),
+            User("Ten"),
+        ),
+        (*FOUR, "openrouter", "mistral", "chat_template"),
+        {"transformation": {"merge_separator": "\n"}},
+    ),
+    "the model calls first": Pair(
+        prompt(
+            Message("system", "One"),
+            Message("developer", "Two"),
+            answer(
+                thought("Three", "openai_responses", id="rs_1"),
+                use("a", "grep", "x", custom=True, item={"id": "ctc_1", "reasoning": "rs_1"}),
+                use("b"),
+            ),
+            result("b", "B"),
+            result("a", "A"),
+            answer("Four "),
+            answer(" "),
+        ),
+        (*FOUR, "chat_template"),
+    ),
+    "changes of tools between instructions": Pair(
+        prompt(
+            USER,
+            Message(
+                "developer",
+                (
+                    UnknownBlock({"type": "tool_addition", "name": "a"}, "anthropic"),
+                    "One",
+                    UnknownBlock({"type": "tool_removal", "name": "b"}, "anthropic"),
+                ),
+            ),
+            answer("Two"),
+            Message(
+                "developer",
+                ("Three", UnknownBlock({"type": "tool_addition", "name": "c"}, "anthropic")),
+            ),
+            Message("user", "Four"),
+            Message("developer", (UnknownBlock({"type": "tool_removal"}, "anthropic"),)),
+        ),
+        ("anthropic", "anthropic, claude-opus-5-5", "bedrock"),
     ),
 }
 
@@ -543,16 +730,38 @@ MEDIA: Mapping[str, Pair] = {
         ),
         (*FOUR, "openai_compatible", "mistral", "openrouter", "bedrock, amazon.nova-lite"),
     ),
+    "documents beside results, in messages of their own": Pair(
+        prompt(
+            USER,
+            answer(use("a"), use("b")),
+            result("a", "A"),
+            result("b", "B"),
+            Message("user", "One"),
+            Message("user", ("Two", document("First"))),
+            Message("user", "Three"),
+            Message("user", (document("Second"),)),
+            answer("Four", use("c")),
+            result("c", "C"),
+            Message("user", (picture(), "Five")),
+            answer(use("d")),
+            result("d", "D"),
+            Message("user", "Six"),
+            Message("user", (picture(),)),
+            Message("user", (document("Third"),)),
+        ),
+        ("bedrock", "bedrock, llama", "bedrock, amazon.nova-lite", "bedrock, claude-opus-5-5"),
+    ),
+    "names of documents that look like numbered ones": Pair(
+        prompt(
+            Message("user", (document("c"), document("c 2"), document("c"), document("c"))),
+            answer("Seen"),
+            Message("user", (document("c 2.PDF"), document("d.md"), document("." * 3), "Read")),
+            answer("Seen"),
+            Message("user", (document("e" * 201), document("e" * 202), document("e" * 200))),
+        ),
+        ("bedrock", "anthropic"),
+    ),
 }
-
-_SIGNED = "c2lnbmVk"
-
-
-def thought(words: str, origin: str | None, signature: str | None = None, **extra: Any) -> Any:
-    """Return reasoning."""
-    encrypted = extra.pop("encrypted", None)
-    return ReasoningBlock(words, signature, encrypted, origin, extra)
-
 
 THOUGHTS: Mapping[str, Pair] = {
     "reasoning of each provider, twice": Pair(
@@ -677,6 +886,87 @@ THOUGHTS: Mapping[str, Pair] = {
             answer(text("Last ", item={"id": "bad"}), text("word ")),
         ),
         ("openai_responses", "deepseek_responses", "openai"),
+    ),
+    "request-only text behind the question": Pair(
+        prompt(
+            USER,
+            answer(thought("One", "anthropic", "b25l"), use("a")),
+            result("a", "A"),
+            Message("user", "Now", kind="request"),
+            answer(thought("Two", "anthropic", "dHdv"), use("b")),
+            result("b", "B"),
+        ),
+        ("anthropic", "anthropic, claude-opus-5-5"),
+    ),
+    "request-only text at two places, and results beside a text": Pair(
+        prompt(
+            Message("user", "Early", kind="request"),
+            USER,
+            answer(thought("One", "anthropic", "b25l"), "Two"),
+            Message("user", "Now", kind="mixed"),
+            answer(thought("Three", "anthropic", "dGhyZWU="), use("a")),
+            Message("user", (ToolResultBlock("a", (text("A"),)), "Beside")),
+            answer(thought("Four", "anthropic", "Zm91cg=="), use("b")),
+            result("b", "B"),
+        ),
+        ("anthropic", "anthropic, claude-opus-5-5"),
+    ),
+    "a question with request-only text behind it": Pair(
+        prompt(
+            USER,
+            answer(thought("One", "anthropic", "b25l"), "Two"),
+            Message("user", "Three", kind="trailed"),
+            answer(thought("Four", "anthropic", "Zm91cg=="), use("a")),
+            result("a", "A"),
+        ),
+        ("anthropic", "anthropic, claude-opus-5-5"),
+    ),
+    "what is the current turn of a server": Pair(
+        prompt(
+            USER,
+            answer(thought("One", "vllm"), "Two"),
+            Message("user", (picture(),)),
+            answer(thought("Three", "vllm"), use("a")),
+            Message("user", (ToolResultBlock("a", (text("A"),)), "Beside")),
+            answer(thought("Four", "vllm"), use("b")),
+            result("b", "B"),
+            Message("user", " "),
+            Message("user", "Now", kind="request"),
+            answer(thought("Five", "vllm"), "Six"),
+        ),
+        ("vllm", "openai_compatible"),
+    ),
+    "signatures of Gemini under other keys": Pair(
+        prompt(
+            USER,
+            answer(
+                use(
+                    "a",
+                    extra_content={"google": {"thought_signature": "YQ=="}},
+                    provider_specific_fields={"thought_signature": "Yg=="},
+                    origin_of_keys="gemini_openai",
+                ),
+                use(
+                    "b",
+                    extra_content={"x": 1},
+                    provider_specific_fields={"thought_signature": "Yg=="},
+                    origin_of_keys="litellm",
+                ),
+                use("c", extra_content={"google": {}}, thought_signature="Yw=="),
+                use("d", provider_specific_fields={"y": 1}, odd=[{"signature": "s"}]),
+            ),
+            *(result(id, id) for id in "dcba"),
+            answer(use("e"), use("f", thought_signature="Zg==")),
+            result("f", "F"),
+            result("e", "E"),
+            answer(text("One", thought_signature="MQ=="), text("Two", thought_signature="Mg==")),
+            GO_ON,
+            answer(text("Three"), text("Four", thought_signature="NA==")),
+            GO_ON,
+            answer(text("Five", thought_signature="NQ==")),
+            GO_ON,
+        ),
+        ("gemini", "gemini_openai", "openai", "anthropic"),
     ),
 }
 
@@ -865,6 +1155,59 @@ TOOLS: Mapping[str, Pair] = {
         ),
         ("anthropic",),
     ),
+    "alternatives of properties that are there": Pair(
+        prompt(
+            USER,
+            tools=(
+                ToolDefinition(
+                    "known",
+                    None,
+                    {
+                        "type": "object",
+                        "properties": {"a": {"type": "string"}, "b": {"type": "null"}},
+                        "required": ["b"],
+                        "oneOf": [
+                            {"properties": {"a": {"type": "number"}, "c": {"type": "string"}}},
+                            {"properties": {"c": {"type": "number"}}, "required": ["c"]},
+                            {"properties": {"c": {"type": "null"}, "d": {}}},
+                        ],
+                    },
+                ),
+                ToolDefinition(
+                    "referring",
+                    "R.",
+                    {
+                        "$defs": {"A": {"type": "object", "properties": {"a": {"type": "null"}}}},
+                        "anyOf": [{"$ref": "#/$defs/A"}, {"properties": {"b": {}}}],
+                    },
+                ),
+                ToolDefinition("empty", None, {"type": "object", "allOf": [{}, {"not": {}}]}),
+            ),
+        ),
+        ("openai", "anthropic", "bedrock", "gemini"),
+    ),
+    "words that are left out inside of others": Pair(
+        prompt(
+            USER,
+            output=OutputSchema(
+                {
+                    "type": "object",
+                    "properties": {
+                        "a": {"not": {"type": "string", "minLength": 2}},
+                        "b": {"not": {"type": "string"}},
+                        "c": {"type": "array", "minItems": 1, "items": {"const": 1}},
+                        "d": {"type": "array", "minItems": 2, "maxItems": 3},
+                        "e": {"type": "string", "format": "date", "pattern": "(?=a)b"},
+                        "f": {"type": "string", "format": "odd", "pattern": "^a", "title": "F"},
+                        "g": {"description": "G.", "oneOf": [{}], "anyOf": [{"type": "null"}]},
+                        "h": {"type": ["object", "null"], "properties": {"i": {"enum": [1]}}},
+                    },
+                },
+                strict=True,
+            ),
+        ),
+        FOUR,
+    ),
 }
 
 _BY_TEMPLATE = ("chat_template", *(name for name in TARGETS if name.startswith("chat_template, ")))
@@ -957,7 +1300,7 @@ FILES: Mapping[str, Mapping[str, Pair]] = {
 }
 """By the name of a file, its prompts."""
 
-PLACED = ("marks", "roles", "errors", "media")
+PLACED = ("marks", "roles", "errors", "media", "templated")
 """The files that show where each block is sent, too."""
 
 GROWING = ("ids", "marks", "roles", "errors", "thoughts")

@@ -115,10 +115,15 @@ def read_reply(given: Any, provider: str | None) -> dict[str, Any]:
 
 
 def read_events(given: list[Any], provider: str | None) -> dict[str, Any]:
-    """Return what is read of a stream, and of what it is cut to after a third and two thirds."""
+    """Return what is read of a stream, and of what it is cut to after a third and two thirds.
+
+    ``left out`` is what is not whole after each event.
+    """
     cuts = (len(given) // 3, 2 * len(given) // 3)
     cut = {str(count): _after(given[:count], provider) for count in cuts if count}
-    return {"read": _after(given, provider), "cut": cut}
+    whole = [_after(given[:count], provider) for count in range(1, len(given) + 1)]
+    left_out = [after.get("metadata", {}).get("interrupted", []) for after in whole]
+    return {"read": whole[-1], "cut": cut, "left out": left_out}
 
 
 def _after(events: list[Any], provider: str | None) -> dict[str, Any]:
