@@ -111,6 +111,7 @@ from promptdsl.foundation.tables import FORMATS, table_text
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.foundation.unicode import controls, equal_start, invisible, is_whole, whole
 from promptdsl.foundation.unicode import visible as all_visible
+from promptdsl.integrations import values as integration_values_module
 from promptdsl.integrations.losses import Crossing
 from promptdsl.messages import conversation_cache as recordings_module
 from promptdsl.messages.block_keys import is_ambiguous
@@ -477,6 +478,7 @@ __all__ = [
     "inline",
     "inline_line",
     "inlined",
+    "integration_values_module",
     "invisible",
     "is_ambiguous",
     "is_closed",
