@@ -5,6 +5,7 @@ The tables in ``pairs/`` have it in full. Nothing writes them: each line that di
 
 import pytest
 
+from tests.integrations.pairs.libraries import CROSSED, MODULES, crossed
 from tests.integrations.pairs.tables import SENT, read_items, read_litellm, sent, table
 from tests.providers.wire_tables.tables import difference, shown
 
@@ -37,3 +38,13 @@ def test_items_of_the_agents_sdk(name: str) -> None:
     given = {"instructions": row["instructions"], "given": row["given"]}
     actual = {**given, **read_items(row["given"], row["instructions"])}
     assert shown(row) == shown(actual), difference(row, actual)
+
+
+@pytest.mark.parametrize(
+    "library", [pytest.param(name, marks=pytest.mark.sdk(MODULES[name])) for name in MODULES]
+)
+@pytest.mark.parametrize("id", CROSSED)
+def test_there_and_back(library: str, id: str) -> None:
+    """A library gets of a prompt what its table says, and the same is read of it again."""
+    expected, actual = table(library)[id], crossed(library, id)
+    assert shown(expected) == shown(actual), difference(expected, actual)

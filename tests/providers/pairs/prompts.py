@@ -1036,6 +1036,16 @@ UNKNOWN: Mapping[str, Pair] = {
         ),
         (*FOUR, "openai_compatible"),
     ),
+    "an answer of which nothing is sent": Pair(
+        prompt(
+            USER,
+            answer(own("elsewhere", type="odd", a=1)),
+            Message("user", "Still"),
+            answer(own("elsewhere", type="odd", a=2), "Yes"),
+            GO_ON,
+        ),
+        FOUR,
+    ),
 }
 
 _NESTED = {
