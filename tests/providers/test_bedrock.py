@@ -1015,3 +1015,18 @@ def test_an_unknown_key_beside_a_tool() -> None:
     }
     again = render(read_payload(payload, "bedrock"), provider="bedrock").to_bedrock()
     assert own == again["toolConfig"]["tools"][1]
+
+
+def test_a_document_that_leaves_its_text() -> None:
+    """A document that cannot stand beside results gets a text where its own stays with them."""
+    results = (say("user", "Hi"), say("assistant", call("a")), answer("a", "A"))
+    file = DocumentBlock(media("base64", "JVBERi0xLjQ=", "application/pdf"))
+    model = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
+    prompt = Prompt((*results, say("user", "One"), say("user", file)))
+    rendered = render(prompt, model=model, provider="bedrock")
+    *_, beside, between, alone = rendered.to_bedrock()["messages"]
+    assert [["toolResult", "text"], ["text"], ["document", "text"]] == [
+        [key for block in message["content"] for key in block]
+        for message in (beside, between, alone)
+    ]
+    assert 1 == [loss.name for loss in rendered.losses].count("inserted_text")

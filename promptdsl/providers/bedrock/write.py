@@ -115,6 +115,10 @@ def _settle_turns(request: Converse, stop: int) -> None:
         if refused:
             answer = {"role": "assistant", "content": [{"text": OPENING}]}
             beside, alone = ({**turn, "content": it} for it in (content[:start], content[start:]))
+            if _lacks_text(alone["content"]):
+                # The text beside the document stays with the results.
+                alone["content"].append({"text": OPENING})
+                request.late.append(hint("inserted_text", _LONE_DOCUMENT, _WHY_TEXT))
             settled[-1:] = [beside, answer, alone]
             what = f"{', '.join(sorted(refused))} beside a tool result"
             why = f"this model refuses it: a turn of its own, after an answer {OPENING!r}"
@@ -129,15 +133,22 @@ def _settle_turns(request: Converse, stop: int) -> None:
         request.settled += len(settled)
 
 
+_LONE_DOCUMENT = "a document without a text"
+_WHY_TEXT = f"a text is needed beside it: {OPENING!r} is sent"
+
+
+def _lacks_text(params: list[Param]) -> bool:
+    """Return whether a document has no text beside it, which it needs (``Message`` of AWS)."""
+    return any("document" in param for param in params) and not any("text" in p for p in params)
+
+
 def _message_params(request: Converse, place: Place) -> list[Param]:
     inside = place.inside("leading") if place.leads else place
     params = message_params(request, inside, _RULES)
-    # Documents need a text beside them (``Message`` of AWS).
-    beside = [*params, *(request.content if request.role == "user" else [])]
-    if any("document" in param for param in params) and not any("text" in p for p in beside):
+    beside = request.content if request.role == "user" else []
+    if any("document" in param for param in params) and _lacks_text([*params, *beside]):
         params.append({"text": OPENING})
-        reason = f"a text is needed beside it: {OPENING!r} is sent"
-        request.hint(place, "inserted_text", "a document without a text", reason)
+        request.hint(place, "inserted_text", _LONE_DOCUMENT, _WHY_TEXT)
     if params and request.facts.beside_results is not None:
         request.starts[id(params[0])] = place.number
     return params
