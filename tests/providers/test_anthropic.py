@@ -1080,3 +1080,13 @@ def test_the_tokens_of_two_compactions() -> None:
     content = [{"type": "text", "text": "Yes."}]
     message = read_response({"content": content, "stop_reason": "end_turn", "usage": counts})
     assert {"input": 111, "output": 222, "total": 333} == message.token_usage
+
+
+def test_instructions_in_a_row_where_turns_stay_apart() -> None:
+    """Later instructions in a row are one message, also where no neighbours are merged."""
+    turns = (User("Hi"), Developer("One"), Developer("Two"), Assistant("Yes"), User("a"), User("b"))
+    rendered = render(Timeline(*turns), model="claude-opus-5", transformation=AS_WRITTEN)
+    payload = rendered.to_anthropic()
+    assert [("user", 1), ("system", 2), ("assistant", 1), ("user", 1), ("user", 1)] == [
+        (message["role"], len([*message["content"]])) for message in payload["messages"]
+    ]

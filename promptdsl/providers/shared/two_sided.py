@@ -240,14 +240,16 @@ def _add(
     """Add a param of a message to the last turn when it has this role, to a new turn otherwise.
 
     The files that were moved out of results come before anything but a result. Where each message
-    stays a turn, results and the message after them are one turn, as the services ask for.
+    stays a turn, results and the message after them are one turn, as the services ask for, and so
+    are instructions in a row.
     ``is_open`` says whether calls waited where the message stood, if that was before the last one.
     """
     dialect = request.dialect
     if request.moved and not is_result:
         _add_moved(request)
     begins = role != request.role
-    if request.is_split and not is_result and number != request.number:
+    is_apart = request.is_split and role != "system"
+    if is_apart and not is_result and number != request.number:
         # What follows a call or its result stays in the turn of the result.
         after_result = request.messages[request.number].role == "tool"
         waits = bool(request.calls) if is_open is None else is_open
