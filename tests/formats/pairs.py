@@ -17,7 +17,7 @@ HEAD = "==== "
 
 
 def lists() -> Node:
-    """Lists that touch, lists in lists, and items of several parts."""
+    """Write lists that touch, lists in lists, and items of several parts."""
     return System(
         List("a", "b"),
         List("c", ordered=True),
@@ -35,7 +35,7 @@ def lists() -> Node:
 
 
 def many_items() -> Node:
-    """A list whose numbers get two digits, with lists and texts of several lines in it."""
+    """Write a list whose numbers get two digits, with lists and texts of several lines in it."""
     return System(
         List(
             *("12345678"),
@@ -50,7 +50,7 @@ def many_items() -> Node:
 
 
 def checked_items() -> Node:
-    """Items with a box before a text, a value, code, a table, a quotation or nothing."""
+    """Write items with a box before a text, a value, code, a table, a quotation or nothing."""
     return System(
         Checklist(
             Item("", "a", done=True),
@@ -66,7 +66,7 @@ def checked_items() -> Node:
 
 
 def quotes() -> Node:
-    """Quotations with lists, code and quotations in them, and lists with quotations."""
+    """Write quotations with lists, code and quotations in them, and lists with quotations."""
     return System(
         Quote("a\n\nb", List("c", "d\ne"), Quote("f\ng", "h"), "i"),
         List(Item(Quote("j\nk", "l"), "m"), Item("n", Quote("o"), Code("p\n\nq"))),
@@ -76,7 +76,7 @@ def quotes() -> Node:
 
 
 def examples() -> Node:
-    """Examples whose sides are texts, lists and tables, side by side."""
+    """Write examples whose sides are texts, lists and tables, side by side."""
     return System(
         Example("a", "b"),
         Example("c\nd", Value("e\nf")),
@@ -89,7 +89,7 @@ def examples() -> Node:
 
 
 def sections() -> Node:
-    """Sections in sections, empty ones beside full ones, with and without titles."""
+    """Write sections in sections, empty ones beside full ones, with and without titles."""
     with Timeline() as prompt:
         with System("a"):
             with Section("one", title="One"):
@@ -111,7 +111,7 @@ def sections() -> Node:
 
 
 def repeated_titles() -> Node:
-    """Empty sections with a title: of one line in a loop one hint, of two lines two."""
+    """Write empty sections with a title: of one line in a loop one hint, of two lines two."""
     with Timeline() as prompt:
         with System("a"):
             for name in ("one", "two"):
@@ -123,7 +123,7 @@ def repeated_titles() -> Node:
 
 
 def levels() -> Node:
-    """Sections deeper than there are levels of headings, then one at the top again."""
+    """Write sections deeper than there are levels of headings, then one at the top again."""
     inner: Node = Section("s8", "a", Section("s9", "b", title="9"), "c", title="8")
     for number in range(7, 0, -1):
         inner = Section(f"s{number}", inner, f"t{number}", title=f"{number}")
@@ -131,7 +131,7 @@ def levels() -> Node:
 
 
 def formats() -> Node:
-    """Parts in formats of their own, in each other and side by side."""
+    """Write parts in formats of their own, in each other and side by side."""
     with Timeline() as prompt:
         with System("a"):
             Format("xml", Section("one", Format("markdown", Section("two", "b", title="B")), "c"))
@@ -147,7 +147,7 @@ def formats() -> Node:
 
 
 def separators() -> Node:
-    """Separators of a turn, a section and a part in it, and texts that are empty between."""
+    """Write separators of a turn, a section and a part in it, and texts that are empty between."""
     with Timeline() as prompt:
         with System(separator="\n"):
             Text("a")
@@ -167,7 +167,7 @@ def separators() -> Node:
 
 
 def separated_losses() -> Node:
-    """Texts side by side of which the second has a lone surrogate, and then the first."""
+    """Write texts side by side of which the second has a lone surrogate, and then the first."""
     return System(
         Section("a", Text("1"), Text("2\ud800"), Text("3"), separator=" "),
         Section("b", Text("4\ud800"), Text("5"), separator=" "),
@@ -177,7 +177,7 @@ def separated_losses() -> Node:
 
 
 def values_in_lines() -> Node:
-    """Values that begin and end lines, with other values on both sides."""
+    """Write values that begin and end lines, with other values on both sides."""
     x = Value
     return System(
         Text("#", x("# a"), "\n", x("# b"), " c ", x("# d")),
@@ -198,7 +198,7 @@ def values_in_lines() -> Node:
 
 
 def values_far_away() -> Node:
-    """A value beside fifty texts and values, and beside more than these."""
+    """Write a value beside fifty texts and values, and beside more than these."""
     x = Value
     near = [part for _ in range(24) for part in ("", x("a"))]
     return System(
@@ -210,7 +210,7 @@ def values_far_away() -> Node:
 
 
 def code_of_the_author() -> Node:
-    """Values in code fences of the author's: closed, open, indented, and closed by a value."""
+    """Write values in code fences of the author's: closed, open, indented, and closed by a value."""
     x = Value
     return System(
         Text("```\n", x("# a"), "\n```\n", x("# b"), "\n~~~~\n", x("~~~"), "\n~~~\n", x("# c")),
@@ -223,7 +223,7 @@ def code_of_the_author() -> Node:
 
 
 def tags_in_two_texts() -> Node:
-    """Tags that begin in one text and end in the next, with values between."""
+    """Write tags that begin in one text and end in the next, with values between."""
     x = Value
     return System(
         Section("rules", "a <", x("/rules>"), " <ru", x("les>"), "</", x("x"), "<o>1</o>"),
@@ -234,7 +234,7 @@ def tags_in_two_texts() -> Node:
 
 
 def fences_in_turns() -> Node:
-    """Fences of one name in each other and side by side, with author text that closes them."""
+    """Write fences of one name in each other and side by side, with author text that closes them."""
     with Timeline() as prompt:
         System("See <doc>.", Value("</doc> </context> </event>"))
         Ephemeral("a </context>", Untrusted("b </untrusted>", source="</context>"), type="one")
@@ -249,7 +249,7 @@ def fences_in_turns() -> Node:
 
 
 def other_delimiters() -> Node:
-    """Delimiters that are no tags, one in the other's content, in titles and in tables."""
+    """Write delimiters that are no tags, one in the other's content, in titles and in tables."""
     with Timeline() as prompt:
         System("[[", Value("[[event [[ctx"), Section("s", "x", title="[[ctx"))
         with Event():
@@ -280,7 +280,7 @@ DELIMITERS: Any = {
 
 
 def attributes() -> Node:
-    """Fences with attributes of equal values, of values in each other, and empty ones."""
+    """Write fences with attributes of equal values, of values in each other, and empty ones."""
     with Timeline() as prompt:
         Ephemeral("a", type="x", title="x")
         Ephemeral("b", type="title", title="type")
@@ -295,7 +295,7 @@ def attributes() -> Node:
 
 
 def tables() -> Node:
-    """Tables of equal cells, empty cells, author's cells and volatile ones, in each format."""
+    """Write tables of equal cells, empty cells, author's cells and volatile ones, in each format."""
     rows = [["a", "a"], ["", trusted("<b>a</b>")], [Volatile("a", "one"), Volatile("|", "two")]]
     return System(
         *(Table(rows, columns=["a", "b|"], format=it) for it in ("markdown", "csv", "xml")),
@@ -309,7 +309,7 @@ def tables() -> Node:
 
 
 def json_and_code() -> Node:
-    """JSON and code beside each other, with values, tags and fences in them."""
+    """Write JSON and code beside each other, with values, tags and fences in them."""
     with Timeline() as prompt:
         with System("<t></t>"):
             Json({"a": "<t>", "b": ["</t>", "&amp;", "<i>"], "</t>": "\u2028"})
@@ -327,7 +327,7 @@ def json_and_code() -> Node:
 
 
 def formatted_blocks() -> Node:
-    """Blocks that an author's function formats: some it does, some it leaves, one is volatile."""
+    """Write blocks that an author's function formats: some it does, some it leaves, one is volatile."""
     with Timeline() as prompt:
         with System():
             Json([1])
@@ -345,7 +345,7 @@ def formatted_blocks() -> Node:
 
 
 def speakers() -> Node:
-    """Turns of one role in a row: names, ids, notes, empty ones, and one that stays apart."""
+    """Write turns of one role in a row: names, ids, notes, empty ones, and one that stays apart."""
     with Timeline() as prompt:
         User("a", name="ann", id="q1", tags=("t",), metadata={"m": 1})
         User("", name="nobody")
@@ -368,7 +368,7 @@ def speakers() -> Node:
 
 
 def two_results() -> Node:
-    """Results in turns of the user and of tools, with text, images and errors around."""
+    """Write results in turns of the user and of tools, with text, images and errors around."""
     with Timeline() as prompt:
         Assistant("a", ToolUse("f", {}, id="1"), ToolUse("g", {}, id="2"), ToolUse("h", {}, id="3"))
         User(
@@ -386,7 +386,7 @@ def two_results() -> Node:
 
 
 def marks() -> Node:
-    """Cache marks after turns, sections and texts, two after one text, and with no text before."""
+    """Write cache marks after turns, sections and texts, two after one text, and with no text before."""
     with Timeline() as prompt:
         with System("a", cache=True):
             CacheBreakpoint("1h")
@@ -404,7 +404,7 @@ def marks() -> Node:
 
 
 def recordings() -> Node:
-    """Recorded messages beside written turns: names, documents, data and lone surrogates."""
+    """Write recorded messages beside written turns: names, documents, data and lone surrogates."""
     text = b64encode(b"</context> a").decode()
     document = DocumentBlock(
         MediaSource("base64", text, media_type="text/plain"), title="</context>"
@@ -427,7 +427,7 @@ def recordings() -> Node:
 
 
 def indented_texts() -> Node:
-    """Texts that begin with a line end, with values alone on lines and blank lines around."""
+    """Write texts that begin with a line end, with values alone on lines and blank lines around."""
     x = Value
     return System(
         Text("\n    Rules:\n      ", x("a"), "\n      ", x("b\n  c"), "\n\n    End\n    "),
@@ -442,7 +442,7 @@ def indented_texts() -> Node:
 
 
 def unseen() -> Node:
-    """Characters that nobody sees, in two values, two cells, two fields and in two titles."""
+    """Write characters that nobody sees, in two values, two cells, two fields and in two titles."""
     with Timeline() as prompt:
         with System():
             Text(Value("a\x07\u200b\x07"), Value("b"), Value("\x00"))
@@ -454,7 +454,7 @@ def unseen() -> Node:
 
 
 def events() -> Node:
-    """Event blocks in one event: fields, data, texts and parts in each."""
+    """Write event blocks in one event: fields, data, texts and parts in each."""
     with Timeline() as prompt:
         with Event():
             UserAction("a", "b", List("c", "d"), target="e", actor="f", g=1, h={"i": [2]})
@@ -471,7 +471,7 @@ def events() -> Node:
 
 
 def mapped_roles() -> Node:
-    """Events and request-only turns as instructions: two of each, one with an attachment."""
+    """Write events and request-only turns as instructions: two of each, one with an attachment."""
     with Timeline() as prompt:
         User("a")
         Event("b", Value("```\n"))
@@ -558,7 +558,7 @@ def _span(span: Span) -> str:
     letter = "" if span.kind == "section" else span.kind[0].upper()
     letter = "X" if span.kind == "volatile" else letter
     label = "" if span.label is None else f"({span.label})"
-    return f"{letter}{label}{ascii(span.text)}"
+    return f"{letter}{label}{span.text!a}"
 
 
 def _block(block: dict[str, Any]) -> Iterator[str]:

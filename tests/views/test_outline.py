@@ -8,6 +8,7 @@ import pytest
 from promptdsl import *
 from tests.errors import this_line
 from tests.internals import ConversationNode, make, outline
+from tests.views.full_outline import FILE, outlines
 
 
 def rows(tree: Node, **options: Any) -> list[str]:
@@ -229,3 +230,8 @@ def test_long_titles_are_cut() -> None:
 def test_the_outline_of_nothing() -> None:
     """A prompt that comes to nothing has an empty outline."""
     assert "" == render(Timeline(User(""))).outline()
+
+
+def test_two_of_everything() -> None:
+    """A prompt with two of each part has the outlines of the file: as written, and as rendered."""
+    assert FILE.read_text("utf-8").split("\n") == [*outlines().split("\n"), ""]
