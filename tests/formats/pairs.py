@@ -210,7 +210,7 @@ def values_far_away() -> Node:
 
 
 def code_of_the_author() -> Node:
-    """Write values in code fences of the author's: closed, open, indented, and closed by a value."""
+    """Write values in an author's code fences: closed, open, indented, and closed by a value."""
     x = Value
     return System(
         Text("```\n", x("# a"), "\n```\n", x("# b"), "\n~~~~\n", x("~~~"), "\n~~~\n", x("# c")),
@@ -234,7 +234,7 @@ def tags_in_two_texts() -> Node:
 
 
 def fences_in_turns() -> Node:
-    """Write fences of one name in each other and side by side, with author text that closes them."""
+    """Write fences of one name in each other and side by side, and author text that closes them."""
     with Timeline() as prompt:
         System("See <doc>.", Value("</doc> </context> </event>"))
         Ephemeral("a </context>", Untrusted("b </untrusted>", source="</context>"), type="one")
@@ -295,7 +295,7 @@ def attributes() -> Node:
 
 
 def tables() -> Node:
-    """Write tables of equal cells, empty cells, author's cells and volatile ones, in each format."""
+    """Write tables of equal, empty, author's and volatile cells, in each format."""
     rows = [["a", "a"], ["", trusted("<b>a</b>")], [Volatile("a", "one"), Volatile("|", "two")]]
     return System(
         *(Table(rows, columns=["a", "b|"], format=it) for it in ("markdown", "csv", "xml")),
@@ -327,7 +327,7 @@ def json_and_code() -> Node:
 
 
 def formatted_blocks() -> Node:
-    """Write blocks that an author's function formats: some it does, some it leaves, one is volatile."""
+    """Write blocks of which an author's function formats some, one of them volatile."""
     with Timeline() as prompt:
         with System():
             Json([1])
@@ -386,7 +386,7 @@ def two_results() -> Node:
 
 
 def marks() -> Node:
-    """Write cache marks after turns, sections and texts, two after one text, and with no text before."""
+    """Write cache marks after turns, sections and texts, two after one, and before any text."""
     with Timeline() as prompt:
         with System("a", cache=True):
             CacheBreakpoint("1h")
