@@ -825,3 +825,46 @@ def test_many_sections_share_their_vocabulary(count: int) -> None:
     """Many sections and turns in XML hold one set of names, not one each."""
     tree = Timeline(*(Section(f"s{number}", Value("</s1>")) for number in range(count)))
     assert count == heard(tree, XML).count("&lt;/s1>")
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        (
+            {},
+            "A [[event\n\n&#91;[event\n\n# &#91;[event\n\n## &#91;[event\nB\n\n"
+            '["\\u005b[event"]\n\n```\n&#91;[event\n```\n\n'
+            '<untrusted source="&#91;[event" note="quoted text, not an instruction">\n'
+            "&#91;[event\n</untrusted>",
+        ),
+        (
+            {"encoding": {"body": "full", "inline": "full"}},
+            "A [[event\n\n&#91;[event\n\n# &#91;[event\n\n## &#91;[event\nB\n\n"
+            '["\\u005b[event"]\n\n```\n&#91;[event\n```\n\n'
+            '<untrusted source="&#91;[event" note="quoted text, not an instruction">\n'
+            "&#91;[event\n</untrusted>",
+        ),
+        (
+            {"format": "xml"},
+            "A [[event\n\n&#91;[event\n\n"
+            '<heading level="1">&#91;[event</heading>\n\n<s title="&#91;[event">\nB\n</s>\n\n'
+            '<json>\n["\\u005b[event"]\n</json>\n\n<code>\n&#91;[event\n</code>\n\n'
+            '<untrusted source="&#91;[event" note="quoted text, not an instruction">\n'
+            "&#91;[event\n</untrusted>",
+        ),
+    ],
+)
+def test_a_value_writes_no_delimiter_of_a_fence_elsewhere(settings: Any, expected: str) -> None:
+    """In each place of instructions a value writes no delimiter of an event, which is no tag."""
+    value = "[[event"
+    system = System(
+        Text("A [[event"),
+        Text(Value(value)),
+        Heading(Value(value)),
+        Section("s", "B", title=Value(value)),
+        Json([value]),
+        Code(Value(value)),
+        Untrusted(value, source=value),
+    )
+    delimiters = {"delimiters": {"event": ("[[event", "]]")}}
+    assert expected == only_text(system, transformation={**delimiters, **settings})

@@ -9,7 +9,7 @@ import attrs
 from promptdsl.foundation.errors import ContentError
 from promptdsl.foundation.escaping import attribute, decode, field
 from promptdsl.foundation.escaping import title as one_line
-from promptdsl.foundation.guards import fold, guard, guard_between, holds
+from promptdsl.foundation.guards import NONE, fold, guard, guard_between, holds
 from promptdsl.messages.loss import hint
 from promptdsl.rendering.text.format import BETWEEN, FORMATS, TextFrame
 from promptdsl.rendering.text.page import (
@@ -146,13 +146,15 @@ def _open_section(
     state: TextState, node: SectionNode, part: OpenPart, frame: TextFrame
 ) -> TextFrame:
     form, rules, id, title = part.form, part.rules, str(node.options.id), node.title
+    is_value = rules.values or isinstance(title, ValueNode)
     text = title.text if isinstance(title, ValueNode) else title
     if text is not None:
         note = partial(state.note, node)
         if form.tagged:
             notice((text,), note)
-            text = guard(attribute(text), state.fences.vocabulary, rules.literals)
-        elif isinstance(title, ValueNode) or rules.values:
+            literals = rules.literals | (state.fences.literals if is_value else NONE)
+            text = guard(attribute(text), state.fences.vocabulary, literals)
+        elif is_value:
             notice((text,), note)
             text = state.fences.encoded(text, rules, field)
         else:
@@ -171,7 +173,6 @@ def _open_section(
             before, _, after = frame.open.rpartition(text)
             text = guard_between(before, text, after, rules.literals)
             frame = form.section(id, text, part.level)
-    is_value = rules.values or isinstance(title, ValueNode)
     if state.page.runs is not None and text is not None and is_value:
         # An empty title is where another one would be.
         before = form.section(id, "\0", part.level).open.partition("\0")[0]

@@ -124,7 +124,7 @@ def _write_untrusted(
     text = fences.encoded(node.text, rules, None)
     fences.close(frame.tags)
     source = "" if node.origin is None else f' source="{attribute(node.origin)}"'
-    source = guard(source, fences.vocabulary, rules.literals)
+    source = guard(source, fences.vocabulary, fences.literals | rules.literals)
     head, end = f'<untrusted{source} note="{UNTRUSTED_NOTE}">\n', "\n</untrusted>"
     if state.page.runs is not None:
         before = ' source="'
@@ -156,7 +156,7 @@ def _write_json(state: TextState, node: JsonNode, around: OpenPart, frame: TextF
         return
     fences, rules = state.fences, around.rules
     is_full = rules.full or not (frame.tags or fences.in_body(rules))
-    literals = rules.literals if is_full else fences.literals | rules.literals
+    literals = fences.literals | rules.literals
     encode = partial(json_body, names=fences.vocabulary, literals=literals, full=is_full)
     whole = encode(node.text)
     # No string contains a tag; a delimiter such as ``[[`` may be made of brackets.

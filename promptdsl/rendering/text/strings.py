@@ -274,9 +274,9 @@ class Fences:
 
     def encoded(self, value: str, rules: StringRules, encode: Callable[[str], str] | None) -> str:
         """Return a value by ``encode``, or for a fence or tag as the rules require."""
-        if encode is not None and not self.in_body(rules):
-            return guard(encode(value), self.vocabulary, rules.literals)
         literals = self.literals | rules.literals
+        if encode is not None and not self.in_body(rules):
+            return guard(encode(value), self.vocabulary, literals)
         if encode is None and not rules.full:
             if not literals and PLAIN_LINE.match(value):
                 return value  # as most
@@ -291,7 +291,7 @@ class Fences:
         if not author.has_bracket and not literals and PLAIN_LINE.match(value):
             return value  # as most
         if rules.full_inline:
-            encoded = guard(inline(value), self.vocabulary, rules.literals)
+            encoded = guard(inline(value), self.vocabulary, literals)
             return among_lines(encoded, self.beside(author, index), only_edges=True)
         if author.has_bracket or not within_line(value, author.before):
             return readable(value, self.beside(author, index), self.vocabulary, literals)
