@@ -64,10 +64,13 @@ from promptdsl.config.server_rows import Server, servers
 from promptdsl.config.transformation import LIBRARY, Resolved, resolve
 from promptdsl.config.wire import ImageFormula
 from promptdsl.config.wires import wire_of, wires
+from promptdsl.foundation import answers as answers_module
 from promptdsl.foundation import errors as errors_module
 from promptdsl.foundation import files as files_module
 from promptdsl.foundation.dedent import dedent_parts
 from promptdsl.foundation.errors import nearest
+from promptdsl.foundation.errors import shown as shown_value
+from promptdsl.foundation.errors import with_article as with_its_article
 from promptdsl.foundation.escaping import (
     attribute,
     authored_cell,
@@ -94,22 +97,46 @@ from promptdsl.foundation.guards import (
     guard,
     guard_between,
     guard_end,
+    guard_start,
+    holds,
     json_body,
+    left_open,
     minimal_body,
     paired_tags,
+    readable_tags,
     written_tags,
 )
 from promptdsl.foundation.json import (
     ABSENT,
     LEVELS,
     canonical,
+    is_json,
+    json_problem,
     read_json,
     write_json,
 )
+from promptdsl.foundation.json import unique as unique_pairs
+from promptdsl.foundation.labelled import json_pieces, labelled
+from promptdsl.foundation.labelled import label_of as first_label
 from promptdsl.foundation.notice import INTERRUPTED
-from promptdsl.foundation.tables import FORMATS, table_text
+from promptdsl.foundation.readable import Beside, readable, within_line
+from promptdsl.foundation.remedies import (
+    content_remedy,
+    json_remedy,
+    message_remedy,
+    text_remedy,
+)
+from promptdsl.foundation.tables import FORMATS, cell_places, table_text
 from promptdsl.foundation.trusted import Trusted
-from promptdsl.foundation.unicode import controls, equal_start, invisible, is_whole, whole
+from promptdsl.foundation.unicode import (
+    controls,
+    equal_start,
+    invisible,
+    is_whole,
+    on_one_line,
+    visible_json,
+    whole,
+)
 from promptdsl.foundation.unicode import visible as all_visible
 from promptdsl.integrations import values as integration_values_module
 from promptdsl.integrations.losses import Crossing
@@ -324,6 +351,7 @@ __all__ = [
     "Abilities",
     "AnyBlock",
     "AttachedMedia",
+    "Beside",
     "Cache",
     "CalmPrompt",
     "ComponentNode",
@@ -390,6 +418,7 @@ __all__ = [
     "all_rules",
     "all_visible",
     "answers_in",
+    "answers_module",
     "answers_of",
     "applied",
     "around_word",
@@ -416,6 +445,7 @@ __all__ = [
     "calls_of",
     "canonical",
     "cell",
+    "cell_places",
     "certain",
     "changed_words",
     "changes",
@@ -429,6 +459,7 @@ __all__ = [
     "closed",
     "code_fences",
     "complete_entries",
+    "content_remedy",
     "contents",
     "control_tokens",
     "controls",
@@ -460,6 +491,7 @@ __all__ = [
     "files_module",
     "fill",
     "first_cut",
+    "first_label",
     "fitted",
     "fitting_prefix",
     "fold",
@@ -469,7 +501,9 @@ __all__ = [
     "guard",
     "guard_between",
     "guard_end",
+    "guard_start",
     "has_media",
+    "holds",
     "hunks",
     "image_size",
     "image_tokens",
@@ -483,6 +517,7 @@ __all__ = [
     "is_ambiguous",
     "is_closed",
     "is_enclosed",
+    "is_json",
     "is_number",
     "is_rare",
     "is_recursive",
@@ -491,11 +526,16 @@ __all__ = [
     "json_body",
     "json_cell",
     "json_copy",
+    "json_pieces",
+    "json_problem",
+    "json_remedy",
     "json_schema",
     "json_text",
     "label",
     "label_of",
+    "labelled",
     "last_cut",
+    "left_open",
     "located",
     "log_module",
     "lost_marks",
@@ -509,6 +549,7 @@ __all__ = [
     "mask_of",
     "media_at",
     "media_type_of",
+    "message_remedy",
     "message_tokens",
     "minimal_body",
     "models_module",
@@ -523,6 +564,7 @@ __all__ = [
     "of_file_id",
     "of_path",
     "of_url",
+    "on_one_line",
     "one_line",
     "outline",
     "output_tokens",
@@ -557,6 +599,8 @@ __all__ = [
     "read_response_openai_chat",
     "read_response_openai_responses",
     "read_template",
+    "readable",
+    "readable_tags",
     "readings",
     "recalled",
     "recorded_before",
@@ -577,6 +621,7 @@ __all__ = [
     "services",
     "shared_by",
     "shown",
+    "shown_value",
     "signature_of",
     "skeleton",
     "sniff",
@@ -595,6 +640,7 @@ __all__ = [
     "templates_root",
     "text_block",
     "text_of",
+    "text_remedy",
     "thawed",
     "title",
     "tokens_for",
@@ -605,14 +651,18 @@ __all__ = [
     "tools_frame",
     "tree_module",
     "type_schema",
+    "unique_pairs",
     "unpack",
     "unread_keys",
+    "visible_json",
     "vocabulary",
     "walk",
     "whole",
     "whole_character",
     "wire_of",
     "wires",
+    "with_its_article",
+    "within_line",
     "write_anthropic",
     "write_bedrock",
     "write_chat_template",

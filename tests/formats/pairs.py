@@ -75,7 +75,7 @@ def quotes() -> Node:
     )
 
 
-def examples() -> Node:
+def example_pairs() -> Node:
     """Write examples whose sides are texts, lists and tables, side by side."""
     return System(
         Example("a", "b"),
@@ -498,7 +498,7 @@ PROMPTS: dict[str, tuple[Callable[[], Node], dict[str, Any]]] = {
     **{
         make.__name__: (make, {})
         for make in (
-            *(lists, many_items, checked_items, quotes, examples, sections, repeated_titles),
+            *(lists, many_items, checked_items, quotes, example_pairs, sections, repeated_titles),
             *(levels, formats, separators, separated_losses, values_in_lines, values_far_away),
             *(code_of_the_author, tags_in_two_texts, fences_in_turns, attributes, tables),
             *(json_and_code, speakers, two_results, marks, recordings, indented_texts, unseen),
@@ -519,7 +519,7 @@ PROMPTS: dict[str, tuple[Callable[[], Node], dict[str, Any]]] = {
 """By name, what writes a prompt, and the settings that it is rendered with."""
 
 IN_XML = (
-    *("lists", "checked_items", "quotes", "examples", "sections", "formats", "separators"),
+    *("lists", "checked_items", "quotes", "example_pairs", "sections", "formats", "separators"),
     *("tags_in_two_texts", "fences_in_turns", "tables", "json_and_code", "delimiters", "marks"),
     *("two_results", "indented_texts", "data in full", "guarded fences", "in full"),
 )
