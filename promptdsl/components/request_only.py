@@ -31,12 +31,13 @@ class RequestComponent(Container, RequestOnlyNode):
 
     def _check_fields(self) -> None:
         texts: tuple[object, ...] = (self.type, self.title)
-        adopt(self, [text for text in texts if isinstance(text, ValueNode) and text.mask & BUSY])
         try:
             # A type or title is a value, on one line.
-            self.type, self.title = [None if text is None else value_text(text) for text in texts]
+            plain = [None if text is None else value_text(text) for text in texts]
         except ContentError as error:
             raise error.located(self.source) from None
+        adopt(self, [text for text in texts if isinstance(text, ValueNode) and text.mask & BUSY])
+        self.type, self.title = plain
         if self.position is not None:
             check_choice(self, "position", self.position, POSITIONS)
         if not is_real(self.order):

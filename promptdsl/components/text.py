@@ -312,18 +312,18 @@ class Untrusted(Component, UntrustedNode):
     ) -> None:
         if extra:
             raise too_many(self, text, source, *extra)
-        _begin_value(self, text, unknown)
-        if isinstance(text, VolatileNode) or isinstance(source, VolatileNode):
-            adopt_values(self, [it for it in (text, source) if isinstance(it, VolatileNode)])
-        if encoding is not None:
-            check_choice(self, "encoding", encoding, BODY_ENCODINGS)
-            self.options = Options(encoding=encoding)
+        _begin_value(self, text, unknown, source)
         try:
+            if encoding is not None:
+                check_choice(self, "encoding", encoding, BODY_ENCODINGS)
+                self.options = Options(encoding=encoding)
             self.origin = None if source is None else value_text(source)
-        except ContentError as error:
-            retract(found_in(source))
+        except PromptError as error:
+            retract(found_in(text, source))
             end_traceback(error.located(self.source))
             raise
+        if isinstance(text, VolatileNode) or isinstance(source, VolatileNode):
+            adopt_values(self, [it for it in (text, source) if isinstance(it, VolatileNode)])
         self.mask |= HOLLOW  # the tags around it are noted
         place(self)
 
@@ -365,8 +365,12 @@ class Json(Component, JsonNode):
 
 
 def _begin_value(
-    component: Value | Volatile | Untrusted, value: object, unknown: Mapping[str, Never]
+    component: Value | Volatile | Untrusted,
+    value: object,
+    unknown: Mapping[str, Never],
+    *others: object,
 ) -> None:
+    """Fill a new component of one value; if it fails, its ``others`` leave the block, too."""
     start(component, 3)
     try:
         if unknown:
@@ -385,7 +389,7 @@ def _begin_value(
             raise left_out(component)
         component.text = value_text(value)
     except PromptError as error:
-        retract(found_in(value))
+        retract(found_in(value, *others))
         end_traceback(error.located(component.source))
         raise
 

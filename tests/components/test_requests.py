@@ -169,3 +169,19 @@ def test_a_request_leaves_the_conversation_as_it_was() -> None:
     messages = render(tree, transformation=apart).messages
     kept = tuple(message for message in messages if message.kind != "request")
     assert (8, render(around()).messages) == (len(messages), kept)
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (lambda: {"title": Value("a"), "type": Section("s", "b")}, "Section is not text"),
+        (lambda: {"type": Value("a"), "title": [1]}, "list is not text"),
+    ],
+)
+def test_a_type_or_a_title_that_is_no_text(options: Any, what: str) -> None:
+    """The error says which of the two is no text, and neither stays in the block."""
+    with Timeline() as prompt:
+        User("a")
+        error = raised(ContentError, lambda: Ephemeral("b", **options()))
+        User("c")
+    assert (what, Timeline(User("a"), User("c"))) == (error.what, prompt)

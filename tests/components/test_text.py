@@ -454,3 +454,16 @@ def test_dedent() -> None:
     """Outer blank lines and shared indentation are removed; a text that is none is an error."""
     assert "a\n  b\n\nc" == dedent("\n  a\n    b\n \n  c\n ")
     assert "give it the text itself" == raised(ContentError, lambda: dedent(b"a")).fix  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda: Untrusted(Volatile("a", "x"), source=[Volatile("b", "y")]),
+        lambda: Untrusted([Volatile("a", "x")], source=Volatile("b", "y")),
+        lambda: Untrusted(Volatile("a", "x"), source=Volatile("b", "y"), encoding="no"),
+    ],
+)
+def test_an_untrusted_that_is_refused_leaves_no_value(write: Any) -> None:
+    """Of a call that fails neither the text nor the source stays in the block."""
+    assert ("before",) == failed(write).left
