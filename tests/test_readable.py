@@ -295,6 +295,30 @@ def test_in_code_of_the_author(tree: Any, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        (
+            (Value(""), "```\n", Value("# a"), "\n```\n", Value("# b")),
+            "```\n&#35; a\n```\n&#35; b",
+        ),
+        (
+            (Value(""), " ~~~\n", Value("# a"), "\n~~~\n", Value("# b")),
+            " ~~~\n&#35; a\n~~~\n&#35; b",
+        ),
+        (
+            (Value(""), "<div>\n```\n", Value("a\n\n# b"), "\n```"),
+            "<div>\n```\na\n\n&#35; b\n```",
+        ),
+        ((" <div>\n```\n", Value("a\n\n# b"), "\n```"), " <div>\n```\na\n\n&#35; b\n```"),
+        (("a <div>\n```\n", Value("a\n\n# b"), "\n```"), "a <div>\n```\na\n\n# b\n```"),
+    ],
+)
+def test_what_may_be_no_code(parts: tuple[Any, ...], expected: str) -> None:
+    """Below HTML, and where an empty value is before a fence on its line, nothing is surely code."""
+    assert expected == sent(*parts)
+
+
+@pytest.mark.parametrize(
     ("part", "expected"),
     [
         (List(Value("# a\n# b")), "- &#35; a\n  &#35; b"),

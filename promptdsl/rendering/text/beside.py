@@ -10,7 +10,8 @@ FARTHEST = 50
 _RAW = re.compile(rf"<(?:{'|'.join(RAW)})\b", re.IGNORECASE)
 _LINE_END = re.compile(r"[\n\r]")
 _FENCE = re.compile(r"(`{3,}(?=[^`]*\Z)|~{3,})")
-_UNSURE = re.compile(r"<|[\s>*+\-.)\d]+(?:```|~~~)")
+_SIGNS = r"[\s>*+\-.)\d\0]"
+_UNSURE = re.compile(rf"{_SIGNS}*<|{_SIGNS}+(?:```|~~~)")
 
 
 class PartLines:
@@ -70,7 +71,8 @@ def code_in(texts: Sequence[str | None]) -> tuple[frozenset[int], bool]:
 
     Also return whether a fence may be open at the end. The author's text opens one at the very
     beginning of a line. Where a value decides whether a line closes it, nothing is certain from
-    there on. Nor is it below a tag, which may begin HTML, or a fence that is indented.
+    there on. Nor is it below a tag, which may begin HTML, or a fence that is indented or behind a
+    value, which may be empty.
     """
     if not any(text and ("```" in text or "~~~" in text) for text in texts):  # as most
         return frozenset(), False
