@@ -314,7 +314,7 @@ def test_in_code_of_the_author(tree: Any, expected: str) -> None:
     ],
 )
 def test_what_may_be_no_code(parts: tuple[Any, ...], expected: str) -> None:
-    """Below HTML, and where an empty value is before a fence on its line, nothing is surely code."""
+    """Below HTML, and where an empty value may be before a fence, nothing is code for certain."""
     assert expected == sent(*parts)
 
 
