@@ -8,8 +8,11 @@ import pickle
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field
 
 from promptdsl import *
 from tests.internals import answers_in, answers_of, calls_in, calls_of, walk
@@ -635,6 +638,150 @@ def what_components_write() -> object:
     return user
 
 
+# Tools and attachments.
+
+
+def google(first: int, second: "str | None" = None, *, third: float) -> str:
+    """Do two things.
+
+    Both at once.
+
+    Args:
+        first: The first
+            of them.
+        second (str): The second.
+        fourth: Nobody.
+
+    Note:
+        Kept.
+
+    Returns:
+        A text.
+    """
+
+
+def numpy(first: int, second: int, third: int = 3) -> str:
+    """Do three things.
+
+    Parameters
+    ----------
+    first, second : int
+        Both of them.
+    third
+        The last.
+
+    Returns
+    -------
+    str
+    """
+
+
+def rest(
+    first: Annotated[int, Field(description="Said here.")],
+    second: Annotated[str, Field(alias="other")] = "b",
+) -> None:
+    """Do it.
+
+    :param first: Said there.
+    :param second: The second.
+    :returns: Nothing.
+    """
+
+
+class Shop:
+    """A shop that is open."""
+
+    def __init__(self, name: str, open: bool = True) -> None:
+        """Make a shop."""
+
+    def sell(self, item: str, count: int = 1) -> None:
+        """Sell items."""
+
+    def __call__(self, day: str) -> None:
+        """Open on a day."""
+
+    @classmethod
+    def of(cls, name: str) -> None:
+        """Found a shop."""
+
+    @staticmethod
+    def near(place: str, far: float = 0) -> None:
+        """Find shops."""
+
+
+class Order(BaseModel):
+    """An order."""
+
+    first: int = Field(description="The first.")
+    second: list[str] = []
+
+
+def tools_of_functions() -> object:
+    """Read functions with two parameters, of which one is described, given, or named otherwise."""
+    shop = Shop("a")
+    functions: list[Any] = [
+        *(google, numpy, rest, Shop, Order, shop, shop.sell, Shop.of, Shop.near),
+        partial(google, 1),
+        partial(google, third=1.0),
+        partial(partial(google, second="b"), third=2.0),
+        partial(shop.sell, count=2),
+        lambda first, second=2: None,  # noqa: ARG005
+    ]
+    wrong: list[Any] = [
+        lambda first, *rest: None,  # noqa: ARG005
+        lambda first, **rest: None,  # noqa: ARG005
+        Shop.sell,
+        len,
+        [google, numpy],
+        "google",
+    ]
+    return [
+        *(repr(Tool(function, name=f"t{n}").definition) for n, function in enumerate(functions)),
+        *(repr(Tool(function).definition.name) for function in functions[:-1]),
+        *(caught(lambda function=function: Tool(function)) for function in [*wrong, functions[-1]]),  # type: ignore[misc]
+        repr(Tool(google, name="f", description="g").definition.description),
+        repr(Tool(google, description="").definition.description),
+        caught(lambda: Tool(google, input_schema={}, name="a")),
+        caught(lambda: Tool(name="a", description=1, input_schema=2)),  # type: ignore[arg-type]
+        caught(lambda: Tool(name="a", input_schema={"type": "array"})),
+        caught(lambda: Tool(input_schema={"type": "object"})),
+        caught(lambda: Tool(Tool(google).definition, name="b")),
+        repr(Output(Order, description="d").schema),
+        repr(Output({"type": "object"}, name="a b-c/d", strict=False).schema.name),
+        repr(Output(Order, name="x" * 70).schema.name),
+        caught(lambda: Output(Order(first=1))),
+        caught(lambda: Output(list[int])),
+        caught(lambda: Output({"a": 1})),
+        caught(lambda: Output({"type": "array"}, mode="x")),  # type: ignore[arg-type]
+        caught(lambda: Output(Order, strict=1, mode="prompt")),  # type: ignore[arg-type]
+        caught(lambda: Output(len)),
+    ]
+
+
+def attachments() -> object:
+    """Make attachments with two options, and such that are refused for one of two."""
+    png, url = b"\x89PNG\r\n\x1a\n", "https://example.org/a.png"
+    return [
+        Image.from_url(url, title="a", detail="low"),
+        Image.from_file_id("f", media_type="image/png"),
+        Document.from_bytes(b"a", title="b"),
+        Document.from_base64("YQ ==\n", "text/markdown", title=None),
+        Document.from_path("a/b.pdf", media_type="application/pdf"),
+        caught(lambda: Image.from_url(url, titel="a", detail="x")),  # type: ignore[call-arg]
+        caught(lambda: Image.from_url(url, title=1, detail="x")),  # type: ignore[arg-type]
+        caught(lambda: Document.from_url(url, title="a", detail="low")),  # type: ignore[call-arg]
+        caught(lambda: Image.from_bytes(b"a", "image/png")),
+        caught(lambda: Image.from_bytes(png, "image/jpeg")),
+        caught(lambda: Audio.from_bytes(png, "audio/wav")),
+        caught(lambda: Image.from_path(png)),  # type: ignore[arg-type]
+        caught(lambda: Image.from_bytes("a.png")),  # type: ignore[arg-type]
+        caught(lambda: Image.from_url(Path("a.png"))),  # type: ignore[arg-type]
+        caught(lambda: Document.from_base64("%%")),
+        caught(lambda: Image.from_url("ftp://a/b", title="c")),
+        caught(lambda: Image.from_file_id("", title="c")),
+    ]
+
+
 # Trees.
 
 
@@ -726,7 +873,7 @@ CASES: Cases = {
         *(arguments_of_calls_that_fail, texts_side_by_side, refused_content, ids, options),
         *(ids_on_lines_of_their_own, numbers_of_ids),
         *(sections_of_one_id, histories, tables, events, overrides, refused_overrides),
-        *(what_components_write, compared, saved, calls, printed),
+        *(what_components_write, tools_of_functions, attachments, compared, saved, calls, printed),
     )
 }
 
