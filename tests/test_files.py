@@ -59,6 +59,21 @@ def test_the_first_root_that_has_it(home: Path) -> None:
     assert b"a" == read_file(str(home / "a"), limit=LIMIT, roots=roots)
 
 
+def test_roots_whose_names_begin_alike(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of roots with names that begin alike, of an empty one and of one in the other any will do."""
+    monkeypatch.chdir(home)
+    (home.parent / "root2" / "sub").mkdir(parents=True)
+    (home.parent / "root2" / "sub" / "c").write_bytes(b"c" * LIMIT)
+    second, first = [home, home.parent / "root2"], [home.parent / "root2" / "sub", "", home]
+    paths = ["../root2/sub/c", str(home / "sub" / "b"), str(home / "a")]
+    read = [
+        [read_file(path, limit=LIMIT, roots=each) for path in paths] for each in (second, first)
+    ]
+    assert [[b"c" * LIMIT, b"b", b"a"]] * 2 == read
+    large = raised(MediaError, lambda: read_file(paths[0], limit=LIMIT - 1, roots=second))
+    assert ("has 100 bytes, the limit is 99" in large.what, True) == (True, "smaller" in large.fix)
+
+
 @pytest.mark.parametrize(
     ("name", "roots"),
     [

@@ -367,3 +367,59 @@ def test_an_included_section_after_a_pickle(tmp_path: Path) -> None:
     loaded = pickle.loads(pickle.dumps(part))
     assert part == loaded != System(library.note(region="EU"))
     assert {"All: None in EU. Bye."} == {render(it).messages[0].text for it in (part, loaded, lazy)}
+
+
+TWO_SECTIONS = {
+    "one": "One {{ a }}.",
+    "two": "---\ninputs:\n  a: str\n  b: list[str] = []\n---\n"
+    "Two {{ a }}{% for x in b %}, {{ x }}{% endfor %}.",
+    "both": "<{% include 'one.md.j2' %}|{% include 'two.md.j2' %}|{% include 'one.md.j2' %}>",
+}
+
+
+def several_parts(two: Any) -> Any:
+    """Return a function that returns texts in fragments, and another section behind them."""
+
+    def parts(a: Any = "-", **_: Any) -> Node:
+        inner = Fragment(Text("\n  B\n    C"), Paragraph("D"))
+        return Fragment("A ", Value("?"), inner, Text(a), two(a="!", b=["x", "y"]))
+
+    return parts
+
+
+def test_two_sections_in_one_template(tmp_path: Path) -> None:
+    """Each of two included sections has its own stand-in, in its places, with its own inputs."""
+    library = house(tmp_path, **TWO_SECTIONS)
+    parts = several_parts(library.two)
+    by: list[dict[Any, Any]] = [
+        {},
+        {"house:one": parts},
+        {
+            "house:one": lambda **_: "1",
+            "house:two": lambda a, b=(): Text(*b, "; ", a),
+        },
+        {"house:one": Text("x"), "house:two": parts},
+    ]
+
+    def sent(replacements: dict[Any, Any]) -> tuple[str, list[str | None], list[str]]:
+        with override(replacements):
+            part = library.both(a=Volatile("v", "lab"), b=[Volatile("p", "l1"), "q"])
+        rendered = render(System(part))
+        labels = [span.label for span in rendered.spans() if span.kind == "volatile"]
+        return rendered.messages[0].text, labels, [it.name for it in rendered.libraries]
+
+    own = "A ?\n\nB\n  C\n\nD\n\nv\n\nTwo !, x, y."
+    assert [
+        (
+            "<One v.|Two v, p, q.|One v.>",
+            ["lab", "lab", "l1", "lab"],
+            ["house:both", "house:one", "house:two"],
+        ),
+        (
+            f"<{own}|Two v, p, q.|{own}>",
+            ["lab", "lab", "l1", "lab"],
+            ["house:both", "house:two"],
+        ),
+        ("<1|pq; v|1>", ["l1", "lab"], ["house:both"]),
+        (f"<x|{own}|x>", ["lab"], ["house:both", "house:two"]),
+    ] == [sent(each) for each in by]
