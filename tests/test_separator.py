@@ -287,3 +287,25 @@ def test_a_budget(
         assert kept.tokens.total <= budget
         again = Timeline(*(turn(message.text) for message in kept.messages), None)
         assert kept.tokens.total == render(again, model=model).tokens.total
+
+
+def test_turns_of_several_texts_are_merged() -> None:
+    """Between merged turns stands the separator of these, between the texts of one turn its own."""
+    with Timeline() as prompt:
+        User("a", Text("b"))
+        User("")
+        User("c")
+        User(Text("d"), Image.from_url("https://a.example/b.png"), Text("e"))
+        User(Text("f"))
+        Assistant("g")
+        Assistant("h", Text("i"))
+        User("j", Text("k"))
+        User("l")
+        Developer("m")
+        Developer("n", Text("o"))
+        User("p", merge=False)
+        User("q")
+    rendered = render(prompt, model="gpt-5", transformation={"merge_separator": "\n"})
+    first, *others = [message["content"] for message in rendered.to_openai()["messages"]]
+    assert ["a\n\nb\nc\nd", None, "e\nf"] == [part.get("text") for part in first]
+    assert ["g\nh\n\ni", "j\n\nk\nl", "m\nn\n\no", "p", "q"] == others
