@@ -484,6 +484,61 @@ def mapped_roles() -> Node:
     return prompt
 
 
+def vocabularies() -> Node:
+    """Write tags in one turn and values in another, turns in two formats, and one turn twice."""
+    with detached():
+        twice = Ephemeral("<a>", Value("</a> </b> </item>"), "</a>")
+        spoken = User("<c>", Value("</c> </d>"), "</c>")
+    with Timeline() as prompt:
+        with System("<e></e>"):
+            Format("xml", Section("rules", "a", Section("inner", Value("</e> </rules> </inner>"))))
+            Template.from_string(
+                "{% if no %}</x>{% else %}<y>{% endif %}<x>{{ v }}", no=False, v="</x> </y> </z>"
+            )
+        System(Value("</rules> </e> </x> </list>"), List("b"))
+        include(twice, spoken)
+        Format("xml", Ephemeral(List(Value("</item> </list> </rules>")), "<b></b>"))
+        Ephemeral(Value("</item> </b> </rules> </e> </deep>"), List("c"))
+        Format("xml", twice, User(Section("deep", Value("</deep> </rules>"), "</deep>")))
+        User(Value("</deep> </c> </rules>"))
+        include(spoken)
+        Developer(Table([[trusted("</f>"), "</f> </cell>"]], format="xml"), Value("</cell> </f>"))
+        Grounding("g", "<h></h> </inner>", Section("h", "<i>", List("</i>")))
+        Event(UserAction("a", "</j>", x=trusted("<j>"), y="</j>"), Value("</j> </rules>"))
+    return prompt
+
+
+def system_content() -> Node:
+    """Write system content of each kind: recorded, written, loose, in a format, with ids."""
+    with Timeline() as prompt:
+        History(
+            [
+                Message("system", (TextBlock("a </context>"), TextBlock("b\ud800", cache="5m"))),
+                Message("user", "c"),
+                Message("developer", (TextBlock("```"), CodeBlock("d", "py"), JsonBlock([1]))),
+                Message("assistant", "e", name="bob"),
+                Message("assistant", "f", id="m1", tags=("t",)),
+            ]
+        )
+        System("g", Value("# h"), id="first", tags=("u",), metadata={"k": 1})
+        Section("loose", "i\ud800", title="j\ud800", cache=True)
+        Format("xml", Format("markdown", Section("loose2", "k")), Section("loose3", "l"))
+        System("m", cache=True)
+        System("n")
+        Developer("```\n", Value("# o"))
+        Section("loose4", Text("p\ud800", Value("q\ud800")), Code("r\ud800"))
+        User("s\ud800", Section("t", Value("u\ud800"), title="v"), name="w\ud800")
+    return prompt
+
+
+def margins_that_are_wide() -> Node:
+    """Nest lists and quotes deeper than the widest margin, with texts of two lines at each end."""
+    inner: Node = Item("a\nb", Quote("c\nd", Code("e\nf")), "g")
+    for number in range(41):
+        inner = Item(f"{number}\nx", List(inner, f"{number}"))
+    return System(List(inner, Item("y\nz", List("1\n2"))), Quote(List("3\n4")))
+
+
 MAPPED: Any = {"role_mapping": {"event": "developer", "ephemeral": "developer"}}
 
 
@@ -502,7 +557,7 @@ PROMPTS: dict[str, tuple[Callable[[], Node], dict[str, Any]]] = {
             *(levels, formats, separators, separated_losses, values_in_lines, values_far_away),
             *(code_of_the_author, tags_in_two_texts, fences_in_turns, attributes, tables),
             *(json_and_code, speakers, two_results, marks, recordings, indented_texts, unseen),
-            *(events, mapped_roles),
+            *(events, mapped_roles, vocabularies, system_content, margins_that_are_wide),
         )
     },
     "delimiters": (other_delimiters, DELIMITERS),
@@ -513,6 +568,8 @@ PROMPTS: dict[str, tuple[Callable[[], Node], dict[str, Any]]] = {
     "mapped events": (speakers, {**MAPPED, "merge_separator": "\n"}),
     "in full": (fences_in_turns, {"encoding": {"body": "full", "inline": "full"}}),
     "lines in full": (values_in_lines, {"encoding": {"inline": "full"}}),
+    "vocabularies in full": (vocabularies, {"encoding": {"body": "full", "inline": "full"}}),
+    "system content guarded": (system_content, {"guard_conversation": True, **MAPPED}),
     "data in full": (json_and_code, {"encoding": {"body": "full"}}),
     "parted": (speakers, {"merge_consecutive": False, "join_texts": False}),
 }
