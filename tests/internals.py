@@ -126,6 +126,7 @@ from promptdsl.foundation.remedies import (
     message_remedy,
     text_remedy,
 )
+from promptdsl.foundation.source import note_caller, source_of
 from promptdsl.foundation.tables import FORMATS, cell_places, table_text
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.foundation.unicode import (
@@ -295,7 +296,10 @@ from promptdsl.tree.masks import CACHE, HOLLOW, NAMED, SPOKEN, TOOL, bits
 from promptdsl.tree.node import DEFAULTS, label, make, walk
 from promptdsl.tree.outline import outline
 from promptdsl.tree.part_nodes import EventBlockNode, JsonNode, SectionNode, VolatileNode
-from promptdsl.tree.rewrite import covering, replace
+from promptdsl.tree.recorded import MOST as MOST_FINDINGS
+from promptdsl.tree.recorded import cut as cut_run
+from promptdsl.tree.recorded import first_of, remember
+from promptdsl.tree.rewrite import covering, has_content, hollow, replace, rewrite, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 
 __all__ = [
@@ -327,6 +331,7 @@ __all__ = [
     "LOADED_LIBRARIES",
     "MARKDOWN",
     "MAX_BYTES",
+    "MOST_FINDINGS",
     "MOST_REFERENCES",
     "NAMED",
     "NAMES",
@@ -464,6 +469,7 @@ __all__ = [
     "control_tokens",
     "controls",
     "covering",
+    "cut_run",
     "data_text",
     "dedent_parts",
     "deeper",
@@ -492,6 +498,7 @@ __all__ = [
     "fill",
     "first_cut",
     "first_label",
+    "first_of",
     "fitted",
     "fitting_prefix",
     "fold",
@@ -502,8 +509,10 @@ __all__ = [
     "guard_between",
     "guard_end",
     "guard_start",
+    "has_content",
     "has_media",
     "holds",
+    "hollow",
     "hunks",
     "image_size",
     "image_tokens",
@@ -559,6 +568,7 @@ __all__ = [
     "narrate",
     "nearest",
     "neutralised",
+    "note_caller",
     "of_base64",
     "of_bytes",
     "of_file_id",
@@ -605,6 +615,7 @@ __all__ = [
     "recalled",
     "recorded_before",
     "recordings_module",
+    "remember",
     "render_module",
     "render_open_template",
     "render_template",
@@ -612,6 +623,7 @@ __all__ = [
     "replace",
     "request",
     "resolve",
+    "rewrite",
     "rows_of",
     "same_entries",
     "schema_text",
@@ -625,6 +637,7 @@ __all__ = [
     "signature_of",
     "skeleton",
     "sniff",
+    "source_of",
     "spans_module",
     "spelled",
     "split",
@@ -661,6 +674,7 @@ __all__ = [
     "whole_character",
     "wire_of",
     "wires",
+    "with_content",
     "with_its_article",
     "within_line",
     "write_anthropic",
