@@ -228,6 +228,13 @@ PROMPTS: dict[str, Callable[[], list[Any]]] = {
             "Q",
         ),
     ],
+    "a mark in a group of a turn and system text": lambda: [
+        Developer("A", priority=1),
+        Group(User("U", cache=True), System("S"), priority=5),
+        Developer("B", priority=1),
+        System("C", priority=1),
+        Q,
+    ],
     "two that come back beside a big one": lambda: [
         Developer("A A A", priority=1),
         Developer("B", priority=2),
@@ -268,6 +275,13 @@ PROMPTS: dict[str, Callable[[], list[Any]]] = {
         Q,
     ],
     # Calls.
+    "forms of which the last makes no call": lambda: [
+        FirstFit(asks("a"), Assistant("X"), priority=2),
+        ToolMessage("a", "R", priority=1),
+        FirstFit(asks("b"), asks("b", "c"), Assistant("Y"), priority=4),
+        ToolMessage("b", "S", priority=3),
+        Q,
+    ],
     "two calls answered apart, a part between": lambda: [
         asks("a", "b", priority=5),
         ToolMessage("b", "R", Section("s", "S", priority=1), priority=3),
@@ -446,6 +460,13 @@ PROMPTS: dict[str, Callable[[], list[Any]]] = {
                 "assistant F",
             ),
             pin=["assistant0", "event3"],
+        ),
+        Q,
+    ],
+    "pins of system text and of an answer": lambda: [
+        exact(
+            named("system R", "system S", "user A", "assistant B", "user C", "assistant D"),
+            pin=["system0", "system1", "assistant3"],
         ),
         Q,
     ],
