@@ -54,7 +54,9 @@ def data_shown(value: Any, file: str) -> Any:
         return data_shown(str(value), file)
     if isinstance(value, Mapping):
         pairs = cast("Mapping[object, object]", value)
-        return {str(data_shown(str(key), file)): data_shown(item, file) for key, item in pairs.items()}
+        return {
+            str(data_shown(str(key), file)): data_shown(item, file) for key, item in pairs.items()
+        }
     if isinstance(value, list | tuple):
         return [data_shown(item, file) for item in cast("list[object]", value)]
     if attrs.has(type(value)):
