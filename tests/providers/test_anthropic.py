@@ -1090,3 +1090,34 @@ def test_instructions_in_a_row_where_turns_stay_apart() -> None:
     assert [("user", 1), ("system", 2), ("assistant", 1), ("user", 1), ("user", 1)] == [
         (message["role"], len([*message["content"]])) for message in payload["messages"]
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "fresh", "expected"),
+    [
+        ("recorded", None, []),
+        ("recorded", 4, ["Four"]),
+        ("recorded", 1, ["One", "Four"]),
+        ("recorded", 6, []),
+        ("request", None, []),
+        ("request", 4, ["Four"]),
+        ("request", 0, ["One", "Four"]),
+    ],
+)
+def test_reasoning_after_a_budget(kind: Any, fresh: int | None, expected: list[str]) -> None:
+    """Of what a budget cut, only reasoning that was written since goes back."""
+    prompt = Prompt(
+        (
+            Message("user", "Noon.", kind=kind),
+            say("user", "Hi"),
+            say("assistant", ReasoningBlock("One", "b25l", origin="anthropic"), call("a")),
+            answer("a", "A"),
+            say("assistant", ReasoningBlock("Four", "Zm91cg==", origin="anthropic"), call("b")),
+            answer("b", "B"),
+        ),
+        trimmed=True,
+        fresh=fresh,
+    )
+    payload, _ = write(prompt, BINDING)
+    blocks = [block for message in payload["messages"] for block in message["content"]]
+    assert expected == [block["thinking"] for block in blocks if block["type"] == "thinking"]

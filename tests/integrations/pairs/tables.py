@@ -45,6 +45,7 @@ SENT = {
         *("anthropic", "anthropic, claude-opus-5-5", "bedrock"),
     ),
     "thoughts: reasoning of servers of Chat": ("no target", "openai"),
+    "thoughts: signatures of Gemini under other keys": ("no target", "gemini", "anthropic"),
     "unknown: further keys of two blocks": ("openai", "anthropic"),
     "tools: strict tools": ("openai", "anthropic"),
 }

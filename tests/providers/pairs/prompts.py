@@ -286,6 +286,23 @@ IDS: Mapping[str, Pair] = {
         (*FOUR, "bedrock, llama", "anthropic, claude-opus-5-5"),
         KEEP,
     ),
+    "a blank answer behind a call whose id was used": Pair(
+        prompt(
+            USER,
+            answer(use("x")),
+            result("x", "1"),
+            answer(use("x"), use("y")),
+            Message("user", "Stop"),
+            answer(" "),
+            result("x", "2"),
+            answer(use("x")),
+            Message("user", "Stop"),
+            answer("Yes"),
+            result("x", "of no call"),
+        ),
+        FOUR,
+        KEEP,
+    ),
 }
 
 MARKS: Mapping[str, Pair] = {
@@ -430,6 +447,18 @@ MARKS: Mapping[str, Pair] = {
             tools=(ToolDefinition("find", cache="1h"), READ),
         ),
         ("anthropic", "bedrock", "openrouter"),
+        {"cache": "auto"},
+    ),
+    "marks that are placed between two hours": Pair(
+        prompt(
+            Message("system", "One"),
+            Message("user", (text("Two", "1h"),)),
+            answer("Three"),
+            Message("user", "Four"),
+            Message("user", (text("Five", "1h"),), kind="request"),
+            tools=(FIND,),
+        ),
+        ("anthropic", "bedrock"),
         {"cache": "auto"},
     ),
 }
@@ -802,18 +831,6 @@ THOUGHTS: Mapping[str, Pair] = {
             result("a", "A"),
             answer(thought("Five", "anthropic", "Zml2ZQ=="), use("b", "read")),
             result("b", "B"),
-        ),
-        ("anthropic", "anthropic, claude-opus-5-5", "bedrock"),
-    ),
-    "reasoning after a cut": Pair(
-        prompt(
-            USER,
-            answer(thought("One", "anthropic", "b25l"), "Two"),
-            Message("user", "Three"),
-            answer(thought("Four", "anthropic", "Zm91cg=="), use("a")),
-            result("a", "A"),
-            trimmed=True,
-            fresh=3,
         ),
         ("anthropic", "anthropic, claude-opus-5-5", "bedrock"),
     ),
