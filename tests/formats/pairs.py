@@ -487,7 +487,7 @@ def mapped_roles() -> Node:
 def vocabularies() -> Node:
     """Write tags in one turn and values in another, turns in two formats, and one turn twice."""
     with detached():
-        twice = Ephemeral("<a>", Value("</a> </b> </item>"), "</a>")
+        twice = Ephemeral("<a>", Value("</a> </b> </item>"), "</a>", List("z"))
         spoken = User("<c>", Value("</c> </d>"), "</c>")
     with Timeline() as prompt:
         with System("<e></e>"):
@@ -539,6 +539,31 @@ def margins_that_are_wide() -> Node:
     return System(List(inner, Item("y\nz", List("1\n2"))), Quote(List("3\n4")))
 
 
+def states_between() -> Node:
+    """Write what changes how the next of two is written, and what does not."""
+    with Timeline() as prompt:
+        with System("a <"):
+            Section("s", Value("event>"), title="T")
+            with Section("one", title="One"), Section("two"):
+                Text("b\ud800")
+                Text(Value("c\x07"))
+            with Format("xml"), Section("three"):
+                Text("d")
+                CacheBreakpoint()
+            CacheBreakpoint("1h")
+            List(Item("e", Example(List("f"), "g")), Item(Quote("h"), Code("i"), "j", Code("k")))
+            Format("xml", List("l"))
+        Ephemeral(Text("<eve", trusted("n"), Value("t>"), "<con", trusted("te"), Value("xt>")))
+        Ephemeral(Text(Value("<eve"), "n", Value("t>"), "<", Value("a"), Value("event>")))
+        Ephemeral(Value("</list> </item>"))
+        User("m")
+        Developer("```")
+        Developer("n")
+        User("o")
+        Developer("```\n", Value("# p"), "\n```")
+    return prompt
+
+
 MAPPED: Any = {"role_mapping": {"event": "developer", "ephemeral": "developer"}}
 
 
@@ -558,6 +583,7 @@ PROMPTS: dict[str, tuple[Callable[[], Node], dict[str, Any]]] = {
             *(code_of_the_author, tags_in_two_texts, fences_in_turns, attributes, tables),
             *(json_and_code, speakers, two_results, marks, recordings, indented_texts, unseen),
             *(events, mapped_roles, vocabularies, system_content, margins_that_are_wide),
+            states_between,
         )
     },
     "delimiters": (other_delimiters, DELIMITERS),
