@@ -461,6 +461,17 @@ MARKS: Mapping[str, Pair] = {
         ("anthropic", "bedrock"),
         {"cache": "auto"},
     ),
+    "lone texts with marks that are not sent": Pair(
+        prompt(
+            *(
+                Message(role, (text(f"{role} {number}", "default"),))
+                for number in range(3)
+                for role in ("user", "assistant")
+            ),
+        ),
+        ("anthropic",),
+        {"transformation": {"lone_text": "string"}},
+    ),
 }
 
 ROLES: Mapping[str, Pair] = {
@@ -543,9 +554,9 @@ ROLES: Mapping[str, Pair] = {
             result("c", "Four"),
             Message("user", (text("Five", "default"),)),
             answer("Six "),
-            lone_text="list",
         ),
         ("openai", "mistral", "anthropic", "bedrock"),
+        {"transformation": {"lone_text": "list"}},
     ),
     "lone texts as strings": Pair(
         prompt(
@@ -558,9 +569,9 @@ ROLES: Mapping[str, Pair] = {
             answer("Seven"),
             Message("user", (text("Eight", "default"),)),
             answer(text("Nine"), text("Ten ")),
-            lone_text="string",
         ),
         ("openai", "anthropic"),
+        {"transformation": {"lone_text": "string"}},
     ),
     "turns that are not merged": Pair(
         prompt(
@@ -644,6 +655,16 @@ ROLES: Mapping[str, Pair] = {
             Message("developer", (UnknownBlock({"type": "tool_removal"}, "anthropic"),)),
         ),
         ("anthropic", "anthropic, claude-opus-5-5", "bedrock"),
+    ),
+    "the model speaks before an instruction": Pair(
+        prompt(
+            Message("system", "One"),
+            answer("Two"),
+            Message("developer", "Three"),
+            Message("user", "Four"),
+            Message("system", "Five"),
+        ),
+        (*FOUR, "mistral", "openrouter", "openai_compatible"),
     ),
 }
 
@@ -984,6 +1005,35 @@ THOUGHTS: Mapping[str, Pair] = {
             GO_ON,
         ),
         ("gemini", "gemini_openai", "openai", "anthropic"),
+    ),
+    "two thoughts between tags": Pair(
+        prompt(
+            USER,
+            answer(
+                thought("One", "vllm", item={"tags": ["<think>", "</think>", "\n\n"]}),
+                thought("Two", "vllm", item={"tags": ["<t>", "</t>", " "]}),
+                "Three",
+                "Four",
+                use("a"),
+            ),
+            result("a", "A"),
+            answer(thought("Five", "vllm", item={"tags": ["<t>", "</t>", ""]}), picture()),
+        ),
+        ("vllm",),
+    ),
+    "texts of one item of Responses, a blank one behind": Pair(
+        prompt(
+            USER,
+            answer(
+                text("One", item={"id": "msg_1"}),
+                text(" ", item={"id": "msg_1", "phase": "final"}),
+                text(" ", item={"id": "msg_2"}),
+                text("Two", item={"id": "msg_2", "status": "completed"}),
+                text(" "),
+            ),
+            GO_ON,
+        ),
+        ("openai_responses",),
     ),
 }
 
