@@ -527,9 +527,9 @@ def overrides() -> object:
         with Timeline() as prompt, System("x"):
             two_parts("1", "2")
             with framed_parts("f"):
-                Section("rule_r", "3")
+                Section("quartz_r", "3")
             include(CONSTANT, CONSTANT)
-            Section("rule_r2", CONSTANT, Section("rule_r", "4", title="T"))
+            Section("quartz_r2", CONSTANT, Section("quartz_r", "4", title="T"))
         found.append(prompt)
 
     def outer_pair(first: object, second: object = "c", *rest: object) -> object:
@@ -543,15 +543,15 @@ def overrides() -> object:
         yield
 
     rule = Section("z", "by section", title="Z")
-    with override({two_parts: outer_pair, "rule_r": rule}):
+    with override({two_parts: outer_pair, "quartz_r": rule}):
         written()
         with override(
             {"two_parts": inner_pair, CONSTANT: Text("by text"), framed_parts: other_frame}
         ):
             written()
-        with override({"rule_r": Text("by inner text")}):
+        with override({"quartz_r": Text("by inner text")}):
             written()
-            with override({"rule_r": Text("by innermost")}):
+            with override({"quartz_r": Text("by innermost")}):
                 written()
     with override({"two_parts": Text("by part"), f"{__name__}.two_parts": inner_pair}):
         written()
@@ -567,14 +567,14 @@ def refused_overrides() -> object:
     def unused(*keys: object) -> Callable[[], None]:
         def run() -> None:
             with override({key: Text("x") for key in keys}):  # type: ignore[misc]
-                System(Section("rule_r", "a"))
+                System(Section("quartz_r", "a"))
 
         return run
 
     return [
-        caught(unused("rule_r", "rule_s", "rule_t")),
-        caught(unused("rule_s", "rule_r")),
-        caught(unused(CONSTANT, "rule_r")),
+        caught(unused("quartz_r", "quartz_s", "quartz_t")),
+        caught(unused("quartz_s", "quartz_r")),
+        caught(unused(CONSTANT, "quartz_r")),
         caught(lambda: override({"two_parts": lambda first: first, "a b": Text("x")})),
         caught(lambda: override({"two_part": lambda: 1})),
         caught(lambda: override({framed_parts: two_parts})),  # type: ignore[dict-item]

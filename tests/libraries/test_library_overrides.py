@@ -65,12 +65,12 @@ def test_a_bare_name() -> None:
     """A bare name replaces no section of a library; the error suggests the qualified name."""
 
     @component
-    def greeting() -> str:
+    def salutation() -> str:
         return "Hi."
 
-    Library("house", sections=[greeting])
-    error = raised(OptionError, lambda: override({"greeting": lambda: "Bye."}))
-    assert ("no component is called 'greeting'", "house:greeting") == (
+    Library("house", sections=[salutation])
+    error = raised(OptionError, lambda: override({"salutation": lambda: "Bye."}))
+    assert ("no component is called 'salutation'", "house:salutation") == (
         error.what,
         error.fix.partition("name: ")[2].strip("'"),
     )
