@@ -302,13 +302,15 @@ def shown(name: str) -> dict[str, Any]:
     """Return the views of a request."""
     rendered = result(name)
     screen = StringIO()
-    Console(file=screen, width=80).print(rendered)
+    # As wide as any path: where a line is wrapped depends on the folder of the project.
+    Console(file=screen, width=600).print(rendered)
+    screen_text = re.sub("([ ─])\\1+", "\\1\\1", screen.getvalue())
     return {
         "repr": [repr(rendered), repr(rendered.record())],
         "text": str(rendered),
         "markdown": rendered._repr_markdown_(),
         "html": rendered._repr_html_().partition("</style>")[2],
-        "screen": screen.getvalue() if name.startswith(("long", "unpaired", "strange")) else "",
+        "screen": screen_text if name.startswith(("long", "unpaired", "strange")) else "",
     }
 
 
