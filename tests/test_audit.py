@@ -239,6 +239,7 @@ def test_a_declared_file_declares_no_other(picture: Path) -> None:
     assert {"open"} == kinds(reached)
 
 
+@pytest.mark.slow
 def test_a_fresh_process_reads_what_it_needs_only() -> None:
     """The first render of a process reads its templates, its models and its modules, no more."""
     code = (

@@ -85,7 +85,7 @@ def folders(code: str) -> list[str]:
             id="names of the first example",
             marks=pytest.mark.slow,
         ),
-        pytest.param(STAR, id="every public name"),
+        pytest.param(STAR, id="every public name", marks=pytest.mark.slow),
         pytest.param(RENDERED, id="a render without templates"),
     ],
 )

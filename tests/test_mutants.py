@@ -126,6 +126,7 @@ OPENED = "{'role': 'user', 'content': [{**dialect.text, 'text': OPENING}]}"
     ],
     ids=["constant", "function"],
 )
+@pytest.mark.slow
 def test_a_mistake_is_made(file: str, wanted: list[str], after: Any) -> None:
     """A changed constant or function is what other modules use that have imported it."""
     command = [sys.executable, "-c", APPLIED.format(file=file, wanted=wanted)]
@@ -156,6 +157,7 @@ CATEGORIES = "('Cc', 'Cf', 'Cs', 'Mn', 'Mc', 'Me') -> ('Cc', 'Cf', 'Cs', 'Mc', '
     ],
     ids=["constant", "function"],
 )
+@pytest.mark.slow
 def test_no_cache_hides_a_mistake(wanted: list[str], after: Any) -> None:
     """What a cached function has returned before is forgotten."""
     command = [sys.executable, "-c", CACHED.format(wanted=wanted)]
@@ -190,6 +192,7 @@ OF_CONSTANT = _mistake('"<": "&lt;"', '"<": "&LT;"', "escaping")
     ],
     ids=["nested", "constant"],
 )
+@pytest.mark.slow
 def test_a_mistake_is_planted(mutant: dict[str, str], after: list[str]) -> None:
     """A text of a file is replaced, in a function and what is made in it, or in a constant."""
     command = [sys.executable, "-c", PLANTED.format(mutant=mutant)]
@@ -224,6 +227,7 @@ print([text, sorted(line for line in ran if line.startswith("first"))])
 """
 
 
+@pytest.mark.slow
 def test_lines_that_run() -> None:
     """The lines of each statement that runs are noted; the code returns what it did before."""
     command = [sys.executable, "-c", PROBED]

@@ -145,7 +145,7 @@ def test_every_place_has_its_block(target: str) -> None:
     "target",
     [*FACTS, *(pytest.param(name, marks=pytest.mark.slow) for name in MADE_FACTS)],
 )
-@examples(40)
+@examples(40, fast=2)
 @given(tree=ANY_PROMPTS, transformation=TRANSFORMATIONS, cache=st.sampled_from([None, "auto"]))
 def test_every_place_of_any_prompt(
     target: str, tree: Timeline, transformation: Any, cache: Any

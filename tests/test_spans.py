@@ -648,7 +648,16 @@ ENCODED = _encoded(PLACES)
 NAMED = {place.name: place for place in ENCODED}
 
 
-@pytest.mark.parametrize("name", [name for name in GROUPS if _encoded(GROUPS[name])])
+ENCODED_GROUPS = [name for name in GROUPS if _encoded(GROUPS[name])]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if number % 3 == 0 else pytest.param(name, marks=pytest.mark.slow)
+        for number, name in enumerate(ENCODED_GROUPS)
+    ],
+)
 @pytest.mark.parametrize("values", [FENCES[:1], pytest.param(FENCES[1:3], marks=pytest.mark.slow)])
 def test_values_are_spans(name: str, values: list[str]) -> None:
     """Every value in an encoded place is a span, from which it comes back."""

@@ -219,6 +219,7 @@ def test_a_target_is_rendered_as_it_was(cli: Command, git: Git, prompts: Path) -
     assert (1, ["changed"], "", before) == (code, states, error, git("status", "--porcelain"))
 
 
+@pytest.mark.slow
 def test_a_hook_of_git_changes_no_prompt(cli: Command, git: Git, prompts: Path) -> None:
     """The variables of git are not those of a prompt at a revision, here only of this one."""
     code = "import os\nfrom promptdsl import User\nP = User(str('GIT_CONFIG_GLOBAL' in os.environ))"
@@ -229,6 +230,7 @@ def test_a_hook_of_git_changes_no_prompt(cli: Command, git: Git, prompts: Path) 
     assert ["- False", "+ True"] == done.out.split("\n")[-3:-1]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("git")
 def test_an_error_at_a_revision_has_its_line(cli: Command) -> None:
     """The failing line is told as the file of the revision has it, and the exit code is 2."""

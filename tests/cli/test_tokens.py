@@ -226,6 +226,7 @@ def test_a_pipe_gets_words(process: Command) -> None:
     assert (0, False, True) == (done.code, "\x1b" in done.out, "dropped: there is" in done.out)
 
 
+@pytest.mark.slow
 def test_nobody_has_to_listen(prompts: Path) -> None:
     """Without a standard output there is nothing to say, and nothing to complain of."""
     command = shlex.join([sys.executable, "-m", "promptdsl", "tokens", "support.py:GREETING"])

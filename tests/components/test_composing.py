@@ -1527,7 +1527,7 @@ def test_components_very_deep(depth: int) -> None:
     assert repr(tree).count("bare(") == depth
 
 
-@pytest.mark.parametrize("depth", [1_000, pytest.param(3_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("depth", [400, pytest.param(3_000, marks=pytest.mark.slow)])
 def test_overrides_very_deep(depth: int) -> None:
     """Overrides inside each other are looked up, compared, printed and saved without recursion."""
     with ExitStack() as blocks:

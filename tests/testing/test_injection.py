@@ -133,7 +133,7 @@ SAFE: dict[str, Callable[[str], Any]] = {
     "guarded": lambda plan: render(User(plan), transformation={"guard_conversation": True}),
 }
 
-QUICK = ("arguments with the names of keys", "own tag", "guarded", "values of a tool", "code fence")
+QUICK = ("own tag", "guarded", "values of a tool")
 
 
 @pytest.mark.parametrize(
