@@ -24,6 +24,10 @@ OF_THE_INTERPRETER = ("PYTHON", "LC_", "LANG")
 """How the variables begin that an interpreter reads when it starts."""
 
 
+STARTED: list[Sequence[str]] = []
+"""The arguments of every command that was started."""
+
+
 class Done(NamedTuple):
     """What a command came to: its exit code and what it wrote."""
 
@@ -46,6 +50,7 @@ def start_command(
     arguments: Sequence[str], cwd: Path, variables: dict[str, str], *, out: int, err: int
 ) -> Callable[[], int]:
     """Start a command that writes to these file descriptors; what it returns waits for its code."""
+    STARTED.append(arguments)
     environment = os.environ | variables
     if not hasattr(os, "fork") or any(name.startswith(OF_THE_INTERPRETER) for name in variables):
         command = [sys.executable, "-W", "error", "-m", "promptdsl", *arguments]

@@ -10,6 +10,7 @@ from time import process_time
 
 import pytest
 
+from tests.commands import STARTED
 from tests.mutants.applying import cached_functions
 from tests.mutants.probes import Line, put_probes
 
@@ -91,10 +92,10 @@ def _traced(items: Sequence[pytest.Item], indexes: Sequence[int], files: frozens
         ran.clear()
         for function in cached:
             function.cache_clear()
-        start, by_children = spent(), _spent_by_children()
+        start, by_children, by_forks = spent(), _spent_by_children(), len(STARTED)
         failed = run(items[index], following)
         found.seconds[index] = spent() - start
-        if _spent_by_children() > by_children:
+        if _spent_by_children() > by_children or len(STARTED) > by_forks:
             found.processes.append(index)
         if failed:
             found.failed.append(index)
