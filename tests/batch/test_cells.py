@@ -212,6 +212,27 @@ def test_a_parameter_without_a_name_is_refused() -> None:
     assert "ask takes 'question' by its position only" == error.what
 
 
+def test_the_first_of_two_parameters_without_a_name_is_refused() -> None:
+    """That the last one has a default does not help: the first is needed."""
+
+    def ask(question: str, tone: str = "kind", /) -> None: ...
+
+    error = raised(OptionError, lambda: Parameters(ask, "ask"))
+    assert "ask takes 'question' by its position only" == error.what
+
+
+def test_two_parameters_without_a_name_may_have_defaults() -> None:
+    """Parameters that no column can fill stay as they are; those behind them are columns."""
+
+    def ask(question: str = "Why?", tone: str = "kind", /, rating: int = 0) -> None: ...
+
+    parameters = Parameters(ask, "ask")
+    assert ([], {"rating": 4}) == (
+        parameters.required,
+        parameters.arguments({"question": "How?", "tone": "", "rating": "4"}, texts=True),
+    )
+
+
 def test_a_component_has_its_own_parameters() -> None:
     """A component is a function: the types of its parameters are read."""
 
