@@ -40,6 +40,16 @@ Find = Callable[..., list[str]]
             '        id="a",  # promptdsl: ignore[PD101]\n    ):\n        Text(f"{x}")',
             [],
         ),
+        (
+            "def f(x):\n    with System():\n"
+            '        Text(f"{x}")  # promptdsl: ignore[PD101]\n        Text(f"{x}")',
+            ["PD101:4"],
+        ),
+        (
+            'def f(x):\n    with System():\n        with Section("a"):'
+            '  # promptdsl: ignore[PD101]\n            Text(f"{x}")\n        Text(f"{x}")',
+            ["PD101:5"],
+        ),
         ('System("a")  # promptdsl: ignore[PD999]', ["PD001:1"]),
         ('System("a")  # promptdsl: ignore[PD205]', []),
         ('prompt = System("a")  # promptdsl: ignore[PD205]', []),
