@@ -121,6 +121,8 @@ CLOCK = "import datetime, random, time, uuid\nfrom datetime import datetime as d
         "System(*[Item(x) for x in set(A)])",
         "def f():\n    at = str(uuid.uuid4())\n    System('a', at)",
         "KINDS = {'a', 'b'}\ndef f(): System(', '.join(KINDS))",
+        "System(f'{dt.now()} {A or 1}')",
+        "System(f'{1 if A else 2} {dt.now()} {(lambda: 1)()}')",
     ],
 )
 def test_changing_instructions_are_found(code: str, found: Find) -> None:
@@ -199,6 +201,16 @@ def test_templates(code: str, expected: list[str], found: Find) -> None:
         ),
         ('with Section("a"):\n    pass', ["PD104:1"]),
         ('System(Section("a", "x"), Section("b", "y"), Section("a", "z"))', ["PD104:1"]),
+        (
+            'with System():\n    Section("a", "x")\n    if x: Section("b", "y")\n'
+            '    Section("b", "y")\n    Section("a", "z")',
+            ["PD104:5"],
+        ),
+        (
+            'with System():\n    Section("a", "x")\n    Section("b", "y")\n'
+            '    Section("a", "z")\n    Section("b", "z")',
+            ["PD104:4", "PD104:5"],
+        ),
         ('with System(), Section("a"):\n    pass', ["PD104:1"]),
         ('with Section("a"), detached():\n    pass', []),
         ('with Section("a"):\n    "text"', ["PD104:1"]),
