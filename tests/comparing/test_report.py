@@ -136,6 +136,24 @@ def test_a_text_names_forty_prompts_of_a_group() -> None:
     assert lines[-3:] == ["  team 38", "  team 39", "  … and 2 more"]
 
 
+@pytest.mark.parametrize(
+    ("tokens", "lost", "expected"),
+    [
+        ((10, 1_400, 12), (), "+10 to +1,400 tokens each"),
+        ((2, -3, 0), (), "-3 to +2 tokens each"),
+        ((1, 1, 1), (), "+1 token each"),
+        ((0, 0, 0), (0, 2), "2 lose the cached prefix"),
+    ],
+)
+def test_tokens_of_three_prompts(
+    tokens: tuple[int, ...], lost: tuple[int, ...], expected: str
+) -> None:
+    """A group says the least and the most that one of its prompts gains, and who loses a prefix."""
+    (change,) = diff(System("Be brief."), System("Be kind.")).changes
+    group = ChangeGroup(change, (), (0, 1, 2), tokens, lost)
+    assert f"`system` changed alike in 3 prompts: {expected}" == group.sentence
+
+
 def test_a_report_without_a_difference() -> None:
     """It is false, and says so."""
     report = DiffReport((PromptComparison("a", "same"), PromptComparison("b", "same")))
