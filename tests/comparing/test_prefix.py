@@ -82,6 +82,23 @@ def test_what_is_before_a_mark_that_is_kept_is_not_read_anew() -> None:
     assert (0, True) == (one.served, 1_900 < one.anew - other.anew < 2_100)
 
 
+def test_the_last_of_two_lost_marks_is_named() -> None:
+    """A change before two marks loses both, and what a cache had reached up to the last one."""
+    before, after = (
+        Timeline(
+            System(Section("role", role, cache=True), Section("rules", RULES, cache=True)),
+            User("Hi"),
+        )
+        for role in ("You help.", "You assist.")
+    )
+    found = prefix(before, after)
+    assert found
+    assert (("system > role", "system > rules"), True) == (
+        found.lost_marks,
+        "; the cached prefix up to `rules` is lost;" in str(found),
+    )
+
+
 def test_a_change_after_all_marks_loses_none() -> None:
     """The last question is another one: what is cached stays."""
     found = prefix(support(), support(question="What is it?"))
