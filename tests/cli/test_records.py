@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from promptdsl import PromptRecord
+from promptdsl import *
 from tests.cli.conftest import Command
-from tests.records.prompts import OLDEST, support
+from tests.records.prompts import OLDEST, support, words
 
 PAYLOAD: dict[str, Any] = {"model": "gpt-5", "messages": [{"role": "user", "content": "Hi there."}]}
 QUESTIONS = {
@@ -43,6 +43,26 @@ def test_a_payload_is_shown_the_same_way(cli: Command, tmp_path: Path) -> None:
         "  conversation history[0]\n    Hi there." in out,
         ".py:" in out,
     )
+
+
+def test_each_attachment_is_shown(cli: Command, tmp_path: Path) -> None:
+    """Of a turn with two images between texts, each is shown as itself, in its place."""
+    images = [ImageBlock(MediaSource("url", f"https://a.b/{name}.png")) for name in "cd"]
+    prompt = User("Look:", images[0], "and", images[1])
+    render(prompt, provider="openai").record().save(file := tmp_path / "r.json")
+    lines = cli("records", "show", str(file)).out.split("── messages")[1].splitlines()
+    image = '    {{ "type": "image", "source": {{ "type": "url", "url": "https://a.b/{}.png" }} }}'
+    assert ["    Look:", image.format("c"), "    and", image.format("d")] == lines[3:10:2]
+
+
+def test_the_texts_of_two_dropped_sections_are_shown(cli: Command, tmp_path: Path) -> None:
+    """Each dropped section is shown with its own text."""
+    one, two = Section("one", "a b c d", priority=-1), Section("two", "e f g h", priority=-2)
+    prompt = Timeline(System("Be kind.", one, two), User("Hi"))
+    rendered = render(prompt, provider="openai", counter=words, budget=14)
+    rendered.record().save(file := tmp_path / "r.json")
+    lines = cli("records", "show", str(file)).out.split("── dropped")[1].splitlines()
+    assert ["  a b c d", "  e f g h"] == lines[2:5:2]
 
 
 def test_the_record_is_printed_as_json(cli: Command) -> None:
