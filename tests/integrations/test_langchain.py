@@ -109,6 +109,14 @@ def test_invalid_arguments() -> None:
     ] == written(say("assistant", call("a", arguments="{"))).invalid_tool_calls
 
 
+def test_calls_without_ids() -> None:
+    """Calls without an id get their number, through valid and invalid ones."""
+    valid: Any = [{"name": "f", "args": {}, "id": id} for id in (None, "a", None)]
+    invalid: Any = [{"name": "f", "args": "{", "id": id, "error": None} for id in (None, "b")]
+    message = read(AIMessage("", tool_calls=valid, invalid_tool_calls=invalid))
+    assert ["call_0", "a", "call_2", "call_3", "b"] == [block.id for block in message.content]
+
+
 def test_blank_arguments() -> None:
     """A blank text of arguments is an empty object, with a hint."""
     bridged = to_langchain(rendered([say("assistant", call("a", arguments=" "))]))
@@ -138,6 +146,23 @@ def test_usage_and_finish() -> None:
         message.finish_reason,
         written(message),
     )
+
+
+def test_two_counts_of_a_cache() -> None:
+    """What was read from a cache and what was written to it stand side by side, both ways."""
+    counts = {"input": 9, "output": 8, "total": 17, "cache_read": 3, "cache_write": 2}
+    usage: Any = {"input_tokens": 9, "output_tokens": 8, "total_tokens": 17}
+    usage["input_token_details"] = {"cache_read": 3, "cache_creation": 2}
+    reply = AIMessage("Hi.", usage_metadata=usage)
+    message = read(reply)
+    assert (counts, reply) == (message.token_usage, written(message))
+
+
+def test_a_total_that_was_not_counted() -> None:
+    """Without a count of all tokens it is that of input and output: a cache is in the input."""
+    counts = {"input": 9, "output": 8, "cache_read": 3, "cache_write": 2}
+    message = written(Message("assistant", [TextBlock("Hi.")], token_usage=counts))
+    assert 17 == message.usage_metadata["total_tokens"]
 
 
 def test_usage_without_a_name() -> None:
@@ -385,6 +410,19 @@ def test_signatures_of_gemini() -> None:
         ToolUseBlock("a", "f", "{}", extra={"thought_signature": "Y2FsbA=="}),
     )
     assert (blocks, blocks) == (read(said).content, read(written(read(said))).content)
+
+
+def test_signatures_of_two_calls() -> None:
+    """Each call has its own signature, a valid one and an invalid one, and one has none."""
+    calls: Any = [{"name": "f", "args": {}, "id": id} for id in ("a", "b")]
+    invalid: Any = [{"name": "f", "args": "{", "id": "c", "error": None}]
+    beside = {"__gemini_function_call_thought_signatures__": {"c": "Yw==", "a": "YQ=="}}
+    message = read(
+        AIMessage("", tool_calls=calls, invalid_tool_calls=invalid, additional_kwargs=beside)
+    )
+    assert [{"thought_signature": "YQ=="}, {}, {"thought_signature": "Yw=="}] == [
+        block.extra for block in message.content
+    ]
 
 
 def test_provider_and_version() -> None:
