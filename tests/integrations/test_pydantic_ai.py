@@ -366,6 +366,23 @@ def test_the_longest_cache_point() -> None:
     )
 
 
+def test_a_shorter_cache_point_behind_a_longer_one() -> None:
+    """The longest cache point at one place counts in either order, for its own text alone."""
+    content = ["a", CachePoint(ttl="1h"), CachePoint(), "b", CachePoint()]
+    assert [("user", TextBlock("a", "1h"), TextBlock("b", "5m"))] == read(UserPromptPart(content))
+
+
+def test_results_beside_two_prompts() -> None:
+    """Results in a row are one message, and each user's prompt is one of its own."""
+    results = [ToolReturnPart("f", text, text) for text in ("a", "b")]
+    prompts = [UserPromptPart(text) for text in ("c", "d")]
+    assert [
+        ("tool", ToolResultBlock("a", "a", "f"), ToolResultBlock("b", "b", "f")),
+        ("user", TextBlock("c")),
+        ("user", TextBlock("d")),
+    ] == read(*results, *prompts)
+
+
 @pytest.mark.parametrize(
     ("message", "what"),
     [
