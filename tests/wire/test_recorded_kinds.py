@@ -377,6 +377,10 @@ PIECES: dict[str, tuple[list[Any], Any]] = {
     ),
     "a thought in pieces": ([[THOUGHT], [THOUGHT], "a"], [("unknown", "hmhm"), ("text", "a")]),
     "a text in pieces": ([[TEXT], [TEXT]], [("text", "HiHi")]),
+    "two texts, the first with its signature": (
+        [[{**TEXT, "signature": "s1"}], [TEXT], "a"],
+        [("text", "Hi"), ("text", "Hia")],
+    ),
     "nothing": (["", None, []], []),
 }
 
@@ -387,6 +391,16 @@ def test_pieces_of_content(what: str) -> None:
     pieces, expected = PIECES[what]
     message = message_of([*(chunk(content=piece) for piece in pieces), chunk("stop")])
     assert expected == [*_texts(message)]
+
+
+def test_pieces_of_a_thought_with_a_reference() -> None:
+    """Texts of a thought go on each other, not over a reference between them."""
+    reference = {"type": "reference", "reference_ids": [1]}
+    pieces = ([TEXT], [TEXT, reference], [TEXT], [TEXT])
+    events = [chunk(content=[{"type": "thinking", "thinking": piece}]) for piece in pieces]
+    long = {"type": "text", "text": "HiHi"}
+    thought = {"type": "thinking", "thinking": [long, reference, long]}
+    assert (UnknownBlock(thought, origin="openai"),) == message_of([*events, chunk("stop")]).content
 
 
 def _texts(message: Message) -> Iterator[tuple[str, str]]:
