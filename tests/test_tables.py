@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from promptdsl import decode, trusted
 from tests.hostile import HOSTILE
-from tests.internals import FORMATS, table_text
+from tests.internals import FORMATS, cell_places, table_text
 
 COLUMNS = ("a", "b")
 ROWS = ((1, "x"), (None, "<y> & |"))
@@ -97,6 +97,19 @@ def test_what_an_author_vouches_for(format: str, cell: str, expected: str) -> No
     """An author's cell is as written, but cannot leave its cell."""
     harmless = table_text(None, [("WORD",)], format)
     assert harmless.replace("WORD", expected) == table_text(None, [(trusted(cell),)], format)
+
+
+def test_rows_of_two_empty_cells_in_csv() -> None:
+    """A row without any text has its comma; only a row of one empty cell needs quotes."""
+    assert "a,b\n,\nx,\n," == table_text(COLUMNS, [(None, ""), ("x", None), ("", "")], "csv")
+    assert 'a\n""\nx\n""' == table_text(("a",), [("",), ("x",), (None,)], "csv")
+
+
+def test_places_of_empty_cells_in_csv() -> None:
+    """An empty cell of two has an empty place, between its own neighbours."""
+    assert [(0, 1), (2, 3), (4, 4), (5, 5), (6, 7), (8, 8)] == [
+        *cell_places(COLUMNS, [(None, ""), ("x", None)], "csv")
+    ]
 
 
 def read_csv(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[list[str]]:
