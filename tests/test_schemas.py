@@ -259,6 +259,43 @@ def test_sets_have_one_order(seed: str) -> None:
     assert SORTED == run.stdout
 
 
+class Size(Enum):
+    """A size."""
+
+    LARGE = "l"
+    SMALL = "s"
+
+
+class Shirt(BaseModel):
+    """What has two enumerations."""
+
+    color: Color
+    sizes: list[Size]
+
+
+def test_two_enumerations() -> None:
+    """Neither of two enumerations has a title that only repeats its name."""
+    assert {
+        "Color": {"description": "A colour.", "enum": ["red", "blue"], "type": "string"},
+        "Size": {"description": "A size.", "enum": ["l", "s"], "type": "string"},
+    } == type_schema(Shirt, "f")["$defs"]
+
+
+class Shelf(BaseModel):
+    """What has sets in two defaults."""
+
+    by_name: dict[str, set[str]] = {"x": {*"gfedcba"}, "y": {*"ponmlkj"}}
+    others: set[str] = {*"wvutsrq"}
+
+
+def test_sets_in_two_defaults_are_sorted() -> None:
+    """Each set of a mapping, and that of another field, is in order in its own default."""
+    properties: Any = type_schema(Shelf, "f")["properties"]
+    assert [{"x": [*"abcdefg"], "y": [*"jklmnop"]}, [*"qrstuvw"]] == [
+        properties[name]["default"] for name in ("by_name", "others")
+    ]
+
+
 @pytest.mark.parametrize("default", [object(), inf, nan, [-inf], {"a": {nan}}, {object()}])
 def test_a_default_without_json(default: object) -> None:
     """A default that JSON has no word for is left out, wherever it says it."""
