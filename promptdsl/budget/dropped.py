@@ -225,6 +225,9 @@ def needed_by(
 ) -> list[Needed]:
     """Return the parts that have to stay; ``saved`` has by slot what may be dropped there."""
     question = last_question(entries)
+    inner: dict[Slot | None, dict[int, int]] = {}
+    for slot, tokens in saved.items():
+        inner.setdefault(slot.parent, {})[id(slot.node)] = tokens
     parts: list[Needed] = []
     for number, entry in enumerate(entries):
         node = entry.slot.node
@@ -235,8 +238,7 @@ def needed_by(
             kind = "question" if number == question else "turn"
         tokens = entry.tokens - saved.get(entry.slot, 0)
         if tokens > 0:
-            dropped = {id(slot.node): saved[slot] for slot in saved if slot.parent is entry.slot}
-            inside = [*_inside(entry, dropped, measure)]
+            inside = [*_inside(entry, inner.get(entry.slot, {}), measure)]
             inside.sort(key=attrgetter("tokens"), reverse=True)
             parts.append(Needed(described(node), tokens, node.source, kind, tuple(inside[:INSIDE])))
     return parts

@@ -31,12 +31,22 @@ class Slot:
     """The count of its parts that may be dropped."""
     shell: int = 0
     """The tokens around its parts (a title, a frame), dropped with the last of them."""
+    _outermost: "Slot | None" = None
+    """Of what is inside a part of a turn, the slot of that part."""
     positions: Sequence[int] = ()
     """Of an entry of the timeline, the positions of its messages in the line."""
 
     def below(self, child: Node, index: int, *, in_turn: bool) -> "Slot":
         """Return the slot of a child."""
-        return Slot(child, self, index, self.depth + 1, in_turn)
+        slot = Slot(child, self, index, self.depth + 1, in_turn)
+        if self.in_turn and self.parent is not None and self.parent.in_turn:
+            slot._outermost = self.part
+        return slot
+
+    @property
+    def part(self) -> "Slot":
+        """The slot of the part directly in the turn that it is in; of anything else itself."""
+        return self if self._outermost is None else self._outermost
 
     @property
     def holders(self) -> "Iterator[Slot]":
@@ -45,12 +55,6 @@ class Slot:
         while holder is not None and holder.in_turn:
             yield holder
             holder = holder.parent
-
-    @property
-    def part(self) -> "Slot":
-        """The part directly in the turn that it is in; of anything else itself."""
-        slot, *holders = (self, *self.holders)
-        return [slot, *holders[:-1]][-1]
 
     @property
     def way(self) -> "list[Slot]":

@@ -111,7 +111,7 @@ def _prices(text: str) -> list[float]:
         prices = []
     if len(prices) not in (1, 2) or not all(0 <= price < float("inf") for price in prices):
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no price, and no two of them: write 2.5,0.25"
+            f"{text!r} is neither a price nor two: write 2.5 or 2.5,0.25"
         )
     return prices
 

@@ -178,5 +178,5 @@ def test_a_batch_that_cannot_begin(
 def test_what_is_no_price(folder: Folder, price: str) -> None:
     """One price or two are taken; the error says so in words."""
     done = folder.batch("ask", folder.table([GOOD]), "--dry-run", f"--price={price}")
-    problem = f"argument --price: {price!r} is no price, and no two of them: write 2.5,0.25"
+    problem = f"argument --price: {price!r} is neither a price nor two: write 2.5 or 2.5,0.25"
     assert (2, "", problem) == (*done[:2], done.err.strip().partition("error: ")[2])

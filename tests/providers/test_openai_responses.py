@@ -27,6 +27,7 @@ from tests.providers.conversations import (
 )
 from tests.providers.every_target import lost_of
 from tests.providers.openai_responses_check import check_openai_responses
+from tests.renders import named_losses
 
 ABLE = facts_for("gpt-5.6-sol", "openai_responses")
 
@@ -693,3 +694,38 @@ def test_an_item_reference_without_a_type() -> None:
     payload, losses = write(whole(messages), ABLE)
     assert [OPENED, reply("msg_1", spoken("a")), turn("user", "b")] == payload["input"]
     assert ["inserted_text", "repeated_item"] == [loss.name for loss in losses]
+
+
+def test_a_free_and_a_plain_call_of_one_id() -> None:
+    """Of two calls of one id, each result has the type and the id of its own call."""
+    items = [
+        {"role": "user", "content": "q"},
+        {"type": "custom_tool_call", "call_id": "c", "name": "f", "input": "x"},
+        {"type": "function_call", "call_id": "c", "name": "g", "arguments": "{}"},
+        {"type": "custom_tool_call_output", "call_id": "c", "output": "1"},
+        {"type": "function_call_output", "call_id": "c", "output": "2"},
+        {"role": "user", "content": "r"},
+    ]
+    tree = Timeline(History.from_openai_responses(items), transformation={"tool_pairing": "keep"})
+    entries = render(tree, provider="openai_responses").to_openai_responses()["input"]
+    assert [
+        ("custom_tool_call", "c"),
+        ("function_call", "c_2"),
+        ("custom_tool_call_output", "c"),
+        ("function_call_output", "c_2"),
+    ] == [(item["type"], item["call_id"]) for item in entries if "call_id" in item]
+
+
+def test_a_reference_to_reasoning_that_waits() -> None:
+    """A reference to reasoning that is sent behind it is a repetition, and splits no answer."""
+    items = [
+        {"role": "user", "content": "q"},
+        {"type": "reasoning", "id": "rs_1", "summary": []},
+        {"type": "item_reference", "id": "rs_1"},
+        {"type": "message", "role": "assistant", "id": "msg_1", "content": "x"},
+        {"role": "user", "content": "r"},
+    ]
+    rendered = render(Timeline(History.from_openai_responses(items)), provider="openai_responses")
+    entries = rendered.to_openai_responses()["input"]
+    assert ["rs_1", "msg_1"] == [item["id"] for item in entries if "id" in item]
+    assert [("hint", "item_reference block")] == named_losses(rendered.losses)

@@ -115,22 +115,28 @@ def _settle_turns(request: Converse, stop: int) -> None:
         if refused:
             answer = {"role": "assistant", "content": [{"text": OPENING}]}
             beside, alone = ({**turn, "content": it} for it in (content[:start], content[start:]))
+            number = request.starts.get(id(content[start]))
             if _lacks_text(alone["content"]):
                 # The text beside the document stays with the results.
                 alone["content"].append({"text": OPENING})
-                request.late.append(hint("inserted_text", _LONE_DOCUMENT, _WHY_TEXT))
+                inserted = hint("inserted_text", _LONE_DOCUMENT, _WHY_TEXT)
+                request.late.append(_placed(request, inserted, number))
             settled[-1:] = [beside, answer, alone]
             what = f"{', '.join(sorted(refused))} beside a tool result"
             why = f"this model refuses it: a turn of its own, after an answer {OPENING!r}"
-            loss = hint("beside_tool_result", what, why)
-            number = request.starts.get(id(content[start]))
-            if number is not None:
-                loss = attrs.evolve(loss, message=request.messages[number], at=(number,))
-            request.late.append(loss)
+            beside_result = hint("beside_tool_result", what, why)
+            request.late.append(_placed(request, beside_result, number))
     if settled:
         request.counted += len(settled) - (stop - request.settled)
         request.entries[request.settled : stop] = settled
         request.settled += len(settled)
+
+
+def _placed(request: Converse, loss: Loss, number: int | None) -> Loss:
+    """Return a loss with the message that it is in, where that is known."""
+    if number is None:
+        return loss
+    return attrs.evolve(loss, message=request.messages[number], at=(number,))
 
 
 _LONE_DOCUMENT = "a document without a text"

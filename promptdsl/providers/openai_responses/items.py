@@ -1,7 +1,9 @@
 """The items of Responses: a request while it is being written, their ids, and their types."""
 
 import re
+from collections import deque
 from collections.abc import Collection, Mapping
+from itertools import islice
 
 import attrs
 
@@ -45,17 +47,22 @@ class Items(ChatLike):
     ids: set[str] = attrs.field(factory=new_set)
     """The ids of items that were sent."""
     customs: set[str] = attrs.field(factory=new_set)
-    """The ids of calls whose tool takes free text, which has results of another type."""
+    """The ids as sent of calls whose tool takes free text, which has results of another type."""
     calls: dict[str, str] = attrs.field(factory=new_dict)
     """The id that is sent, by the id of a call without a result."""
-    again: dict[str, tuple[str, ...]] = attrs.field(factory=new_dict)
+    again: dict[str, deque[str]] = attrs.field(factory=new_dict)
     """The further ids that are sent, by an id that calls in a row use several times."""
     called_at: dict[str, int] = attrs.field(factory=new_dict)
     """The index of the message of the last call, by the id of the call."""
     uses: dict[str, int] = attrs.field(factory=new_dict)
     """How often each id was used by calls, 0 for an id that was sent only."""
     callers: dict[str, JsonValue] = attrs.field(factory=new_dict)
-    """The caller of a call, such as a program, by the id of the call: its result names it, too."""
+    """The caller of a call, such as a program, by the id as sent: its result names it, too."""
+
+    def state(self) -> dict[str, object]:
+        """Return a copy of the results so far, without items, losses and marks."""
+        again = {id: waiting.copy() for id, waiting in self.again.items()}
+        return {**ChatLike.state(self), "again": again}
 
 
 @attrs.define(eq=False)
@@ -103,7 +110,7 @@ def call_id(request: Items, place: Place, id: str) -> str:
     request.uses[sent] = 0
     request.uses[id] = count
     if id in request.calls and _is_in_one_answer(request, request.called_at[id], place.number):
-        request.again[id] = (*request.again.get(id, ()), sent)
+        request.again.setdefault(id, deque()).append(sent)
     else:
         request.calls[id] = sent
         request.again.pop(id, None)
@@ -113,15 +120,14 @@ def call_id(request: Items, place: Place, id: str) -> str:
 
 def _is_in_one_answer(request: Items, first: int, last: int) -> bool:
     """Return whether all messages between two of the model are its own."""
-    return all(message.role == "assistant" for message in request.messages[first:last])
+    return all(message.role == "assistant" for message in islice(request.messages, first, last))
 
 
 def result_id(request: Items, id: str) -> str:
     """Return the id a result is sent with: that of the first unanswered call with this id."""
     sent = request.calls.pop(id, None) or fitting_id(id, LONGEST_ID, shortest=1)
-    if waiting := request.again.pop(id, ()):
-        request.calls[id], *further = waiting
-        request.again[id] = tuple(further)
+    if waiting := request.again.get(id):
+        request.calls[id] = waiting.popleft()
     return sent
 
 

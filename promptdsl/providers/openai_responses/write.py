@@ -290,30 +290,30 @@ def _add_tool_call(request: Items, draft: ContentDraft, block: b.ToolUseBlock) -
     name = block.name
     if name not in request.legal_names:
         name = tool_name(request, place, name)
-    if custom:
-        request.customs.add(block.id)
-    else:
-        request.customs.discard(block.id)
     marked(request, place, block.cache, {})
     lose_keys(request, place, block, known=("custom",))
     _send_parts(request, draft)
     _send_reasoning(request, draft)
     call = {"name": name, key: text_of_arguments(request, place, block, key)}
     own = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
+    id = call_id(request, place, block.id)
+    if custom:
+        request.customs.add(id)
     if "caller" in own:
-        request.callers[block.id] = own["caller"]
-    item = {"type": kind, "call_id": call_id(request, place, block.id), **call, **own}
+        request.callers[id] = own["caller"]
+    item = {"type": kind, "call_id": id, **call, **own}
     request.entries.append(item)
     return item
 
 
 def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlock) -> Param:
-    custom = block.tool_use_id in request.customs
+    id = result_id(request, block.tool_use_id)
+    custom = id in request.customs
     kind = "custom_tool_call_output" if custom else "function_call_output"
     own = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
     # What a program called is answered to it (``FunctionCallOutput.caller`` of the SDK).
-    if block.tool_use_id in request.callers:
-        own = {"caller": json_copy(request.callers[block.tool_use_id]), **own}
+    if id in request.callers:
+        own = {"caller": json_copy(request.callers[id]), **own}
     # The output is a text, as of most results, or parts.
     is_bare = block.cache is None and block.extra is EMPTY and not block.is_error
     is_bare = is_bare and request.notes is None
@@ -334,7 +334,6 @@ def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlo
         marked(request, draft.place, block.cache, parts[-1] if parts else None)
         lose_keys(request, draft.place, block)
         output = joined(parts, request)
-    id = result_id(request, block.tool_use_id)
     item = {"type": kind, "call_id": id, "output": output, **own}
     request.entries.append(item)
     return item
@@ -387,13 +386,14 @@ def _add_unknown(request: Items, draft: ContentDraft, block: b.UnknownBlock) -> 
         marked(request, place, "default" if param.pop(MARK, None) else None, param)
         draft.parts.append(param)
         return param
-    _send_parts(request, draft)
     # The service refuses a second item with the same id.
     id = param.get("id")
-    if isinstance(id, str) and id in request.ids:
-        reason = "an item of its id is sent before"
-        request.hint(place, "repeated_item", f"{block.kind} block", reason)
+    waiting = [draft.origin.get("id"), *(thought.get("id") for thought, _ in draft.thoughts)]
+    if isinstance(id, str) and (id in request.ids or id in waiting):
+        kind, reason = param.get("type") or "item_reference", "an item of its id is sent before"
+        request.hint(place, "repeated_item", f"{kind} block", reason)
         return None
+    _send_parts(request, draft)
     _send_reasoning(request, draft)
     request.ids |= {id} if isinstance(id, str) else set()
     request.entries.append(param)

@@ -345,7 +345,7 @@ def _settle_instructions(request: Turns, following: str) -> None:
         legal = not request.dialect.is_result(request.content[-1])
     native = legal and request.facts.instructions and waiting[0][0].number >= request.head
     for place, _ in waiting[1:] if native else ():
-        if place.message.kind == "recorded_system":
+        if request.is_split or place.message.kind == "recorded_system":
             request.hint(place, "joined_turns", *_JOINED)
     changed: dict[int, Param] = {}
     for place, params in waiting:

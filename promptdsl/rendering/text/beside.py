@@ -10,8 +10,7 @@ FARTHEST = 50
 _RAW = re.compile(rf"<(?:{'|'.join(RAW)})\b", re.IGNORECASE)
 _LINE_END = re.compile(r"[\n\r]")
 _FENCE = re.compile(r"(`{3,}(?=[^`]*\Z)|~{3,})")
-_SIGNS = r"[\s>*+\-.)\d\0]"
-_UNSURE = re.compile(rf"{_SIGNS}*<|{_SIGNS}+(?:```|~~~)")
+_UNSURE = re.compile(r"\s*<|[\s>*+\-.)\d]+(?:```|~~~)")
 
 
 class PartLines:
@@ -84,14 +83,21 @@ def code_in(texts: Sequence[str | None]) -> tuple[frozenset[int], bool]:
             number += 1
             if fence:
                 inside.add(values[number])
-        bare = line.replace("\0", "").strip()
-        if not fence and _UNSURE.match(line):
-            return frozenset(inside), True
+        without = line.replace("\0", "")
+        bare = without.strip()
         if not fence:
-            opened = _FENCE.match(line)
-            fence = opened[0] if opened else ""
+            fence = _fence_of(line)
+            # The values of the line may be empty.
+            if _UNSURE.match(without) or fence != _fence_of(without):
+                return frozenset(inside), True
         elif bare.startswith(fence) and not bare.strip(fence[0]):
             if "\0" in line:
                 return frozenset(inside), True
             fence = ""
     return frozenset(inside), bool(fence)
+
+
+def _fence_of(line: str) -> str:
+    """Return the fence that a line opens, or nothing."""
+    opened = _FENCE.match(line)
+    return opened[0] if opened else ""

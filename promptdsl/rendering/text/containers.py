@@ -9,7 +9,7 @@ import attrs
 from promptdsl.foundation.errors import ContentError
 from promptdsl.foundation.escaping import attribute, decode, field
 from promptdsl.foundation.escaping import title as one_line
-from promptdsl.foundation.guards import NONE, fold, guard, guard_between, holds
+from promptdsl.foundation.guards import fold, guard, guard_between, holds
 from promptdsl.messages.loss import hint
 from promptdsl.rendering.text.format import BETWEEN, FORMATS, TextFrame
 from promptdsl.rendering.text.page import (
@@ -152,7 +152,9 @@ def _open_section(
         note = partial(state.note, node)
         if form.tagged:
             notice((text,), note)
-            literals = rules.literals | (state.fences.literals if is_value else NONE)
+            literals = rules.literals
+            if is_value:
+                literals |= state.fences.literals
             text = guard(attribute(text), state.fences.vocabulary, literals)
         elif is_value:
             notice((text,), note)

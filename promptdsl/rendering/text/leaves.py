@@ -260,7 +260,7 @@ def _write_table(state: TextState, node: TableNode, around: OpenPart, frame: Tex
     authored = [cell for row in rows for cell in row if type(cell) is Trusted]
     own = chain.from_iterable(chain.from_iterable(map(written_tags, authored)))
     names = state.fences.vocabulary.difference(frame.tags, own)
-    text = guard(whole, names, rules.literals)
+    text = guard(whole, names, state.fences.literals | rules.literals)
     if state.page.runs is not None:
         places = [*cell_places(node.columns, rows, format)]
         state.page.runs += guarded(_cell_runs(node, places, whole), whole, text)
