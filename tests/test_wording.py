@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from promptdsl import *
@@ -392,10 +392,21 @@ def test_a_tag_that_is_a_delimiter(delimiter: str) -> None:
 
 @given(st.lists(st.sampled_from([*PIECES, "[[", "]]", "[", "]", "NOW"])).map("".join))
 def test_any_author_text_stays_between_other_delimiters(words: str) -> None:
-    """Any author text, and any value, holds none of the delimiters that are configured."""
+    """Any author text, and any value, holds none of the delimiters that are configured.
+
+    Two texts side by side can make one of letters inside a word, as docs/safety.md says.
+    """
+    assume(not re.search(r"\wNOW$", words))
     config: Any = {"delimiters": {"ephemeral": ("[[NOW", "NOW]]")}}
     said_ = only_text(Ephemeral("a", words, Value(words)), transformation=config)
     assert (1, 1) == (said_.count("[[NOW"), said_.count("NOW]]"))
+
+
+def test_two_texts_make_a_delimiter_inside_a_word() -> None:
+    """Author text that ends in a word and a value make a delimiter that begins with letters."""
+    config: Any = {"delimiters": {"ephemeral": ("[[NOW", "NOW]]")}}
+    grounding = Ephemeral("contextNOW", Value("]] x"))
+    assert "[[NOW\ncontextNOW]] x\nNOW]]" == only_text(grounding, transformation=config)
 
 
 def test_author_text_is_as_written() -> None:
