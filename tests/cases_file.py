@@ -15,6 +15,9 @@ from tests.folding import failures, unequal
 WIDTH = 130
 """The characters up to which a list or a mapping stands on one line."""
 
+HEAD = "==== "
+"""What stands before the name of a text in a file of texts."""
+
 
 def _known(file: str) -> dict[str, Any]:
     """Return the data beside a module: the file with its name that ends in ``.json``."""
@@ -38,6 +41,13 @@ def unlike_cases(file: str, outputs: Mapping[str, Callable[[], object]], *names:
         *failures(names or outputs, wrong),
         *(f"{it}: no case" for it in known.keys() - outputs),
     ]
+
+
+def read_texts(file: Path) -> dict[str, str]:
+    """Return the texts in a file, each by its name, which stands behind ``HEAD`` above it."""
+    parts = file.read_text("utf-8").split(f"\n{HEAD}")
+    named = (part.removeprefix(HEAD).partition("\n") for part in parts)
+    return {name: text.rstrip("\n") for name, _, text in named}
 
 
 def data_shown(value: Any, file: str) -> Any:

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from promptdsl import *
+from tests.cases_file import HEAD
 from tests.internals import answers_in, answers_of, calls_in, calls_of, walk
 from tests.template_strings import Interpolation, template
 
@@ -903,16 +904,6 @@ def _printed(result: object) -> Iterator[str]:
     else:
         text = result if isinstance(result, str) else repr(result)
         yield f"- {text.encode('ascii', 'backslashreplace').decode()}"
-
-
-HEAD = "==== "
-
-
-def expected() -> dict[str, str]:
-    """Return what stands in the file, by the name of the case."""
-    parts = FILE.read_text("utf-8").split(f"\n{HEAD}")
-    named = (part.removeprefix(HEAD).partition("\n") for part in parts)
-    return {name: text.rstrip("\n") for name, _, text in named}
 
 
 if __name__ == "__main__":

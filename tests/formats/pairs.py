@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from promptdsl import *
+from tests.cases_file import HEAD
 
 FILE = Path(__file__).with_suffix(".txt")
-HEAD = "==== "
 
 
 def lists() -> Node:
@@ -655,13 +655,6 @@ def _block(block: dict[str, Any]) -> Iterator[str]:
 
 def _line(thing: Loss | Span | Origin, first: int) -> str:
     return "+?" if thing.source is None else f"+{thing.source.line - first}"
-
-
-def expected() -> dict[str, str]:
-    """Return what stands in the file, by the name of the prompt and the format."""
-    parts = FILE.read_text("utf-8").split(f"\n{HEAD}")
-    named = (part.removeprefix(HEAD).partition("\n") for part in parts)
-    return {name: text.rstrip("\n") for name, _, text in named}
 
 
 if __name__ == "__main__":
