@@ -7,7 +7,7 @@ from time import process_time
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from promptdsl import System, Value, decode
@@ -314,6 +314,7 @@ def test_readable(text: str) -> None:
 
 
 @examples(250, fast=75)
+@example(value="abc [" * 2_000, literals=LITERALS)
 @given(value=VALUES, literals=st.sampled_from([frozenset[str](), LITERALS]))
 def test_any_value_is_changed_where_the_reader_says(value: str, literals: frozenset[str]) -> None:
     """Any value, and any author text, is changed exactly where the slow reader finds a mark."""

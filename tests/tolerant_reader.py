@@ -8,6 +8,7 @@ between any two of its characters.
 
 from collections.abc import Collection, Iterator
 from functools import cache
+from itertools import islice
 from unicodedata import category, normalize
 
 
@@ -128,8 +129,11 @@ def literal_at(text: str, start: int, literal: str) -> bool:
     """
     if not seen(text[start]):
         return False
-    wanted, given = [*map(str.lower, seen(literal))], [*map(str.lower, seen(text[start:]))]
-    if given[: len(wanted)] == wanted:
+    wanted = [*map(str.lower, seen(literal))]
+    # No further than the literal: a text may be a megabyte, and is read from each position.
+    visible = (text[n].lower() for n in range(start, len(text)) if seen(text[n]))
+    given = [*islice(visible, len(wanted))]
+    if given == wanted:
         return True
     in_word = start > 0 and text[start].isalnum() and text[start - 1].isalnum()
     return wanted[: len(given)] == given and not in_word
