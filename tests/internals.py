@@ -45,8 +45,9 @@ from promptdsl.comparing.snapshot_file import (
     serialise,
 )
 from promptdsl.comparing.text import failure_text
+from promptdsl.components.block import finish
 from promptdsl.components.function_schemas import Signature, signature_of
-from promptdsl.components.scope import OPENED
+from promptdsl.components.scope import OPENED, Component
 from promptdsl.components.type_schemas import type_schema
 from promptdsl.config import models as models_module
 from promptdsl.config import server_rows as servers_module
@@ -359,6 +360,7 @@ __all__ = [
     "Beside",
     "Cache",
     "CalmPrompt",
+    "Component",
     "ComponentNode",
     "ConversationNode",
     "Crossing",
@@ -496,6 +498,7 @@ __all__ = [
     "field",
     "files_module",
     "fill",
+    "finish",
     "first_cut",
     "first_label",
     "first_of",

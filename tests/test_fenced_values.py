@@ -274,8 +274,8 @@ def test_texts_between_two_values() -> None:
 def test_a_part_that_ends_with_the_beginning_of_a_tag(turn: Any, expected: str) -> None:
     """A value in the next part does not go on in the tag: white space alone is between the two."""
     assert expected == heard(turn)
-    if isinstance(turn, System):  # a list is written by the walk over all parts
-        assert f"{expected}\n\n- z" == heard(System(*turn.content, List("z")))
+    if isinstance(turn, System):  # a quote is written by the walk over all parts
+        assert f"{expected}\n\n> z" == heard(System(*turn.content, Quote("z")))
 
 
 def test_turns_of_the_system_message_share_the_beginning_of_a_tag() -> None:

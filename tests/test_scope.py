@@ -1417,3 +1417,25 @@ class Building(RuleBasedStateMachine):
 
 Building.TestCase.settings = settings(examples(60), stateful_step_count=40)
 test_any_order_of_writing_builds_the_tree_that_was_written = Building.TestCase
+
+
+def test_a_block_that_is_left_again_after_its_use() -> None:
+    """A block that was closed and used stays as it is; to leave it again is out of order."""
+    part = Section("rules", "a")
+    leave = part.__exit__
+    part.__enter__()
+    leave(None, None, None)
+    system = System(part)
+    leave(ValueError, ValueError("late"), None)
+    assert System(Section("rules", "a")) == system
+    with pytest.raises(ScopeError, match="this Section is closed out of order"):
+        leave(None, None, None)
+
+
+def test_an_empty_part_of_a_block_that_failed() -> None:
+    """It is refused wherever it is used next: a block did not take it."""
+    empty = "this Fragment was written with no content"
+    with pytest.raises(ContentError, match=empty), System():
+        part = Fragment()
+    with pytest.raises(ContentError, match=empty), System("a"):
+        include(part)

@@ -90,7 +90,7 @@ def unfinished(part: Part) -> Due:
     """Return why a part cannot be used, if it cannot."""
     if part.state in ("open", "failed"):
         return ScopeError
-    return ContentError if part.bare and not part.frozen else None
+    return ContentError if part.bare else None
 
 
 def unfit(block: Part) -> Due:
@@ -234,9 +234,13 @@ class Writer:
         return error
 
     def _fail(self, part: Part) -> None:
-        """Leave nothing of a block in the one it stands in."""
+        """Leave nothing of a block in the one it stands in; one that was used since stays."""
+        if part.frozen:
+            return
         part.state = "failed"
         for block in self._around() if part.placed else ():
+            if block.state != "open":  # it was closed by another writer, and keeps what it has
+                continue
             block.entries[:] = [entry for entry in block.entries if entry is not part]
 
     def _around(self) -> Iterator[Part]:

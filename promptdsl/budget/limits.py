@@ -102,7 +102,7 @@ def _limited_turn(
 def _fragment_of(limit: Node) -> Node:
     """Return a fragment with the content of a limit; a limit in a limit adds no level."""
     first = limit.content[0] if len(limit.content) == 1 else None
-    if type(first) is FragmentNode:
+    if isinstance(first, FragmentNode) and first._node is FragmentNode:
         return first
     return with_content(make(FragmentNode, mask=HOLLOW, at=limit.at), limit.content)
 

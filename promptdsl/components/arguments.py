@@ -7,7 +7,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 
 from promptdsl.components.replacements import PARTS_REPLACED, placed
-from promptdsl.components.scope import Component, check_owner, freeze, innermost, is_text
+from promptdsl.components.scope import check_owner, freeze, innermost, is_text, is_unused
 from promptdsl.foundation.errors import ContentError, PromptError, ScopeError, with_article
 from promptdsl.foundation.escaping import is_number, text_of
 from promptdsl.foundation.frozen import Around, is_mapping, json_leaf
@@ -341,7 +341,7 @@ def adopt(component: Node, busy: list[Node]) -> None:
     moving: dict[int, Node] = {}
     for arg in busy:
         check_finished(arg, component)
-        if arg.mask & PLACED and isinstance(arg, Component):
+        if arg.mask & PLACED and is_unused(arg):
             moving[id(arg)] = arg
     if not moving:
         return

@@ -1,4 +1,4 @@
-"""How a component is written: its arguments, its options, its block, and how it becomes a node.
+"""How a component is written: its arguments, its options, its block, and how it is frozen.
 
 A component has the slots of its node. Its life, in order:
 
@@ -7,15 +7,13 @@ A component has the slots of its node. Its life, in order:
 2. *join*: it is appended to the open block (``place`` for one without a block, ``put`` for a node);
 3. *enter*, for ``with``: its content becomes a list, and it the open block, which others join;
 4. *leave*: the block closes and is sealed; one that raised *fails*, and is taken out again;
-5. *seal*: its children are checked and frozen: their class is swapped to that of the node, which
+5. *seal*: its children are checked and frozen: they get the frozen class of their component, which
    refuses every change. A component without a parent is frozen by ``finish``.
 
 What ``@component`` makes begins in ``ComponentFunction.__call__`` (``custom.py``); *enter* is
 ``scope.enter``.
 """
 
-# The functions below the classes belong to them, and read their private names.
-# pyright: reportPrivateUsage=false
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
 
@@ -115,7 +113,7 @@ class Container(Component):
         try:
             for child in content:
                 mask |= child.mask
-                child.__class__ = child._node
+                child.__class__ = child._frozen
         except AttributeError:
             mask = _freeze(content)
         if mask & self._stops:
@@ -204,7 +202,7 @@ def seal(component: Container, content: tuple[Any, ...], own: int) -> None:
     try:
         for child in content:
             mask |= child.mask
-            child.__class__ = child._node
+            child.__class__ = child._frozen
     except AttributeError:
         # A string has no mask, and a part that is frozen already refuses to be frozen again.
         mask = _freeze(content)
@@ -222,8 +220,8 @@ def _freeze(content: tuple[Child, ...]) -> int:
             mask |= TEXT_BITS if child else TEXT_BITS | HOLLOW
         else:
             mask |= child.mask
-            if type(child) is not child._node:
-                child.__class__ = child._node
+            if type(child) is not child._frozen:
+                child.__class__ = child._frozen
     return mask
 
 
@@ -270,11 +268,11 @@ def culprit(node: Node, forbidden: int) -> Node:
 
 
 def finish(component: Node) -> Node:
-    """Return the node of a component, frozen at its first use."""
-    if type(component) is not component._node:
-        if component.mask & UNFINISHED:
-            check_finished(component, component)
-        component.__class__ = component._node
+    """Return a component, frozen at its first use."""
+    if component.mask & UNFINISHED:
+        check_finished(component, component)
+    if type(component) is not component._frozen:
+        component.__class__ = component._frozen
     return component
 
 

@@ -74,7 +74,7 @@ def _written(template: TemplateNode, name: str, inputs: Mapping[str, object]) ->
                 tags |= dict.fromkeys(its_tags)
                 # A file is not indented like code.
                 text = text if node.template.kind == "text" else ("", *text)
-            case FragmentNode() if type(node) in (FragmentNode, ComponentNode):
+            case FragmentNode() if node._node in (FragmentNode, ComponentNode):
                 waiting += reversed(node.content)
                 its_section = getattr(node, "section", None)
                 sections |= {} if its_section is None else {its_section: None}

@@ -1,7 +1,5 @@
 """Check that the result of a Lazy, and what replaces a part, may be where it is placed."""
 
-# The rules of a place belong to the classes of components: their private names are read here.
-# pyright: reportPrivateUsage=false
 from collections.abc import Mapping, Sequence
 
 from promptdsl.components.any_turn import TURNS
@@ -60,7 +58,7 @@ def check_replaced(holder: Node, line: Source | None) -> None:
 
     The node was checked when it was written, and a child of it replaced since, at ``line``.
     """
-    if type(holder) not in _CONTAINERS and type(holder) is not TurnNode:
+    if holder._node not in _CONTAINERS and holder._node is not TurnNode:
         return
     rules = _rules(holder)
     whole = uncut(holder.content) if rules is Limit else None
@@ -77,9 +75,9 @@ def check_replaced(holder: Node, line: Source | None) -> None:
 
 def _rules(holder: Node) -> type[Container]:
     """Return the component whose rules hold in a node."""
-    if isinstance(holder, TurnNode) and type(holder) is TurnNode:
+    if isinstance(holder, TurnNode) and holder._node is TurnNode:
         return TURNS[holder.role]
-    return _CONTAINERS[type(holder)]
+    return _CONTAINERS[holder._node]
 
 
 def _misplaced(node: Node, holder: Node, lazy: LazyNode) -> PlacementError:

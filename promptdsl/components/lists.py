@@ -16,7 +16,7 @@ from promptdsl.components.arguments import (
 )
 from promptdsl.components.block import TEXT_FORBIDS, Container, begin, seal, turn_advice
 from promptdsl.components.options import check_flag, too_many
-from promptdsl.components.scope import freeze
+from promptdsl.components.scope import freeze, is_unused
 from promptdsl.foundation.errors import with_article
 from promptdsl.tree.masks import BARE, BUSY, CLOSED, ITEM, SECTION
 from promptdsl.tree.node import DEFAULTS, Child, Node
@@ -193,7 +193,7 @@ class ExampleSide(TextContainer, ExampleSideNode):
     __slots__ = ()
 
     def _name(self) -> str:
-        return "Example"
+        return "Example" if is_unused(self) else ExampleSideNode._name(self)
 
 
 def _without_nothing(component: Node, parts: tuple[object, ...]) -> tuple[object, ...]:

@@ -5,8 +5,6 @@ and the task that opened it, so that code which runs elsewhere with a copy of th
 error instead of writing into the wrong block.
 """
 
-# The functions below the class belong to it, and read its private names.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 import os
@@ -16,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from threading import current_thread, get_ident
 from threading import enumerate as threads
-from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard, TypeVar, cast
 
 import attrs
 
@@ -67,6 +65,10 @@ class Component(Node):
         nodes = (base for base in cls.__mro__ if issubclass(base, Node))
         cls._node = next(node for node in nodes if not issubclass(node, Component))
         cls.accepts = getattr(cls.options_type, "__optional_keys__", cls.accepts)
+        body = {"__slots__": (), "__module__": cls.__module__, "__doc__": cls.__doc__}
+        cls._frozen = cast("type[Node]", type(cls.__name__, (FrozenComponent, cls), body))
+        cls._frozen._frozen = cls._frozen
+        cls._saved_as = cls
 
     __setattr__ = object.__setattr__
     __delattr__ = object.__delattr__
@@ -80,10 +82,32 @@ class Component(Node):
         return "write it outside of this block"
 
 
+class FrozenComponent:
+    """The first base of a component's frozen class, which a component gets at its first use.
+
+    The frozen class is a subclass of the component with its name: ``isinstance(x, User)`` stays
+    true, and nothing of ``x`` can be changed.
+    """
+
+    __slots__ = ()
+    __setattr__ = Node.__setattr__
+    __delattr__ = Node.__delattr__
+    __enter__ = Node.__enter__
+    __exit__ = Node.__exit__
+
+    def __init_subclass__(cls) -> None:
+        """Do nothing: what a class of components needs is inherited."""
+
+
+def is_unused(part: Node) -> bool:
+    """Return whether a part is a component that was not used yet, so it can be changed."""
+    return type(part) is not part._frozen
+
+
 def freeze(part: Node) -> Node:
-    """Return the node of a part that needs no checks."""
-    if type(part) is not part._node:
-        part.__class__ = part._node
+    """Return a part that needs no checks, frozen."""
+    if type(part) is not part._frozen:
+        part.__class__ = part._frozen
     return part
 
 
@@ -249,7 +273,8 @@ def leave(component: Component, *, raised: bool) -> OpenBlock | None:
     the innermost one (unless another exception is raised already).
     """
     top = OPENED.get()
-    component.mask = component.mask & ~OPEN | CLOSED
+    if is_unused(component):
+        component.mask = component.mask & ~OPEN | CLOSED
     if top is not None and top.component is component:
         OPENED.set(top.around)
         return top.around
@@ -277,7 +302,12 @@ def _unwind(block: object, top: OpenBlock | None) -> OpenBlock | None:
 
 
 def fail(component: Component, around: OpenBlock | None) -> None:
-    """Take a component whose block raised out of its parent, and leave it unusable."""
+    """Take a component whose block raised out of its parent, and leave it unusable.
+
+    One that was closed before, out of order, and used since stays as it is.
+    """
+    if not is_unused(component):
+        return
     component.content = tuple(component.content)
     component.mask |= FAILED
     if component.mask & PLACED:
@@ -343,8 +373,8 @@ def retract(args: Iterable[object]) -> None:
 
     Those are the last entries of the block. The components written before them stay.
     """
-    parts = flattened(args)
-    written = {id(arg) for arg in parts if isinstance(arg, Component) and arg.mask & PLACED}
+    nodes = [part for part in flattened(args) if isinstance(part, Node)]
+    written = {id(node) for node in nodes if node.mask & PLACED and is_unused(node)}
     top = innermost()
     if not written or top is None or top.component is None or not is_owner(top):
         return

@@ -116,6 +116,10 @@ class ReplacedSection(Section):
             take_replacement(self)
 
 
+ReplacedSection._frozen = Section._frozen
+ReplacedSection._saved_as, ReplacedSection.__name__ = Section, Section.__name__
+
+
 def take_replacement(section: Section) -> None:
     """Let a section that is overridden become its replacement: now, or when its block closes."""
     current = OVERRIDES.get()

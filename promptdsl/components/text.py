@@ -1,7 +1,5 @@
 """Text and values."""
 
-# The hook of the base class is called by the functions below.
-# pyright: reportPrivateUsage=false
 import re
 from collections.abc import Mapping
 from typing import Never

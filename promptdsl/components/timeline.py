@@ -66,7 +66,7 @@ class Timeline(Container, RootNode):
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         super().__exit__(kind, error, trace)
         if kind is None:
-            self.__class__ = RootNode  # type: ignore[assignment]  # it becomes its node
+            self.__class__ = self._frozen  # type: ignore[assignment]  # a subclass
 
     def _inspect(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
         if mask & SECTION and mask & MEDIA << SHIFT:

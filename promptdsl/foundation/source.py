@@ -98,7 +98,7 @@ def author_frame(frame: FrameType) -> FrameType:
 
 def author() -> Source:
     """Return the nearest line of a caller outside of this package."""
-    frame, is_awaited = sys._getframe(1), False  # pyright: ignore[reportPrivateUsage]
+    frame, is_awaited = sys._getframe(1), False
     while frame.f_back is not None and frame.f_code.co_filename.startswith(OURS):
         is_awaited = is_awaited or bool(frame.f_code.co_flags & CO_COROUTINE)
         frame = frame.f_back
@@ -123,7 +123,7 @@ def end_traceback(error: PromptError) -> None:
     line gets that of the author, where the function was called by one.
     """
     if not error.at:
-        frame: FrameType | None = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
+        frame: FrameType | None = sys._getframe(2)
         while frame is not None and frame.f_code.co_filename.startswith(_BETWEEN):
             frame = frame.f_back
         if frame is None or not frame.f_code.co_filename.startswith(_PACKAGE):

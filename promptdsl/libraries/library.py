@@ -1,7 +1,5 @@
 """The library: sections and templates under one name."""
 
-# The sections of a library belong to it, and read its private names.
-# pyright: reportPrivateUsage=false
 import inspect
 import operator
 import os

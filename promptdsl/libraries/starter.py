@@ -5,4 +5,4 @@ from promptdsl.templates.folders import templates_root
 
 starter = Library("starter", templates=templates_root() / "sections")
 # A library finds its module in the first frame outside of promptdsl: this one is inside.
-starter._set_module(__name__)  # pyright: ignore[reportPrivateUsage]
+starter._set_module(__name__)

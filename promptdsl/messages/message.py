@@ -400,7 +400,7 @@ def message(
 
 def place(message: Message, at: object, number: int) -> None:
     """Set the turn that a new message was made of, unless it has origins."""
-    if not message._at:  # pyright: ignore[reportPrivateUsage]
+    if not message._at:
         _set(message, "_at", at)
         _set(message, "_number", number)
 

@@ -1,7 +1,5 @@
 """What two requests share at their beginning, which a provider's prompt cache may serve."""
 
-# The outcomes of two results are no names that authors see.
-# pyright: reportPrivateUsage=false
 from promptdsl.foundation.errors import ContentError, TargetError
 from promptdsl.foundation.source import author, door
 from promptdsl.rendering.reports import PrefixReport, compared

@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import cast
 
 from promptdsl.components.block import finish
-from promptdsl.components.scope import Component, detached, innermost
+from promptdsl.components.scope import detached, innermost, is_unused
 from promptdsl.components.timeline import write_timeline
 from promptdsl.config.wires import wire_of, wires
 from promptdsl.foundation.errors import ContentError, ScopeError
@@ -60,7 +60,7 @@ def root_around(tree: object) -> RootNode:
 
 def _open_block_with(part: Node) -> Node | None:
     """Return the open block that a part has joined; a finished part is free to be used."""
-    opened = innermost() if isinstance(part, Component) else None
+    opened = innermost() if is_unused(part) else None
     while opened is not None:
         block, opened = opened.component, opened.around
         if block is not None and any(entry is part for entry in block.content):

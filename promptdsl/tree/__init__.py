@@ -1,6 +1,5 @@
 """The tree: frozen nodes, their masks, and pure functions from node to node."""
 
-# pyright: reportPrivateUsage=false
 from promptdsl.tree import unknown_names as unknown_names
 from promptdsl.tree.node import Node
 

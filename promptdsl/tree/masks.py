@@ -12,7 +12,7 @@ tells whether a child is allowed, and whether a pass has work to do:
 >>> bool(prompt.mask & CALL), bool(prompt.mask & CALL << SHIFT)
 (False, True)
 
-The other bits are the state of a component before it becomes a node. A mask has at most 30 bits,
+The other bits are the state of a component before it is frozen. A mask has at most 30 bits,
 because CPython is fastest with integers of up to 30 bits.
 """
 

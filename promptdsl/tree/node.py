@@ -4,8 +4,6 @@ Its ``mask`` is the kind of the node and of the nodes below it (:mod:`promptdsl.
 method of a node recurses, so a tree may be ten thousand levels deep.
 """
 
-# The functions below the class belong to it, and read its private names.
-# pyright: reportPrivateUsage=false
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -122,7 +120,11 @@ class Node:
     _defaults: ClassVar[Mapping[str, object]] = EMPTY
     """The optional fields and their defaults."""
     _node: ClassVar[type["Node"]]
-    """The class in the tree: the class itself, or for a component the class of its node."""
+    """What it is in a tree: the class itself, or for a component the class of nodes it is of."""
+    _frozen: ClassVar[type["Node"]]
+    """The class that it gets at its first use, a subclass of it; for others the class itself."""
+    _saved_as: ClassVar[type["Node"]]
+    """The class that is named where it is pickled."""
     _second_block: ClassVar[str] = (
         "write a new one, or put the finished one in place with include(...)"
     )
@@ -151,7 +153,7 @@ class Node:
     """The offset of the instruction in the code object, -1 where that is unknown."""
 
     def __init_subclass__(cls) -> None:
-        cls._node = cls
+        cls._node = cls._frozen = cls._saved_as = cls
 
     @property
     def at(self) -> Position | Source | None:
@@ -230,7 +232,7 @@ class Node:
     __add__ = __radd__ = _no_sum
 
     def __enter__(self) -> "Node":
-        finished = type(self) is self._node
+        finished = type(self) is self._frozen
         problem = "finished, it cannot be opened as a block" if finished else "no block"
         raise ScopeError(
             f"this {label(self)} is {problem}",
@@ -245,7 +247,7 @@ class Node:
         return _restored, (list(_records(self)),)
 
 
-Node._node = Node
+Node._node = Node._frozen = Node._saved_as = Node
 
 
 N = TypeVar("N", bound=Node)
@@ -431,7 +433,7 @@ def _records(root: Node) -> Iterator[_Record]:
             at = sources[key] if key in sources else sources.setdefault(key, node.source)
         children = tuple([child if isinstance(child, str) else None for child in node.content])
         fields = {name: getattr(node, name) for name in node._node._field_names}
-        yield node._node, children, node.mask, at, node.options, fields
+        yield node._saved_as, children, node.mask, at, node.options, fields
         waiting += [child for child in reversed(node.content) if not isinstance(child, str)]
 
 
@@ -440,5 +442,7 @@ def _restored(records: list[_Record]) -> Node:
     nodes: list[Node] = []
     for cls, children, mask, at, options, fields in reversed(records):
         content = tuple(nodes.pop() if child is None else child for child in children)
-        nodes.append(make(cls, content, mask=mask & ~BUSY, at=at, options=options, **fields))
+        nodes.append(
+            make(cls._frozen, content, mask=mask & ~BUSY, at=at, options=options, **fields)
+        )
     return nodes.pop()

@@ -1,7 +1,5 @@
 """The outline of a prompt: a line for each part."""
 
-# The words for a node are its own, and no name that authors see.
-# pyright: reportPrivateUsage=false
 from collections.abc import Iterable
 
 from promptdsl.foundation.errors import is_one_of

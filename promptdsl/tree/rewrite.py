@@ -1,6 +1,5 @@
 """Functions that make trees from trees; an unchanged node stays the same object."""
 
-# pyright: reportPrivateUsage=false
 from collections import ChainMap
 from collections.abc import Callable, Container, Iterable, Iterator, MutableMapping
 from operator import is_
@@ -333,7 +332,7 @@ def is_settled(nodes: Iterable[Node]) -> bool:
     Nor may one of them be a history whose results are cut or cleared, or that was compacted.
     """
     return not any(
-        type(node) in _CHOICES or edits_results(node) or is_compacted(node) for node in nodes
+        node._node in _CHOICES or edits_results(node) or is_compacted(node) for node in nodes
     )
 
 

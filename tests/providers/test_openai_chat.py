@@ -505,6 +505,14 @@ FLAT = {"id": "fc_1", "call_id": "a", "name": "f", "arguments": "{}"}
                         {"type": "image_url", "image_url": {"url": "https://x"}, **MARK},
                         {"type": "input_audio", "input_audio": {"data": "QQ==", "format": "mp3"}},
                         {"type": "input_audio", "input_audio": {"data": "QQ==", "format": "ogg"}},
+                        {
+                            "type": "input_audio",
+                            "input_audio": {"data": "data:;base64,QQ==", "format": "wav"},
+                        },
+                        {
+                            "type": "input_audio",
+                            "input_audio": {"data": "data:audio/wav;base64,QQ==", "format": "wav"},
+                        },
                         {"type": "file", "file": {"file_id": "file-1"}},
                         {
                             "type": "file",
@@ -526,6 +534,8 @@ FLAT = {"id": "fc_1", "call_id": "a", "name": "f", "arguments": "{}"}
                     ImageBlock(media("url", "https://x"), cache="default"),
                     AudioBlock(media("base64", "QQ==", "audio/mpeg")),
                     AudioBlock(media("base64", "QQ==", "audio/ogg")),
+                    AudioBlock(media("base64", "data:;base64,QQ==", "audio/wav")),
+                    AudioBlock(media("base64", "QQ==", "audio/wav")),
                     DocumentBlock(media("file_id", "file-1")),
                     DocumentBlock(media("base64", "QQ==", "application/pdf"), title="a"),
                     DocumentBlock(media("base64", "QQ==")),

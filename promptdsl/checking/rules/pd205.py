@@ -11,7 +11,7 @@ from promptdsl.checking.finding import CheckRule, Found
 _LEFT = re.compile(  # not as LaTeX and GitHub write braces: x^{{n}}, ${{ github.sha }}
     r"(?<![$^\w}])\{\{[-+]?\s*[A-Za-z_][\w.]*\s*(?:\|[^{}]*)?[-+]?\}\}|\{%[-+]?\s*\w[^{}%]*%\}"
 )
-_SHOW = ("TemplateNode", "CodeNode")
+_SHOW = ("Template", "Code")
 
 
 def in_prompt(prompt: CheckedPrompt) -> Found:
@@ -22,7 +22,7 @@ def in_prompt(prompt: CheckedPrompt) -> Found:
     waiting = [it.tree for it in prompt.rendered.stages() if spans and it.name == "fill"]
     while waiting:
         node = waiting.pop()
-        shown |= {node.source} if type(node).__name__ in _SHOW else set()
+        shown |= {node.source} if type(node).__name__.removesuffix("Node") in _SHOW else set()
         waiting += [it for it in node.content if not isinstance(it, str)]
     for span in spans:
         if (match := _LEFT.search(prose(span.text))) and span.source not in shown:

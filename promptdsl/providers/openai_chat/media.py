@@ -72,7 +72,12 @@ def _read_image(image: Mapping[str, object], cache: Cache | None) -> b.ImageBloc
 def _read_audio(audio: Mapping[str, object], cache: Cache | None) -> b.AudioBlock:
     format = entry(audio, "format", str)
     media_type = _AUDIO_TYPES.get(format, f"audio/{format}")
-    return b.AudioBlock(read_file_data(entry(audio, "data", str), media_type), cache=cache)
+    data = entry(audio, "data", str)
+    source = read_file_data(data, media_type)
+    if source.media_type != media_type:
+        # A data URL that names another type, or none, goes back as it came: the format counts.
+        source = MediaSource("base64", data, media_type, from_data=True)
+    return b.AudioBlock(source, cache=cache)
 
 
 def _read_file(file: Mapping[str, object], cache: Cache | None) -> b.DocumentBlock:

@@ -1,6 +1,7 @@
 """Equip: moves tools and the output schema out of the turns; cache breakpoints become marks."""
 
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import cast
 
 import attrs
@@ -25,6 +26,7 @@ from promptdsl.tree.turn_nodes import (
 )
 
 _EQUIPMENT = frozenset({ToolNode, OutputNode, CacheBreakpointNode})
+_NODE_CLASS = attrgetter("_node")
 
 
 def equip(root: RootNode, facts: ModelFacts) -> RootNode:
@@ -35,7 +37,7 @@ def equip(root: RootNode, facts: ModelFacts) -> RootNode:
     A cache breakpoint among the turns becomes a mark of the part before it, or moves to
     ``equipment`` if no part before it takes a mark. Equal tools are listed once.
     """
-    if _EQUIPMENT.isdisjoint(map(type, root.content)):
+    if _EQUIPMENT.isdisjoint(map(_NODE_CLASS, root.content)):
         return root
     turns: list[Node] = []
     equipment: list[Node] = []

@@ -67,7 +67,7 @@ def _waiting_lazies(root: Node) -> list[Waiting]:
             lazies.append(Waiting(node, holders))
             continue
         if not isinstance(node, FragmentNode) or isinstance(node, LimitNode):
-            holders = (node, *(part for part in holders if type(part) is not type(node)))
+            holders = (node, *(part for part in holders if part._node is not node._node))
         stack.extend(
             (child, holders)
             for child in reversed(node.content)

@@ -101,11 +101,13 @@ def _first_fault(root: RootNode, open_calls: OpenCalls) -> PairingError | None:
             continue
         if isinstance(child, RecordedNode):
             fault = _scan(child, open_calls)
-        elif type(child) is ToolTurnNode and child.tool_use_id in open_calls:
+        elif isinstance(child, ToolTurnNode) and child.tool_use_id in open_calls:
             # The usual case: a call and its answer.
             del open_calls[child.tool_use_id]
             continue
-        elif not open_calls and len(child.content) == 1 and type(child.content[0]) is ToolUseNode:
+        elif (
+            not open_calls and len(child.content) == 1 and isinstance(child.content[0], ToolUseNode)
+        ):
             open_calls[child.content[0].block.id] = child
             continue
         else:

@@ -69,7 +69,7 @@ def open_part(state: TextState, node: Node, around: OpenPart) -> None:
         around.in_item,
         written=page.written,
     )
-    container = CONTAINERS.get(type(node))
+    container = CONTAINERS.get(node._node)
     if container is not None:
         frame = part.frame = container(state, node, part)
         if not isinstance(node, LISTS):

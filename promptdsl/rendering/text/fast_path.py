@@ -54,9 +54,9 @@ def lower_plain(
             role: Role = turn.role
             content = turn.content
             child = content[0] if len(content) == 1 else None
-            if type(child) is TextNode and len(child.content) == 1:
+            if isinstance(child, TextNode) and child._node is TextNode and len(child.content) == 1:
                 child = child.content[0]
-        elif turn.mask & SYSTEM and type(turn) is TurnNode and turn.options is DEFAULTS:
+        elif turn.mask & SYSTEM and turn._node is TurnNode and turn.options is DEFAULTS:
             role = "system"
             child = plain_instructions(turn.content, form)
             if not child:
@@ -73,7 +73,7 @@ def lower_plain(
                 return index
             messages.append(spoken(role, child, turn, number))
         else:
-            blocks = (child.block,) if type(child) is ToolUseNode else _plain_blocks(turn)
+            blocks = (child.block,) if isinstance(child, ToolUseNode) else _plain_blocks(turn)
             if blocks is None:
                 return index
             if blocks:
@@ -87,7 +87,7 @@ def _plain_blocks(turn: TurnNode) -> tuple[Block, ...] | None:
     blocks: list[Block] = []
     for child in turn.content:
         part = child
-        if type(part) is TextNode:
+        if isinstance(part, TextNode) and part._node is TextNode:
             if len(part.content) != 1:
                 return None
             part = part.content[0]
@@ -96,9 +96,9 @@ def _plain_blocks(turn: TurnNode) -> tuple[Block, ...] | None:
                 return None
             if part:
                 blocks.append(text_block(part))
-        elif type(part) is ToolUseNode:
+        elif isinstance(part, ToolUseNode):
             blocks.append(part.block)
-        elif type(part) is MediaNode:
+        elif isinstance(part, MediaNode):
             if not isinstance(part.block, MediaBlock) or part.block.source.kind == "path":
                 return None
             blocks.append(part.block)
@@ -115,8 +115,8 @@ def answer_of(turn: ToolTurnNode, blocks: tuple[Block, ...]) -> tuple[Block, ...
     return (tool_result_block(turn.tool_use_id, blocks, turn.options.name),)
 
 
-_TEXTS = frozenset({str, TextNode, ValueNode, VolatileNode, TrustedTextNode})
-"""The types of what is one text without a mark."""
+_TEXTS = frozenset({TextNode, ValueNode, VolatileNode, TrustedTextNode})
+"""The nodes that are one text without a mark."""
 
 
 def plain_instructions(
@@ -134,8 +134,8 @@ def plain_instructions(
         return None
     items: list[str] = []
     for child in content:
-        head, text = _plain_section(child) if type(child) is SectionNode else ("", child)
-        if type(text) is TextNode and len(text.content) == 1:
+        head, text = _plain_section(child) if isinstance(child, SectionNode) else ("", child)
+        if isinstance(text, TextNode) and text._node is TextNode and len(text.content) == 1:
             text = text.content[0]
         plain = ""
         if fences is not None and (head or type(text) is str):
@@ -144,8 +144,8 @@ def plain_instructions(
         is_read = fences is not None and type(text) is str and ("<" in text or not text.isascii())
         if type(text) is str and text and text[0] not in "\r\n" and not is_read:
             plain = text if text.isascii() or is_whole(text) else ""
-        elif encode is not None and type(text) in _TEXTS:
-            plain = encode(text.content if type(text) is TextNode else (text,))
+        elif encode is not None and (isinstance(text, str) or text._node in _TEXTS):
+            plain = encode(text.content if isinstance(text, TextNode) else (text,))
         if not plain:
             return None
         items.append(head + plain if head else plain)

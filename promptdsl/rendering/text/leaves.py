@@ -244,7 +244,7 @@ def _write_table(state: TextState, node: TableNode, around: OpenPart, frame: Tex
                 # It is trusted, but still cannot leave the fences around it.
                 cells.append(Trusted(state.fences.authored(written(cell, note), rules)))
                 continue
-            plain = cell.plain if type(cell) is VolatileNode else cell
+            plain = cell.plain if isinstance(cell, VolatileNode) else cell
             text = plain if type(plain) is str else data_text(plain)
             if not text.isprintable():
                 notice((text,), note)

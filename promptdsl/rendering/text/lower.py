@@ -124,7 +124,7 @@ class TextWriter(TextState):
 
     def write_part(self, node: Node, around: OpenPart) -> bool:
         """Write a part; return whether it is open, so that its children are next."""
-        write = LEAVES.get(type(node))
+        write = LEAVES.get(node._node)
         if write is not None:
             write(self, node, around)
         elif isinstance(node, ToolResultNode):

@@ -53,7 +53,7 @@ class TurnTags:
         waiting: list[tuple[Node, Form]] = [(turn, form)]
         while waiting:
             node, form = waiting.pop()
-            kind = type(node)
+            kind = node._node
             if isinstance(node, FormatNode):
                 form = FORMATS[node.format]
             frame_of = FRAMES.get(kind)
