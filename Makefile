@@ -1,8 +1,10 @@
 # Python 3.11 or newer, pip and make are all that is needed: every target makes what it runs in.
 # test-314 needs node and npm too.
 PYTHON ?= python3
-BIN := .venv/bin
-BENCH_BIN := .venv-bench/bin
+# With PYTHON=python3.12 they are .venv-3.12 and so on: each Python has environments of its own.
+VENV := .venv$(patsubst python%,-%,$(filter python3.%,$(notdir $(PYTHON))))
+BIN := $(VENV)/bin
+BENCH_BIN := $(VENV)-bench/bin
 JOBS ?= 2
 ROOM ?= passes
 SAMPLE ?= 300
@@ -25,10 +27,10 @@ help:
 	@echo 'make mutants      make mistakes in a room, and see whether a test notices   ROOM=passes'
 	@echo 'make clean        remove what the other targets made'
 
-demo: .venv/.demo
+demo: $(VENV)/.demo
 	$(BIN)/python examples/support_agent.py
 
-demo-ray: .venv/.ray
+demo-ray: $(VENV)/.ray
 	$(BIN)/python examples/many_rows.py
 
 # Compiled tests are kept, whatever the environment says: to compile them takes as long again as to
@@ -38,15 +40,15 @@ PYTEST := $(PYTHON_TESTS) -m pytest -q -n auto --dist worksteal
 CHOSEN = $(if $(HYPOTHESIS_SEED),--hypothesis-seed=$(HYPOTHESIS_SEED)) $(ARGS)
 
 # Each process has its share of the files, and none waits for another.
-test: .venv/.test
+test: $(VENV)/.test
 	$(PYTHON_TESTS) -m tests.run --jobs $(JOBS) -q -m 'not slow and not sdk and not browser' \
 		--hypothesis-profile=fast $(CHOSEN)
 
 # Slow tests are too uneven for shares: idle workers take tests from busy ones.
-test-all: .venv/.dev .venv-agents/.test
+test-all: $(VENV)/.dev .venv-agents/.test
 	$(PYTEST) $(CHOSEN)
 
-test-random: .venv/.dev .venv-agents/.test
+test-random: $(VENV)/.dev .venv-agents/.test
 	$(PYTEST) --hypothesis-profile=random $(ARGS)
 
 # What depends on the version of Python: arguments, tables, rendering, t-strings.
@@ -56,11 +58,11 @@ test-314: .venv-314/.test
 		tests/test_rendering.py tests/test_tables.py tests/python314 $(ARGS)
 
 # Each file in one process: a cluster of Ray is its own. Ray leaves files open at its end.
-test-engines: .venv-engines/.test
-	.venv-engines/bin/python -m pytest -q -n 2 --dist loadfile -p no:unraisableexception \
+test-engines: $(VENV)-engines/.test
+	$(VENV)-engines/bin/python -m pytest -q -n 2 --dist loadfile -p no:unraisableexception \
 		tests/engines $(ARGS)
 
-check: .venv/.dev
+check: $(VENV)/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -68,43 +70,43 @@ check: .venv/.dev
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.claims
 
-bench: .venv-bench/.bench
+bench: $(VENV)-bench/.bench
 	$(BENCH_BIN)/python -m benchmarks $(ARGS)
 
 # Every mutant runs in a fork of one process; FULL=1 makes all of them, not a sample.
-mutants: .venv/.test
+mutants: $(VENV)/.test
 	$(BIN)/python -m tests.mutants $(ROOM) --sample $(SAMPLE) --seed $(SEED) --jobs $(JOBS) \
 		$(if $(FULL),--full) --report build/mutants/$(ROOM).json
 
 clean:
-	rm -rf .venv .venv-314 .venv-agents .venv-bench .venv-engines build dist htmlcov .coverage .coverage.*
+	rm -rf .venv .venv-* build dist htmlcov .coverage .coverage.*
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp is younger than pyproject.toml as long as nothing has to be installed again.
-.venv/.demo: pyproject.toml
-	$(PYTHON) -m venv .venv
+$(VENV)/.demo: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python $(PIP_INSTALL) -e .
 	@touch $@
 
-.venv/.ray: pyproject.toml
-	$(PYTHON) -m venv .venv
+$(VENV)/.ray: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python $(PIP_INSTALL) -e '.[ray]'
 	@touch $@
 
-.venv-engines/.test: pyproject.toml
-	$(PYTHON) -m venv .venv-engines
-	.venv-engines/bin/python $(PIP_INSTALL) -e '.[engines]'
+$(VENV)-engines/.test: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-engines
+	$(VENV)-engines/bin/python $(PIP_INSTALL) -e '.[engines]'
 	@touch $@
 
-.venv/.test: pyproject.toml
-	$(PYTHON) -m venv .venv
+$(VENV)/.test: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python $(PIP_INSTALL) -e '.[test]'
 	@touch $@
 
 # mini-swe-agent asks for datasets and textual, which its prompts do not need: what they need is in dev.
-.venv/.dev: pyproject.toml
-	$(PYTHON) -m venv .venv
+$(VENV)/.dev: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python $(PIP_INSTALL) -e '.[dev]'
 	$(BIN)/python $(PIP_INSTALL) --no-deps 'mini-swe-agent>=2.4,<3'
 	@touch $@
@@ -127,7 +129,7 @@ clean:
 		--requirement tests/python314/requirements.txt
 	@touch $@
 
-.venv-bench/.bench: pyproject.toml
-	$(PYTHON) -m venv .venv-bench
+$(VENV)-bench/.bench: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-bench
 	$(BENCH_BIN)/python $(PIP_INSTALL) -e '.[benchmarks]'
 	@touch $@

@@ -1,6 +1,8 @@
 """The tests in several processes: each file in one of them, in lists of about equal weight."""
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -43,6 +45,20 @@ def test_paths_among_options() -> None:
     options = ["-k", "tests", "tests/cli", "-x", "tests/test_ids.py::test_a", "nowhere.py"]
     expected = (["tests/cli", "tests/test_ids.py::test_a"], ["-k", "tests", "-x", "nowhere.py"])
     assert expected == paths_of(options)
+
+
+@pytest.mark.native
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+@pytest.mark.parametrize(
+    ("python", "environment"),
+    [("python3", ".venv"), ("python3.12", ".venv-3.12"), ("/opt/bin/python3.13t", ".venv-3.13t")],
+)
+def test_each_python_has_its_environment(python: str, environment: str) -> None:
+    """``make test`` uses the environment of the version that PYTHON names, or the usual one."""
+    command = ["make", "--dry-run", "test", f"PYTHON={python}"]
+    outside = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    done = subprocess.run(command, cwd=ROOT, env=outside, capture_output=True, check=True)
+    assert {environment} == set(re.findall(r"\.venv[^/\s]*", done.stdout.decode()))
 
 
 @pytest.mark.slow
