@@ -6,7 +6,6 @@ be one of the few files that rendering may open.
 """
 
 import os
-import pathlib
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -60,7 +59,8 @@ OWN = (
 IMPORTS = ("<frozen importlib.", "<frozen zipimport>", rewrite.__file__)
 """How the names of the files start that imports run in; pytest imports a plug-in's package."""
 
-FROZEN_OS = "<frozen os>"
+OPENERS = ("os", "pathlib", "glob")
+"""The modules and packages of the standard library that open a file for their caller."""
 
 _reached: list[str] | None = None
 
@@ -114,9 +114,8 @@ def _guarded(frame: FrameType | None) -> list[FrameType]:
 def _is_declared(args: tuple[Any, ...], guarded: list[FrameType]) -> bool:
     """Return whether a file may be touched: ours, declared, or one an import looks at."""
     given = args[0]
-    names = (frame.f_code.co_filename for frame in guarded)
-    opener = next(name for name in names if name not in (pathlib.__file__, os.__file__, FROZEN_OS))
-    if isinstance(given, int) or opener.startswith(IMPORTS):
+    opener = next(frame for frame in guarded if _package(frame) not in OPENERS)
+    if isinstance(given, int) or opener.f_code.co_filename.startswith(IMPORTS):
         return True
     name = os.fsdecode("." if given is None else given)
     if _is_inside(name, args):
@@ -125,6 +124,12 @@ def _is_declared(args: tuple[Any, ...], guarded: list[FrameType]) -> bool:
     if any(path.is_relative_to(own) for own in (*OWN, *(it.folder for it in Registration.active))):
         return True
     return any(path.is_relative_to(root) for frame in guarded for root in _declared(frame))
+
+
+def _package(frame: FrameType) -> str:
+    """Return the name of the outermost package, or of the module, whose code runs in a frame."""
+    module: str = frame.f_globals.get("__name__", "")
+    return module.partition(".")[0]
 
 
 def _is_inside(name: str, args: tuple[Any, ...]) -> bool:
