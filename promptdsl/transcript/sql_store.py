@@ -28,10 +28,12 @@ class SqlStore:
 
     >>> from sqlalchemy import create_engine
     >>> from promptdsl import SqlStore, Transcript
-    >>> store = SqlStore(create_engine("sqlite://"), create_tables=True)
+    >>> engine = create_engine("sqlite://")
+    >>> store = SqlStore(engine, create_tables=True)
     >>> entry = Transcript.open("1881", store=store).append("Why twice?")
     >>> len(Transcript.open("1881", store=store)), store.list()
     (1, ['1881'])
+    >>> engine.dispose()
     """
 
     @door

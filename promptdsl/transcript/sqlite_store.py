@@ -15,14 +15,16 @@ _TABLE = (
     "CREATE TABLE IF NOT EXISTS promptdsl_entries"
     " (key TEXT, number INTEGER, line TEXT NOT NULL, PRIMARY KEY (key, number))"
 )
-_OF_PARENTS: list[sqlite3.Connection | None] = []
+_OF_PARENTS: list[sqlite3.Connection] = []
+"""Connections of the process that forked this one: SQLite allows no use of them, nor their end."""
 
 
 class SqliteStore:
     """Transcripts in a file of SQLite, which is made when it is missing: a row for each entry.
 
     Threads and processes of one machine may write at once; each waits for the others, up to
-    ``timeout`` seconds. What was written is on the disk. The table is ``promptdsl_entries``.
+    ``timeout`` seconds. What was written is on the disk. The table is ``promptdsl_entries``. The
+    database is closed by ``close()``, or when nobody has the store any more.
 
     >>> from pathlib import Path
     >>> from tempfile import mkdtemp
@@ -34,12 +36,13 @@ class SqliteStore:
     >>> store.close()
     """
 
+    _connection: sqlite3.Connection | None = None
+
     @door
     def __init__(self, path: Path, *, timeout: float = 30) -> None:
         self._path = os.fspath(path)
         self._timeout = timeout
         self._lock = fork_safe_lock()
-        self._connection: sqlite3.Connection | None = None
         self._process = 0
         with self._connected():
             pass
@@ -91,9 +94,17 @@ class SqliteStore:
     def close(self) -> None:
         """Close the database."""
         with self._lock:
-            if self._connection is not None and self._process == os.getpid():
-                self._connection.close()
-            self._connection = None
+            connection, self._connection = self._connection, None
+            if connection is None:
+                return
+            if self._process == os.getpid():
+                connection.close()
+            else:
+                _OF_PARENTS.append(connection)
+
+    def __del__(self) -> None:
+        if self._connection is not None:
+            self.close()
 
     @contextmanager
     def _connected(self) -> Generator[sqlite3.Connection]:
@@ -101,8 +112,7 @@ class SqliteStore:
         with self._lock:
             try:
                 if self._connection is None or self._process != os.getpid():
-                    # SQLite allows no use of a connection of the parent, not even its end.
-                    _OF_PARENTS.append(self._connection)
+                    self.close()
                     self._connection, self._process = self._connect(), os.getpid()
                 yield self._connection
             except sqlite3.Error as error:
@@ -118,7 +128,11 @@ class SqliteStore:
         connection = sqlite3.connect(
             self._path, timeout=self._timeout, isolation_level=None, check_same_thread=False
         )
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute(_TABLE)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute(_TABLE)
+        except BaseException:
+            connection.close()
+            raise
         return connection

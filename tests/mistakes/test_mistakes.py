@@ -1,6 +1,8 @@
 """The pages of mistakes: what a user is told is as written, and none of it leads astray."""
 
+import gc
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,16 +14,21 @@ MARKS = {"langchain": [pytest.mark.sdk("langchain_core")], "threads": [pytest.ma
 """The marks of a page that needs more than others do."""
 
 # A mistake ends its code: what it has open is not closed any more.
-pytestmark = pytest.mark.filterwarnings("ignore:.* was not closed:ResourceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.* was not closed:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning"),
+]
 
 EACH = [pytest.param(page, marks=MARKS.get(page.stem, ())) for page in PAGES]
 
 
 @pytest.fixture(autouse=True)
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work in the folder of a shop, with its files."""
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Work in the folder of a shop, with its files, and leave nothing that another test finds."""
     fill(tmp_path)
     monkeypatch.chdir(tmp_path)
+    yield
+    gc.collect()
 
 
 def on_page(page: Path) -> dict[str, Mistake]:

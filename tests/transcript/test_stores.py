@@ -1,6 +1,7 @@
 """The stores of the package: the contract, names of files, faults, and data that is hostile."""
 
 import asyncio
+import gc
 import os
 import signal
 import sqlite3
@@ -8,10 +9,11 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -35,7 +37,9 @@ def sqlite_store(folder: Path) -> SqliteStore:
 
 def sql_store(folder: Path) -> SqlStore:
     """Return a store in a database of SQLite."""
-    engine = pytest.importorskip("sqlalchemy").create_engine(f"sqlite:///{folder / 'sql.db'}")
+    sqlalchemy = pytest.importorskip("sqlalchemy")
+    address = f"sqlite:///{folder / 'sql.db'}"
+    engine = sqlalchemy.create_engine(address, poolclass=sqlalchemy.NullPool)
     return SqlStore(engine, create_tables=True)
 
 
@@ -272,6 +276,19 @@ def test_a_key_that_begins_anew(make: Make, tmp_path: Path) -> None:
     assert [message.text for message in again] == ["Hi.", "Hello."]
     talk.refresh()
     assert talk.entries == again.entries
+
+
+@pytest.mark.skipif(sys.version_info < (3, 13), reason="Python warns of no open database")
+def test_no_database_stays_open(tmp_path: Path) -> None:
+    """A database is closed with its store: that of a file, of no database, and of no place."""
+    (tmp_path / "notes.txt").write_text("Call Bob.\n" * 100, "utf-8")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert [] == sqlite_store(tmp_path).list()
+        raised(TranscriptError, lambda: SqliteStore(tmp_path / "notes.txt"))
+        raised(TypeError, lambda: SqliteStore(cast("Any", 5)))
+        gc.collect()
+    assert [] == caught
 
 
 @pytest.mark.parametrize("make", [FolderStore, sqlite_store, sql_store])
