@@ -80,13 +80,21 @@ class Imports:
 
             module = cls.__module__ if not hasattr(promptdsl, cls.__name__) else "promptdsl"
             return self.add(module, cls.__qualname__)
-        self.modules.add(cls.__module__)
-        return f"{cls.__module__}.{cls.__qualname__}"
+        module = public_module(cls)
+        self.modules.add(module)
+        return f"{module}.{cls.__qualname__}"
 
     def add(self, module: str, name: str) -> str:
         """Import a name from a module, and return it."""
         self.names.setdefault(module, set()).add(name)
         return name
+
+
+def public_module(cls: type) -> str:
+    """Return the module to import a class from: ``pathlib``, not ``pathlib._local``."""
+    public = cls.__module__.partition("._")[0]
+    has_it = getattr(sys.modules.get(public), cls.__name__, None) is cls
+    return public if has_it else cls.__module__
 
 
 def imported_from(statement: ast.ImportFrom, module: ModuleType) -> str:

@@ -280,6 +280,32 @@ def test_a_stub_that_is_missing_is_not_up_to_date(
     ) == done
 
 
+WAITING = """
+from concurrent.futures import Future
+from promptdsl import Library, Section, component
+
+@component
+def wait(answer: Future) -> Section:
+    return Section("wait", "Wait.")
+"""
+
+
+def test_a_stub_imports_what_is_public(cli: Command, prompts: Path) -> None:
+    """A class that stands in a private module is imported from the package that shows it."""
+    (prompts / "waiting_parts.py").write_text(WAITING, "utf-8")
+    (prompts / "waiting.py").write_text(
+        "from promptdsl import Library\nfrom waiting_parts import wait\n\n"
+        'waiting = Library("waiting", sections=[wait])\n',
+        "utf-8",
+    )
+    assert "" == cli("stubs", "waiting:waiting").err
+    stub = (prompts / "waiting.pyi").read_text("utf-8")
+    assert (True, True) == (
+        "\nimport concurrent.futures\n" in stub,
+        "def wait(answer: concurrent.futures.Future)" in stub,
+    )
+
+
 def test_a_module_that_holds_more_gets_no_stub(cli: Command, prompts: Path) -> None:
     """A stub would hide the other names of a module: it is refused."""
     (prompts / "house_rules.py").write_text(
