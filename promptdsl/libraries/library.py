@@ -277,7 +277,10 @@ def _annotation(annotation: object) -> str:
     """Return an annotation as it is written, an empty string for none."""
     if annotation is Parameter.empty:
         return ""
-    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    if isinstance(annotation, str):
+        return annotation
+    # Before Python 3.12 the module stands before ``Annotated`` alone.
+    return inspect.formatannotation(annotation).removeprefix("typing.")
 
 
 def _named(library: str, sections: object, folder: str | None) -> dict[str, ComponentFunction]:

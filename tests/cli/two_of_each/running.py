@@ -399,7 +399,7 @@ import os.path
 from collections.abc import Callable, Sequence
 from datetime import date
 from decimal import Decimal
-from pathlib import Path
+from fractions import Fraction
 from typing import Annotated, Any, Literal
 
 from promptdsl import *
@@ -446,7 +446,7 @@ def kinds(
     three: float = float("inf"),
     four: "Missing | None" = None,
     five: None = None,
-    six: list[Decimal] | Path = [],
+    six: list[Decimal] | Fraction = [],
     seven: Callable[..., None] = print,
     eight: Any = True,
     **more: Literal["a", 2, None],
