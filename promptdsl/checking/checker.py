@@ -20,6 +20,7 @@ from promptdsl.checking.settings import HINTS, CheckSettings
 ENDINGS = (".j2", ".jinja", ".jinja2")
 _SKIPPED = ("__pycache__", "node_modules", "site-packages", "venv")
 _OFTEN_TWICE = (BROKEN, "PD104")
+_TOO_DEEP = "its code is nested too deep"
 """What is found in code and in the prompt, too, at the same line."""
 
 
@@ -151,7 +152,7 @@ class Checker:
                     self._found.add(Finding(file, line, column, rule, message, fix))
         except RecursionError:  # code may be nested deeper than Python goes
             if path in self._files:
-                self._unread[path] = "its code is nested too deep"
+                self._unread[path] = _TOO_DEEP
 
     def _read(self, path: str) -> _Read:
         """Return a file with its comments, read at most once; an empty one for any other."""
@@ -170,7 +171,7 @@ class Checker:
                 text = data.decode(encoding if is_python else "utf-8-sig").replace("\r\n", "\n")
                 file = parsed(text) if is_python else None
             except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
-                problem = getattr(error, "strerror", None) or str(error)
+                problem = getattr(error, "strerror", None) or str(error) or _TOO_DEEP
         if problem and path in self._files:
             self._unread[path] = problem.replace("<unknown>, ", "")
         self._texts[path] = _Read(text, file, Ignores(text, file))

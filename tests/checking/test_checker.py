@@ -94,7 +94,7 @@ def test_what_is_no_python_is_passed_over(tmp_path: Path) -> None:
     bad = {
         "a.py": b"promptdsl (",
         "b.py": b"promptdsl\xff\x00",
-        "deep.py": b"import promptdsl\nx = " + b"-" * 5_000 + b"1",
+        "deep.py": b"import promptdsl\nx = " + b"-" * 100_000 + b"1",
         "sum.py": b"from promptdsl import System\ndef f(x):\n    System('a'"
         + b" + x" * 3_000
         + b")",
