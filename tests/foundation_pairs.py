@@ -6,6 +6,7 @@ each line that changes by the docstring of the function before it is kept.
 
 import datetime
 import pathlib
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
@@ -598,6 +599,7 @@ def _result(function: Any, arguments: tuple[object, ...], options: Mapping[str, 
         return ascii(_plain(function(*arguments, **options)))[:600]
     except (PromptError, ValueError) as error:
         what, fix = getattr(error, "what", str(error)), getattr(error, "fix", "")
+        what = re.sub("^(not a JSON value:).*", r"\1 (in the words of Python)", what)
         return f"{type(error).__name__}: {what!a}, {fix!a}"
 
 
@@ -605,6 +607,8 @@ def _plain(value: object) -> object:
     """Return a value that is printed the same in each process."""
     if isinstance(value, set | frozenset):
         return sorted(value)
+    if isinstance(value, OrderedDict):
+        return ("OrderedDict", *value.items())
     if isinstance(value, tuple) and hasattr(value, "opened"):
         return [sorted(it) for it in value]
     if isinstance(value, Beside):

@@ -69,7 +69,7 @@ def test_an_import_is_written_again(pytester: pytest.Pytester) -> None:
     page = "```python\nimport json\n```\n\n<!-- uses: json -->\n```python\njson.dumps(1)\n```\n"
     went = ran(pytester, page)
     assert {"passed": 1, "failed": 1} == went.parseoutcomes()
-    went.stdout.fnmatch_lines("*NameError: name 'json' is not defined")
+    went.stdout.fnmatch_lines("*NameError: name 'json' is not defined*")
 
 
 def test_what_is_used_may_use_something(pytester: pytest.Pytester) -> None:

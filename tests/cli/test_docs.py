@@ -13,6 +13,8 @@ from tests.cli.project import installed_project
 REFERENCE = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text("utf-8")
 RECORDED = Path(__file__).resolve().parents[1] / "samples" / "transcript-0.1.0.jsonl"
 SHOWN = re.findall(r"^```console\n\$ (.*?)\n(.*?)^```", REFERENCE, re.DOTALL | re.MULTILINE)
+HELPS = [(command, shown) for command, shown in SHOWN if "--help" in command]
+OUTPUTS = [(command, shown) for command, shown in SHOWN if "--help" not in command]
 PROMPTS = "\n".join(re.findall(r"^```python\n(.*?)^```", REFERENCE, re.DOTALL | re.MULTILINE))
 
 
@@ -39,12 +41,20 @@ def command_here(cli: Command, library: Path, monkeypatch: pytest.MonkeyPatch) -
     return cli
 
 
-@pytest.mark.parametrize(("command", "shown"), SHOWN, ids=[command for command, _ in SHOWN])
+@pytest.mark.parametrize(("command", "shown"), OUTPUTS, ids=[command for command, _ in OUTPUTS])
 def test_the_reference_shows_what_is_printed(
     command_here: Command, command: str, shown: str
 ) -> None:
     """What stands under a command in the reference is what it prints: copy it when it changes."""
     assert shown == command_here(*shlex.split(command)[1:]).out
+
+
+@pytest.mark.parametrize(("command", "shown"), HELPS, ids=[command for command, _ in HELPS])
+def test_the_reference_shows_the_words_of_a_help(
+    command_here: Command, command: str, shown: str
+) -> None:
+    """A help has the words that stand in the reference; each Python has columns of its own."""
+    assert shown.split() == command_here(*shlex.split(command)[1:]).out.split()
 
 
 def test_the_reference_shows_every_help() -> None:
@@ -74,4 +84,4 @@ def test_the_reference_shows_every_help() -> None:
         "promptdsl records --help",
         "promptdsl records show --help",
         "promptdsl records list --help",
-    ] == [command for command, _ in SHOWN if "--help" in command]
+    ] == [command for command, _ in HELPS]

@@ -2,6 +2,7 @@
 
 import inspect
 import pydoc
+import re
 from typing import Any
 
 import pytest
@@ -70,12 +71,8 @@ def test_few_values_are_listed() -> None:
 
 def test_help_lists_the_options() -> None:
     """What ``help()`` shows first is the signature with the options."""
-    first = pydoc.plain(pydoc.render_doc(Section)).splitlines()[3]
-    assert first.endswith(
-        "audience: Literal['all', 'model', 'people'] = 'all', "
-        "encoding: Optional[Literal['minimal', 'full']] = None, "
-        "separator: str | None = None) -> None"
-    )
+    signature, *_ = pydoc.plain(pydoc.render_doc(Section)).partition(") -> None")
+    assert ["audience", "encoding", "separator"] == re.findall(r"(\w+): [^=]+ = ", signature)[-3:]
 
 
 def test_settings_are_listed() -> None:

@@ -385,7 +385,7 @@ DAMAGED = {
     '{"n":7}}': "it is no JSON object",
     '7,{"n":7}': "it is no JSON object",
     '{"n":7,"data":NaN}': "it is not JSON",
-    '{"a":' * 2000 + "1" + "}" * 2000: "it is nested too deep",
+    '{"a":' * 100_000 + "1" + "}" * 100_000: "it is nested too deep",
     '{"n":0,"type":"note","data":{}}': "it has no number, type or data",
     '{"n":7.0,"type":"note","data":{}}': "it has no number, type or data",
     '{"n":7,"type":null,"data":{}}': "it has no number, type or data",
