@@ -94,7 +94,7 @@ def spoken(turns: Iterator[Node], format: str, delimiters: Mapping[str, Any]) ->
     """Return the only text of the message of each turn."""
     transformation = {"format": format, "delimiters": delimiters, "merge_consecutive": False}
     messages = render(Timeline(*turns), transformation=transformation).messages
-    return [message.plain or "" for message in messages]
+    return [message.text for message in messages]
 
 
 def shape(text: str, fence: str) -> tuple[int, int]:

@@ -185,7 +185,7 @@ def test_deep_inside_a_turn(
 ) -> None:
     """Very many of a kind inside a turn render, and it has an outline."""
     rendered = render(turn(nested(around, part(), depth)))
-    assert [expected] == [message.plain for message in rendered.messages]
+    assert [expected] == [message.text for message in rendered.messages]
     assert rendered.outline()
 
 

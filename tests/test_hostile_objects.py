@@ -230,7 +230,7 @@ def test_a_liar_of_an_author_stays_in_its_fence() -> None:
 def test_a_liar_in_conversation_is_what_it_really_is() -> None:
     """In conversation a string that lies goes out as its real content."""
     [message] = render(Timeline(User(posing(str, _lie)("true")))).messages
-    assert "true" == message.plain
+    assert "true" == message.text
 
 
 def test_template_variables_are_refused() -> None:

@@ -308,7 +308,7 @@ def test_deep_json_is_text(format: str) -> None:
 
 def test_json_is_read_for_who_asks() -> None:
     """The text of a Json is read back only for a function that is given its value."""
-    broken = make(JsonNode, mask=System(Json(1)).content[0].mask, text="{")
+    broken = make(JsonNode, mask=System(Json(1)).content[0]._mask, text="{")
     assert "{" == only_text(System(broken))
     error = raised(ContentError, lambda: render(System(broken), transformation=ASKED))
     fix = "make it flatter, or render it without format_block"
@@ -578,6 +578,6 @@ class Riddle(Node):
 
 def test_a_node_without_a_writer_is_refused() -> None:
     """What nobody knows how to write is an error that says where a writer goes, and no gap."""
-    riddle: Node = make(Riddle, ("Unheard.",), mask=Text("Unheard.").mask)
+    riddle: Node = make(Riddle, ("Unheard.",), mask=Text("Unheard.")._mask)
     with pytest.raises(TypeError, match="Riddle: add it to LEAVES or CONTAINERS"):
         render(timeline_of(User("Hi. ", riddle)))

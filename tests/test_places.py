@@ -278,9 +278,7 @@ def test_neighbours(values: list[str], ends: list[str], format: str) -> None:
     parts = ([WORD], values)
     turns = (Developer(Text(before, *map(Value, part), behind)) for part in parts)
     settled = {"format": format, "merge_consecutive": False}
-    calm, text = (
-        said.plain or "" for said in render(Timeline(*turns), transformation=settled).messages
-    )
+    calm, text = (said.text for said in render(Timeline(*turns), transformation=settled).messages)
     encoded = text.removeprefix(before).removesuffix(behind)
     expected = (skeleton(calm), tags_in(calm, OWN), "".join(values))
     assert expected == (skeleton(text), tags_in(text, OWN), decode(encoded))
@@ -293,7 +291,7 @@ def test_neighbouring_texts(one: str, two: str) -> None:
         Timeline(Developer(Text(Value(a)), Text(Value(b)), List(Value(a), Value(b))))
         for a, b in ((WORD, WORD), (one, two))
     ]
-    calm, text = (skeleton(render(tree).messages[0].plain or "") for tree in trees)
+    calm, text = (skeleton(render(tree).messages[0].text) for tree in trees)
     assert calm == text
 
 

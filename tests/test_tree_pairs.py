@@ -48,7 +48,7 @@ def test_runs_that_are_cut_from_a_cut_run() -> None:
         ("c d", 12, 2),
         ("d", 13, 3),
     ] == [(texts(it.items), it.start, first_of(it)) for it in cuts]
-    assert (whole.mask, 5) == (inner.mask, last.mask)
+    assert (whole._mask, 5) == (inner._mask, last._mask)
 
 
 def test_what_is_remembered_of_two_runs() -> None:
@@ -149,11 +149,11 @@ def test_masks_of_two_children() -> None:
         [False, False, False, True],
         [True, True, True, True],
     ] == [
-        has(both.mask),
-        has(with_content(both, both.content[:2]).mask),
-        has(with_content(both, (both.content[0], both.content[2])).mask),
-        has(marked.mask),
-        has(with_content(marked, marked.content[1:]).mask),
+        has(both._mask),
+        has(with_content(both, both.content[:2])._mask),
+        has(with_content(both, (both.content[0], both.content[2]))._mask),
+        has(marked._mask),
+        has(with_content(marked, marked.content[1:])._mask),
         has(covering(("x", both, "y", marked))),
     ]
 
@@ -175,7 +175,7 @@ def test_lines_of_one_code_object() -> None:
     first = write.__code__.co_firstlineno
     nodes = [node for node, _ in walk(write()) if node.source]
     assert [1, 2, 4, 7, 8, 7, 8] == [node.source.line - first for node in nodes if node.source]
-    assert [node.source for node in nodes] == [source_of(node.at) for node in nodes]  # type: ignore[arg-type]
+    assert [node.source for node in nodes] == [source_of(node._at) for node in nodes]  # type: ignore[arg-type]
 
 
 def test_two_callers_of_one_error() -> None:

@@ -268,7 +268,7 @@ class RowRenderer:
 
         Raises :class:`DataError` where nothing is asked, and for what the service refuses.
         """
-        if not self.keep_empty and rendered.asks_nothing:
+        if not self.keep_empty and rendered._asks_nothing:
             raise DataError(
                 "nothing is asked: no text of the user or of a history is sent", fix=_KEEP_EMPTY
             )

@@ -138,7 +138,7 @@ def clearing_of(
             index = begin + number
             if counts[number] < sizes[index] and index not in stays:
                 sizes[index], items[number] = counts[number], message
-            if message.plain is None:
+            if message._plain is None:
                 results[index] = sum(block.type == "tool_result" for block in message.content)
         cleared.append(tuple(items))
         begin += len(items)
@@ -174,9 +174,9 @@ def _cleared_run(run: RecordedNode, words: ClearResults) -> RecordedNode:
         for message in messages[len(done) :]:
             if message.role == "assistant":
                 names = {call.id: call.name for call in message.calls}
-            items.append(message if message.plain is not None else _cleared(message, words, names))
+            items.append(message if message._plain is not None else _cleared(message, words, names))
         given = tuple(messages)
-        edited = EditedRecording(given, tuple(items), run.mask, recording(run).start)
+        edited = EditedRecording(given, tuple(items), run._mask, recording(run).start)
         edited.found = before.found if before else {}
         return edited
 

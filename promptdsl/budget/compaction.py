@@ -121,7 +121,7 @@ def _newest_in(node: ConversationNode, wire: Wire) -> tuple[int, int, Recording]
     """Return where the newest compaction is: its run, its message there, and what follows."""
     for number in range(len(node.content) - 1, -1, -1):
         run = node.content[number]
-        if isinstance(run, RecordedNode) and run.mask & COMPACTED == COMPACTED:
+        if isinstance(run, RecordedNode) and run._mask & COMPACTED == COMPACTED:
             find = partial(_find, wire=wire, start=recording(run).start)
             found = remember(run, ("compaction", wire.form), find)
             index = found.index - first_of(run)
@@ -154,7 +154,7 @@ def _from_block(message: Message, wire: Wire) -> Message | None:
 
     It stays whole with calls before that: their results follow.
     """
-    blocks = message.content if message.plain is None and message.role == "assistant" else ()
+    blocks = message.content if message._plain is None and message.role == "assistant" else ()
     for number in range(len(blocks) - 1, -1, -1):
         block = blocks[number]
         if not isinstance(block, UnknownBlock) or block.origin not in wire.origins:

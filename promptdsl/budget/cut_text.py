@@ -118,7 +118,7 @@ def _cut_leaf(part: Child, head: str, tail: str, *, mark: bool) -> list[Child]:
     if isinstance(part, TableNode):
         rows = (*part.rows[: len(head)], *part.rows[len(part.rows) - len(tail) :])
         table: list[Child] = [replace(part, rows=rows)] if rows else []
-        note: list[Child] = [make(TextNode, (MARK,), mask=bits(TEXT), at=part.at)] if mark else []
+        note: list[Child] = [make(TextNode, (MARK,), mask=bits(TEXT), at=part._at)] if mark else []
         return [*table, *note] if head else [*note, *table]
     text = tail
     if mark:
@@ -133,8 +133,8 @@ def _cut_leaf(part: Child, head: str, tail: str, *, mark: bool) -> list[Child]:
     if isinstance(part, JsonNode):
         # It is no longer valid JSON, so it becomes plain text.
         pieces = (labelled(text, label_of(part.pieces)),)
-        return [make(VerbatimNode, mask=bits(TEXT), at=part.at, text=text, pieces=pieces)]
+        return [make(VerbatimNode, mask=bits(TEXT), at=part._at, text=text, pieces=pieces)]
     if hasattr(part, "text"):
         label = label_of([getattr(part, "text", None)])
         return [replace(part, text=text if label is None else labelled(text, label))]
-    return [make(TextNode, (text,), mask=bits(TEXT), at=part.at)]
+    return [make(TextNode, (text,), mask=bits(TEXT), at=part._at)]

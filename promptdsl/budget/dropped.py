@@ -146,7 +146,7 @@ def dropped_by(choice: Choice, line: Line, entries: Sequence[Entry]) -> tuple[Dr
     addresses = _addresses(entries)
     parts: list[Dropped] = []
     for slot, tokens, priority, reason, change in reports:
-        way, has_media = slot.way, slot.node.mask & MEDIA << SHIFT
+        way, has_media = slot.way, slot.node._mask & MEDIA << SHIFT
         if not (tokens or has_media) or not dropped.isdisjoint(way[:-1]):
             continue
         entry = next(index for index, above in enumerate(way) if above in addresses)

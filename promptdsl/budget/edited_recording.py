@@ -25,7 +25,7 @@ def with_items(
     """Return a run with other messages in the place of its own; the same one if none differs."""
     if all(new is old for new, old in zip(items, run.items, strict=True)):
         return run
-    edited = copied(run, run.content, run.mask)
+    edited = copied(run, run.content, run._mask)
     object.__setattr__(edited, "items", items)
     object.__setattr__(edited, "known", known)
     return edited

@@ -186,7 +186,7 @@ def _characters(
         return before
     if count > len(messages):
         count, total = 0, 0
-    added = sum(len(message.plain or "") for message in messages[count:])
+    added = sum(len(message._plain or "") for message in messages[count:])
     return len(messages), total + added
 
 

@@ -33,9 +33,9 @@ def reasoning_run(node: Node, provider: str | None) -> RecordedNode | None:
     if not isinstance(node, ConversationNode) or len(node.content) != 1:
         return None
     run = node.content[0]
-    if not isinstance(run, RecordedNode) or not run.mask & CALL << SHIFT:
+    if not isinstance(run, RecordedNode) or not run._mask & CALL << SHIFT:
         return None
-    blocks = (b for m in run.items if m.plain is None for b in m.content)
+    blocks = (b for m in run.items if m._plain is None for b in m.content)
     own = wire_of(provider).origins
     return run if any(b.type == "reasoning" and b.origin in own for b in blocks) else None
 
@@ -91,7 +91,7 @@ def bound_choice(plan: Plan) -> tuple[Choice, bool | Message] | None:
     behind = fleeting = 0
     units: list[ConversationUnit] = []
     for entry in plan.entries:
-        mask = entry.slot.node.mask
+        mask = entry.slot.node._mask
         if isinstance(entry.unit, ConversationUnit):
             units.append(entry.unit)
         elif mask & REQUEST:
@@ -127,5 +127,5 @@ def bound_choice(plan: Plan) -> tuple[Choice, bool | Message] | None:
 
 def _is_question(message: Message) -> bool:
     if message.role == "user":
-        return message.plain is not None or all(b.type != "tool_result" for b in message.content)
+        return message._plain is not None or all(b.type != "tool_result" for b in message.content)
     return message.role not in ("assistant", "tool")

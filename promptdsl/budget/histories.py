@@ -91,7 +91,7 @@ def exchanges_of(messages: Sequence[Message], before: Exchanges | None = None) -
             required += 1
             continue
         if role == "user":
-            blocks = () if message.plain is not None else message.content
+            blocks = () if message._plain is not None else message.content
             is_question = not any(isinstance(block, ToolResultBlock) for block in blocks)
             questions += [index] if is_question else []
             if is_question and not open_calls and last != "user":
@@ -109,7 +109,7 @@ def exchanges_of(messages: Sequence[Message], before: Exchanges | None = None) -
             system += leads and system == index
             continue
         last = role
-        if message.plain is None:
+        if message._plain is None:
             open_calls = {*open_calls, *calls_in(message)}.difference(answers_in(message))
     return Exchanges(
         len(messages),

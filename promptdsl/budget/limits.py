@@ -34,7 +34,7 @@ def limited(root: RootNode, measure: Measure) -> tuple[RootNode, LimitCuts]:
         return root, tuple(cuts)
     content: list[Node] = []
     for entry in root.content:
-        content += _limited_entry(entry, measure, cuts) if entry.mask & HOLLOW else [entry]
+        content += _limited_entry(entry, measure, cuts) if entry._mask & HOLLOW else [entry]
     return with_content(root, tuple(content)), tuple(cuts)
 
 
@@ -104,7 +104,7 @@ def _fragment_of(limit: Node) -> Node:
     first = limit.content[0] if len(limit.content) == 1 else None
     if isinstance(first, FragmentNode) and first._node is FragmentNode:
         return first
-    return with_content(make(FragmentNode, mask=HOLLOW, at=limit.at), limit.content)
+    return with_content(make(FragmentNode, mask=HOLLOW, at=limit._at), limit.content)
 
 
 class _LimitCutter:

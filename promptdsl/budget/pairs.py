@@ -44,11 +44,13 @@ def questions_in(turn: Node) -> Collection[int]:
             for index, message in enumerate(turn.items)
             if message.role == "user"
             and message.kind != "summary"
-            and (message.plain is not None or all(b.type != "tool_result" for b in message.content))
+            and (
+                message._plain is not None or all(b.type != "tool_result" for b in message.content)
+            )
         ]
     if not isinstance(turn, TurnNode) or turn.role != "user" or turn.kind != "written":
         return ()
-    is_question = not turn.mask & RESULT << SHIFT and has_content(turn.content)
+    is_question = not turn._mask & RESULT << SHIFT and has_content(turn.content)
     return (0,) if is_question else ()
 
 
@@ -70,7 +72,7 @@ def left_open_by(turn: Node) -> Sequence[str]:
         return calls_of(turn)
     answered: set[str] = set()
     for message in reversed(turn.items):
-        if message.plain is None:
+        if message._plain is None:
             answered |= {b.tool_use_id for b in message.content if b.type == "tool_result"}
         if message.role == "assistant":
             return [call.id for call in message.calls if call.id not in answered]
@@ -163,7 +165,7 @@ def link_calls(entries: Sequence[Entry]) -> CallLinks:
     links = CallLinks(entries)
     for number, entry in enumerate(entries):
         node = entry.slot.node
-        if not node.mask & (CALL | RESULT) << SHIFT:
+        if not node._mask & (CALL | RESULT) << SHIFT:
             continue
         if not isinstance(node, FirstFitNode):
             links.add(number, node)

@@ -88,7 +88,7 @@ def _uncleared(member: Node) -> Node:
     known = recording(member) if isinstance(member, RecordedNode) else None
     if not isinstance(known, EditedRecording) or known.made_of is None:
         return member
-    run = copied(member, member.content, member.mask)
+    run = copied(member, member.content, member._mask)
     object.__setattr__(run, "items", known.given)
     object.__setattr__(run, "known", known.made_of)
     return run
@@ -104,8 +104,8 @@ def edited_run(run: RecordedNode, key: object, change: Change) -> RecordedNode:
         done = before.items if before else ()
         if before and len(done) >= len(messages):
             return before
-        new = [m if m.plain is not None else change(m) for m in messages[len(done) :]]
-        edited = EditedRecording(tuple(messages), (*done, *new), run.mask, recording(run).start)
+        new = [m if m._plain is not None else change(m) for m in messages[len(done) :]]
+        edited = EditedRecording(tuple(messages), (*done, *new), run._mask, recording(run).start)
         edited.found = before.found if before else {}
         return edited
 

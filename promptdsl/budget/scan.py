@@ -163,10 +163,10 @@ class Scan:
     ) -> tuple[Unit | None, _Holder | None]:
         """Return the unit of a part of a turn, and the holder if it has to be scanned itself."""
         priority = None
-        if not child.mask & PAIRED:  # calls and results are dropped only with their turn
+        if not child._mask & PAIRED:  # calls and results are dropped only with their turn
             is_group = isinstance(child, GroupNode)
             priority = self._group_priority(child) if is_group else child.options.priority
-        is_holder = child.holds_parts and not isinstance(child, GroupNode)
+        is_holder = child._holds_parts and not isinstance(child, GroupNode)
         if priority is None and not is_holder:
             holder.slot.fixed = holder.slot.fixed or not isinstance(child, TEXTLESS)
             if isinstance(child, CacheBreakpointNode):
@@ -214,7 +214,7 @@ class Scan:
         return priorities[id(group)] if id(group) in priorities else group_priority(group)
 
     def _next_order(self, entry: Node) -> SendOrder:
-        return SendOrder(not entry.mask & (SYSTEM | SECTION), next(self._numbers))
+        return SendOrder(not entry._mask & (SYSTEM | SECTION), next(self._numbers))
 
     def _note_mark(self, entry: Node) -> None:
         self._last_mark = max(self._last_mark, self._next_order(entry))
@@ -230,7 +230,7 @@ def _with_sizes(unit: Alternatives, tokens: Collection[int]) -> Alternatives:
     unit.all_sizes = [
         (index, size) for index, size in enumerate(tokens) if sends_anything(node.content[index])
     ]
-    is_paired = unit.slot.in_turn and node.mask & PAIRED
+    is_paired = unit.slot.in_turn and node._mask & PAIRED
     if is_paired:
         unit.all_sizes = interchangeable(node.content, unit.all_sizes)
     unit.sizes = smaller_ones(unit.all_sizes) or [(0, 0)]

@@ -25,7 +25,7 @@ Placed: TypeAlias = tuple[Link, list[int], bool, float]
 
 def line_of(entries: Sequence[Entry], measure: Measure) -> Line:
     """Return the line of a prompt; each entry is told the positions of its links."""
-    sending = _Sending(measure, any(entry.slot.node.mask & REQUEST for entry in entries))
+    sending = _Sending(measure, any(entry.slot.node._mask & REQUEST for entry in entries))
     for entry in entries:
         slot, unit = entry.slot, entry.unit
         slot.positions = positions = list[int]()
@@ -82,10 +82,10 @@ class _Sending:
         if zone != "flow":
             self.zones[zone] += links
             return
-        if self.open and node.mask & MOVED:
+        if self.open and node._mask & MOVED:
             self.waiting += links
             return
-        paired = node.mask & PAIRED
+        paired = node._mask & PAIRED
         if self.open and links:
             answers = answered_by(next(turns_in(node))) if paired else ()
             self.open = self.open.difference(answers) if answers else frozenset()

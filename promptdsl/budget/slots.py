@@ -98,7 +98,7 @@ def _with_parts(node: Node, parts: Mapping[int, Node | None]) -> tuple[Child, ..
 
 def first_alternatives(root: N) -> N:
     """Return a tree with the first alternative of each ``FirstFit``, and without reserves."""
-    if not root.mask & HOLLOW:
+    if not root._mask & HOLLOW:
         return root
 
     def change(node: Node) -> Node | None:
@@ -120,7 +120,7 @@ def without_nested_choices(root: RootNode) -> tuple[RootNode, dict[int, float | 
     while waiting:
         node = waiting.pop()
         if not isinstance(node, GroupNode | FirstFitNode | ConversationNode):
-            waiting += [c for c in node.content if not isinstance(c, str) and c.mask & HOLLOW]
+            waiting += [c for c in node.content if not isinstance(c, str) and c._mask & HOLLOW]
         elif any(isinstance(part, FirstFitNode) and part is not node for part, _ in walk(node)):
             outermost.add(id(node))
     priorities: dict[int, float | None] = {}

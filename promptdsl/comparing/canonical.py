@@ -131,7 +131,7 @@ class FileWriter:
         yield from (("library", line(name)) for name in libraries)
         if rendered.tool_choice is not None:
             yield "tool choice", line(rendered.tool_choice)
-        if rendered.is_waiting:
+        if rendered._is_waiting:
             yield "waiting", "the last calls have no results yet, so nothing can be sent"
         losses: dict[tuple[str, str], dict[str, None]] = {}
         for loss in rendered.losses:

@@ -69,7 +69,7 @@ def Turn(  # noqa: N802 (it reads like the components it makes)
         problem = "a Turn needs its role" if given is LEFT_OUT else f"unknown role {shown(given)}"
         raise OptionError(problem, fix=fix, at=(author(),))
     turn = object.__new__(cls)
-    turn.role = cls.spoken_by
+    turn.role = cls._spoken_by
     turn.kind = "written"
     begin(turn, content, options)
     return turn

@@ -66,7 +66,7 @@ def bare(component: Node) -> ContentError:
     """Return the error for a component written without content and without a block."""
     name, id = label(component), component.options.id
     fix = f'give it content: {name}("...")'
-    if component.mask & BARE:
+    if component._mask & BARE:
         fix = f"give it content, or open it: with {name}(...):"
     if id is not None and name in _BY_ID:
         content = json.dumps(id[:60], ensure_ascii=False) if len(id.split()) > 1 else '"..."'
@@ -96,7 +96,7 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
             return (first,)
     else:
         # Finished parts that are no text are the content already.
-        nodes = [arg for arg in args if isinstance(arg, Node) and not arg.mask & UNSETTLED]
+        nodes = [arg for arg in args if isinstance(arg, Node) and not arg._mask & UNSETTLED]
         if len(nodes) == len(args):
             return placed(nodes) if PARTS_REPLACED else nodes
     several = len(args) > 1
@@ -108,7 +108,7 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
         if type(arg) is str:
             run.append(arg)
         elif isinstance(arg, Node):
-            if arg.mask & (BUSY | BARE):
+            if arg._mask & (BUSY | BARE):
                 busy.append(arg)
             if isinstance(arg, ValueNode):
                 run.append(arg)
@@ -170,7 +170,7 @@ def gather_items(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
         elif arg is not None and arg is not False:
             content.append(_item_of(tuple(inline(arg, component)), component))
             busy += volatile_in((arg,))
-    adopt(component, [part for part in (*content, *busy) if part.mask & (BUSY | BARE)])
+    adopt(component, [part for part in (*content, *busy) if part._mask & (BUSY | BARE)])
     return [_item_of((freeze(x),), component) if isinstance(x, ValueNode) else x for x in content]
 
 
@@ -341,7 +341,7 @@ def adopt(component: Node, busy: list[Node]) -> None:
     moving: dict[int, Node] = {}
     for arg in busy:
         check_finished(arg, component)
-        if arg.mask & PLACED and is_unused(arg):
+        if arg._mask & PLACED and is_unused(arg):
             moving[id(arg)] = arg
     if not moving:
         return
@@ -360,7 +360,7 @@ def adopt(component: Node, busy: list[Node]) -> None:
         )
     del entries[-len(moving) :]
     for arg in moving.values():
-        arg.mask &= ~PLACED
+        arg._mask &= ~PLACED
 
 
 def adopt_values(component: Node, values: list[VolatileNode], *others: object) -> None:
@@ -369,7 +369,7 @@ def adopt_values(component: Node, values: list[VolatileNode], *others: object) -
     ``others`` are the other arguments, which may stand among them in the block.
     """
     parts = [*values, *(arg for arg in others if isinstance(arg, Node))]
-    adopt(component, [part for part in parts if part.mask & (BUSY | BARE)])
+    adopt(component, [part for part in parts if part._mask & (BUSY | BARE)])
     for value in values:
         freeze(value)
 
@@ -402,25 +402,25 @@ def volatile_leaf(
 
 def check_finished(arg: Node, component: Node) -> None:
     """Raise when an argument is still open, failed, or was never given any content."""
-    if arg.mask & FAILED == FAILED:
+    if arg._mask & FAILED == FAILED:
         raise ScopeError(
             f"the block of this {label(arg)} raised, so it was never finished",
             fix="write it again",
             at=(component.source, arg.source),
         )
-    if arg.mask & OPEN and arg is component:
+    if arg._mask & OPEN and arg is component:
         raise ScopeError(
             f"this {label(arg)} is still open, it cannot be used yet",
             fix="write this line after its `with` block, not in it",
             at=(author(), arg.source),
         )
-    if arg.mask & OPEN:
+    if arg._mask & OPEN:
         raise ScopeError(
             f"this {label(arg)} is still open, it cannot be in another component yet",
             fix="close its block first",
             at=(component.source, arg.source),
         )
-    if arg.mask & HINTED == BARE:
+    if arg._mask & HINTED == BARE:
         raise bare(arg)
 
 

@@ -104,15 +104,15 @@ class Container(Component):
         set_innermost(top.around)
         # The same as seal(), without the call: a block takes 5 % less.
         content = tuple(self.content)
-        own = self.mask & FINISHED | CLOSED
+        own = self._mask & FINISHED | CLOSED
         if not content:
             # Arguments that are nothing, such as None, make it hollow; a fragment always is.
-            had_arguments = self.mask & HOLLOW and not self.mask & BARE
+            had_arguments = self._mask & HOLLOW and not self._mask & BARE
             own |= HOLLOW if had_arguments else HOLLOW | BARE
         mask = 0
         try:
             for child in content:
-                mask |= child.mask
+                mask |= child._mask
                 child.__class__ = child._frozen
         except AttributeError:
             mask = _freeze(content)
@@ -124,7 +124,7 @@ class Container(Component):
                 end_traceback(problem)
                 raise
         self.content = content
-        self.mask = own | mask & self._shows
+        self._mask = own | mask & self._shows
 
     def _inspect(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
         """Check the children where their mask has a bit of ``_inspects``, and return them."""
@@ -147,10 +147,10 @@ def begin(
     if at is None:
         frame = getframe(2)
         at = (frame.f_code, frame.f_lasti)
-    component.code, component.offset = at if isinstance(at, tuple) else (at, -1)
+    component._code, component._offset = at if isinstance(at, tuple) else (at, -1)
     component.content = ()
     component.options = DEFAULTS
-    component.mask = component._own | BARE
+    component._mask = component._own | BARE
     try:
         component._check_fields()
         if id is not ABSENT:
@@ -159,9 +159,9 @@ def begin(
             component.options = options_of(component, options)
         if args:
             content = tuple(component._gather(component, args))
-            seal(component, content, component.mask & ~BARE)
+            seal(component, content, component._mask & ~BARE)
             if not component.content:
-                component.mask |= HOLLOW
+                component._mask |= HOLLOW
         place(component)
     except PromptError as error:
         fields = [getattr(component, name, None) for name in type(component)._field_names]
@@ -201,7 +201,7 @@ def seal(component: Container, content: tuple[Any, ...], own: int) -> None:
     mask = 0
     try:
         for child in content:
-            mask |= child.mask
+            mask |= child._mask
             child.__class__ = child._frozen
     except AttributeError:
         # A string has no mask, and a part that is frozen already refuses to be frozen again.
@@ -209,7 +209,7 @@ def seal(component: Container, content: tuple[Any, ...], own: int) -> None:
     if mask & component._stops:
         content = _checked_children(component, content, mask)
     component.content = content
-    component.mask = own | mask & component._shows
+    component._mask = own | mask & component._shows
 
 
 def _freeze(content: tuple[Child, ...]) -> int:
@@ -219,7 +219,7 @@ def _freeze(content: tuple[Child, ...]) -> int:
         if isinstance(child, str):
             mask |= TEXT_BITS if child else TEXT_BITS | HOLLOW
         else:
-            mask |= child.mask
+            mask |= child._mask
             if type(child) is not child._frozen:
                 child.__class__ = child._frozen
     return mask
@@ -246,7 +246,7 @@ def _check_child(component: Container, child: Child) -> None:
             )
         return
     check_finished(child, component)
-    if child.mask & component._forbids:
+    if child._mask & component._forbids:
         raise misplaced(culprit(child, component._forbids), component)
 
 
@@ -256,11 +256,11 @@ def culprit(node: Node, forbidden: int) -> Node:
     while True:
         # A fragment has the bits of its children, a limit those of a text; a history is one thing.
         passes = isinstance(node, FragmentNode) and not isinstance(node, whole)
-        if node.mask & SURFACE & forbidden and not passes:
+        if node._mask & SURFACE & forbidden and not passes:
             return node
         bits = forbidden if passes else forbidden & DEEP
         inner = [
-            child for child in node.content if not isinstance(child, str) and child.mask & bits
+            child for child in node.content if not isinstance(child, str) and child._mask & bits
         ]
         if not inner:
             return node
@@ -269,7 +269,7 @@ def culprit(node: Node, forbidden: int) -> Node:
 
 def finish(component: Node) -> Node:
     """Return a component, frozen at its first use."""
-    if component.mask & UNFINISHED:
+    if component._mask & UNFINISHED:
         check_finished(component, component)
     if type(component) is not component._frozen:
         component.__class__ = component._frozen
@@ -278,17 +278,17 @@ def finish(component: Node) -> Node:
 
 def turn_advice(node: Node, otherwise: str) -> str:
     """Return where a node belongs that may not be in a turn."""
-    if node.mask & (masks.ROOT | masks.TURN | masks.REQUEST | masks.RECORDED):
+    if node._mask & (masks.ROOT | masks.TURN | masks.REQUEST | masks.RECORDED):
         return "a turn is never inside a turn: write it beside it, directly in the Timeline"
-    if node.mask & masks.TOOL:
+    if node._mask & masks.TOOL:
         return BESIDE
-    if node.mask & masks.ITEM:
+    if node._mask & masks.ITEM:
         return "an Item belongs in a List or a Checklist"
-    if node.mask & masks.CALL:
+    if node._mask & masks.CALL:
         return f"only an Assistant turn holds {named_label(node)}: Assistant({label(node)}(...))"
-    if node.mask & masks.RESULT:
+    if node._mask & masks.RESULT:
         return "only a User or tool turn holds a ToolResult"
-    if node.mask & masks.EVENT_BLOCK:
+    if node._mask & masks.EVENT_BLOCK:
         return f"only an Event holds {named_label(node)}"
     return otherwise
 

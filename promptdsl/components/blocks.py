@@ -78,7 +78,7 @@ def _result_node(block: ToolResultBlock, at: Node) -> ToolResultNode:
     """Return the node of a result, whose content is checked as that of a ``ToolResult``."""
     content = tuple(_node(inner, at) for inner in block.content)
     for part in content:
-        if part.mask & (CALL | RESULT | EVENT_BLOCK):
+        if part._mask & (CALL | RESULT | EVENT_BLOCK):
             raise PlacementError(
                 f"{named_label(part)} cannot be in a ToolResult",
                 fix="a tool's answer is text and media",

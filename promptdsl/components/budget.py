@@ -90,9 +90,9 @@ class FirstFit(Container, FirstFitNode):
                 alternatives.append(block_part(arg, component))
             elif arg is not None and arg is not False:
                 parts, mask = one_text(inline(arg, component), several=False)
-                alternatives.append(make(TextNode, parts, mask=mask, at=component.at))
+                alternatives.append(make(TextNode, parts, mask=mask, at=component._at))
         written = (*alternatives, *volatile_in(args))
-        adopt(component, [part for part in written if part.mask & (BUSY | BARE)])
+        adopt(component, [part for part in written if part._mask & (BUSY | BARE)])
         return alternatives
 
 
@@ -162,7 +162,7 @@ class Limit(Container, LimitNode):
     def _advice(cls, node: Node) -> str:
         if isinstance(node, CacheBreakpointNode):
             return "a text that is cut has no place for it: write the breakpoint after the Limit"
-        if node.mask & (SECTION | TURN):
+        if node._mask & (SECTION | TURN):
             return f"write the Limit in the {label(node)}, around its text"
         if isinstance(node, _UNCUT):
             return f"a Limit holds text only: write the {label(node)} around it, or beside it"
@@ -189,7 +189,7 @@ def uncut(content: tuple[Child, ...]) -> Node | None:
         if isinstance(child, _UNCUT):
             return child
         # The content of an inner limit was checked with that limit.
-        if not isinstance(child, str | LimitNode) and child.mask & HOLLOW:
+        if not isinstance(child, str | LimitNode) and child._mask & HOLLOW:
             waiting += reversed(child.content)
     return None
 

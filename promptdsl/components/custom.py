@@ -96,7 +96,7 @@ class CustomComponent(Container, ComponentNode):
             raise
         super().__exit__(None, None, None)
         if is_empty:
-            self.mask |= HINTED
+            self._mask |= HINTED
         return error is not None
 
 
@@ -245,13 +245,13 @@ class ComponentFunction:
         block = object.__new__(CustomComponent)
         if self.section is not None:
             frame = author_frame(frame)
-        block.code, block.offset = frame.f_code, frame.f_lasti
+        block._code, block._offset = frame.f_code, frame.f_lasti
         block.name, block.by, block.running = self.name, None, None
         block.section = None if self.section is None else self.section()
         given = (*args, *kwargs.values())
         parts = [part for part in flattened(given) if isinstance(part, Node)]
         try:
-            adopt(block, [part for part in parts if part.mask & (BUSY | BARE)])
+            adopt(block, [part for part in parts if part._mask & (BUSY | BARE)])
         except PromptError:
             retract(given)
             raise
@@ -272,7 +272,7 @@ class ComponentFunction:
                     wrong, at = (function, problem), (block.source, entry.line)
                     raise unfit(self.name, self.function, wrong, at)
                 inside = inside.without(entry)
-        block.content, block.options, block.mask = (), DEFAULTS, HOLLOW | BARE
+        block.content, block.options, block._mask = (), DEFAULTS, HOLLOW | BARE
         place(block)
         if inspect.isgeneratorfunction(function):
             block.running = _Running(function(*args, **kwargs), inside)
@@ -324,7 +324,7 @@ def stand_in(replacement: Replacement) -> "tuple[Function, str | None, LibrarySe
 def _take(block: CustomComponent, returned: object) -> None:
     """Put the result of a function into its component, unless it is there already."""
     if returned is not None:
-        block.mask &= ~BARE
+        block._mask &= ~BARE
     kind = kind_of(returned)
     if isinstance(returned, list | tuple):
         problem = f"{block.name} returned a {kind}"
@@ -333,7 +333,7 @@ def _take(block: CustomComponent, returned: object) -> None:
         block.content += gather(block, (returned,))
         return
     opened = innermost()
-    if not returned.mask & PLACED and opened is not None:
+    if not returned._mask & PLACED and opened is not None:
         put(finish(returned), opened)
         return
     parts = [child for child in block.content if isinstance(child, Node)]

@@ -28,7 +28,7 @@ class EventBlockComponent(Container, EventBlockNode):
     _forbids_at_once = ROOTED
 
     def _check_fields(self) -> None:
-        self.mask &= ~BARE  # most events have no text
+        self._mask &= ~BARE  # most events have no text
 
     @classmethod
     def _advice(cls, node: Node) -> str:
@@ -166,7 +166,7 @@ def _begin_event(
     trusted += [f"{inner}.{key}" for key, value in details.items() if type(value) is Trusted]
     component.trusted = frozenset(trusted)
     if content:
-        begin(component, content, {}, at=component.at)
+        begin(component, content, {}, at=component._at)
     else:
         place(component)
 

@@ -105,8 +105,8 @@ class History(Container, ConversationNode):
     __slots__ = ()
     _own = masks.RECORDED  # without written turns, no pass before ``read`` looks into it
     _inspects = masks.SURFACE | masks.DEEP
-    options_type = HistoryOptions
-    option_defaults = ConversationNode._defaults
+    _options_type = HistoryOptions
+    _option_defaults = ConversationNode._defaults
 
     def __init__(
         self,
@@ -121,20 +121,20 @@ class History(Container, ConversationNode):
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         super().__exit__(kind, error, trace)
-        self.mask = self.mask & ~masks.BARE | masks.HOLLOW  # an empty block is an empty history
+        self._mask = self._mask & ~masks.BARE | masks.HOLLOW  # an empty block is an empty history
 
     def _inspect(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
         for child in content:
-            is_turn = isinstance(child, TurnNode | RecordedNode) and not child.mask & masks.SYSTEM
+            is_turn = isinstance(child, TurnNode | RecordedNode) and not child._mask & masks.SYSTEM
             if isinstance(child, Node) and not is_turn:
                 raise misplaced(child, self)
         return content
 
     @classmethod
     def _advice(cls, node: Node) -> str:
-        if node.mask & _IN_A_TURN:
+        if node._mask & _IN_A_TURN:
             return f"put it in a turn: User({label(node)}(...))"
-        if node.mask & masks.TURN and not node.mask & masks.SYSTEM:
+        if node._mask & masks.TURN and not node._mask & masks.SYSTEM:
             return "write its turns themselves there, in a loop or in a plain function"
         return f"write it beside the {cls.__name__}, directly in the Timeline"
 
@@ -196,7 +196,7 @@ def _begin_history(component: H, messages: object, form: str, options: RecordedO
                 problem = f"{label(component)}() takes no {name!r}"
                 fix = "write System(...) before the History"
                 raise OptionError(problem, fix=fix, at=(component.source,))
-            if name not in component.accepts:
+            if name not in component._accepts:
                 raise unknown_option(component, name)
         component.keep = check_count(component, "keep", options.get("keep", 0), 0)
         step = options.get("step")
@@ -221,7 +221,7 @@ def _begin_history(component: H, messages: object, form: str, options: RecordedO
         retract(found_in(messages, *options.values()))
         raise
     if messages is ABSENT:
-        component.mask |= masks.BARE
+        component._mask |= masks.BARE
         place(component)
         return component
     items: object

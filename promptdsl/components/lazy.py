@@ -174,4 +174,4 @@ def part_of(result: object, lazy: LazyNode) -> Node | None:
         problem = f"a {kind_of(result)} cannot be content of a Lazy"
         raise ContentError(problem, fix="return Fragment(*parts)", at=(lazy.source,))
     parts = tuple(inline(result, lazy))
-    return make(TextNode, parts, mask=TEXT_BITS, at=lazy.at) if parts else None
+    return make(TextNode, parts, mask=TEXT_BITS, at=lazy._at) if parts else None

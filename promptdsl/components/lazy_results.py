@@ -38,7 +38,7 @@ def check_place(part: Node, holders: Sequence[Node], lazy: LazyNode) -> Node:
         rules = _rules(holder)
         # The outer ones refuse only a part that may be nowhere in them.
         forbidden = rules._forbids if holder is innermost else rules._forbids & DEEP
-        if part.mask & forbidden:
+        if part._mask & forbidden:
             raise _misplaced(culprit(part, forbidden), holder, lazy)
         whole = uncut((part,)) if rules is Limit else None
         if whole is not None:
@@ -63,7 +63,7 @@ def check_replaced(holder: Node, line: Source | None) -> None:
     rules = _rules(holder)
     whole = uncut(holder.content) if rules is Limit else None
     for child in holder.content:
-        if not isinstance(child, str) and child.mask & rules._forbids:
+        if not isinstance(child, str) and child._mask & rules._forbids:
             whole = whole or culprit(child, rules._forbids)
     if whole is not None:
         raise PlacementError(

@@ -40,7 +40,7 @@ class TextContainer(Container):
 
     @classmethod
     def _advice(cls, node: Node) -> str:
-        if node.mask & SECTION:
+        if node._mask & SECTION:
             return "a Section holds lists, a list holds no Section"
         name = cls.__name__.removesuffix("Side")
         if isinstance(node, CacheBreakpointNode):
@@ -167,7 +167,7 @@ class Example(TextContainer, ExampleNode):
 
     def _check_fields(self) -> None:
         # Both sides are there: no block adds a third.
-        self.mask |= CLOSED
+        self._mask |= CLOSED
 
     @staticmethod
     def _gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
@@ -176,11 +176,11 @@ class Example(TextContainer, ExampleNode):
             if not isinstance(part, Node):
                 inline(part, component)
         parts = [*volatile_in(args), *(part for part in args if isinstance(part, Node))]
-        adopt(component, [part for part in parts if part.mask & (BUSY | BARE)])
+        adopt(component, [part for part in parts if part._mask & (BUSY | BARE)])
         sides: list[Child] = []
         for name, part in zip(("input", "output"), args, strict=True):
             side = object.__new__(ExampleSide)
-            side.code, side.offset, side.options = component.code, component.offset, DEFAULTS
+            side._code, side._offset, side.options = component._code, component._offset, DEFAULTS
             side.name = name
             seal(side, tuple(gather(side, (part,))), TEXT_BITS)
             sides.append(freeze(side))

@@ -59,7 +59,7 @@ class MediaComponent(Component, MediaNode):
 
     __slots__ = ()
     _own = bits(MEDIA)
-    accepts = frozenset({"media_type", "title"})
+    _accepts = frozenset({"media_type", "title"})
     block_class: ClassVar[type[MediaBlock]]
 
     def __init__(self, *_: object, **__: object) -> None:
@@ -131,7 +131,7 @@ class Image(MediaComponent):
     """
 
     __slots__ = ()
-    accepts = MediaComponent.accepts | {"detail"}
+    _accepts = MediaComponent._accepts | {"detail"}
     block_class = ImageBlock
 
 
@@ -221,7 +221,7 @@ def _write_media(
         )
     texts: dict[str, Any] = {}  # Any: strings, for parameters of any type
     for name, value in options.items():
-        if name not in cls.accepts:
+        if name not in cls._accepts:
             raise unknown_option(component, name)
         if value is not None and name == "detail":
             check_choice(component, name, value, DETAILS)

@@ -95,7 +95,7 @@ def unknown_option(component: Component, name: str) -> OptionError:
     """Return the error for a keyword that a component does not take."""
     problem = f"{label(component)}() takes no {name!r}"
     kinds = (Parameter.KEYWORD_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    names = {x.name for x in _parameters(component) if x.kind in kinds} | component.accepts
+    names = {x.name for x in _parameters(component) if x.kind in kinds} | component._accepts
     fix = nearest(name, names)
     if not fix.startswith("did") and _SYNONYMS.get(name) in names:
         fix = f"did you mean {_SYNONYMS[name]!r}?"
@@ -131,7 +131,7 @@ def left_out(component: Node) -> OptionError:
 
 def usage(component: Node) -> str:
     """Return how a component is called: ``ToolUse(name, input, id)``."""
-    accepts: frozenset[str] = getattr(component, "accepts", frozenset())
+    accepts: frozenset[str] = getattr(component, "_accepts", frozenset())
     words: list[str] = []
     for x in _parameters(component):
         if x.kind is Parameter.VAR_POSITIONAL:
@@ -176,11 +176,11 @@ def options_of(
 ) -> Options:
     """Return the checked options of a component and note in its mask what they imply."""
     alone = id is None and len(options) == 1 and "priority" in options
-    if alone and "priority" in component.accepts:
+    if alone and "priority" in component._accepts:
         return at_priority(component, options["priority"])
     kept: dict[str, Any] = {}  # Any: attrs checks no types, `_kept_option` has done so
     for name, value in options.items():
-        if name not in component.accepts:
+        if name not in component._accepts:
             raise unknown_option(component, name)
         try:
             kept[name], problem = _kept_option(component, name, value)
@@ -192,7 +192,7 @@ def options_of(
         kept["id"] = id
     checked = Options(**kept)
     # A turn with options is no plain speech any more.
-    component.mask = component.mask & NOT_SPOKEN | implied(checked)
+    component._mask = component._mask & NOT_SPOKEN | implied(checked)
     return checked
 
 

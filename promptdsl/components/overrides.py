@@ -84,7 +84,7 @@ def override(
             at=(line,),
         )
     # Parts written in the mapping itself have joined the open block.
-    busy = [x for x in (*given, *given.values()) if isinstance(x, Node) and x.mask & (BUSY | BARE)]
+    busy = [x for x in (*given, *given.values()) if isinstance(x, Node) and x._mask & (BUSY | BARE)]
     adopt(make(FragmentNode, at=line), busy)
     checked = [_checked(key, by, line) for key, by in given.items()]
     return _Override(checked, line)

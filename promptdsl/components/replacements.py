@@ -149,10 +149,10 @@ def replaced(part: Node, replacement: Replacement) -> Node:
     is_section = isinstance(part, SectionNode)
     inner = by.content if is_section and isinstance(by, SectionNode) else (by,)
     name = part.options.id or label(part).lower()
-    mask = with_content(make(FragmentNode, (), mask=HOLLOW), inner).mask
+    mask = with_content(make(FragmentNode, (), mask=HOLLOW), inner)._mask
     note = make(ComponentNode, inner, mask=mask, at=replacement.line, name=name, by=label(by))
     # Not a field, so make() does not set it.
-    object.__setattr__(note, "instead_of", copied(part, part.content, part.mask))
+    object.__setattr__(note, "instead_of", copied(part, part.content, part._mask))
     if not isinstance(part, SectionNode):
         return note
     source = by if isinstance(by, SectionNode) else part

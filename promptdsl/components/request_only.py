@@ -36,7 +36,7 @@ class RequestComponent(Container, RequestOnlyNode):
             plain = [None if text is None else value_text(text) for text in texts]
         except ContentError as error:
             raise error.located(self.source) from None
-        adopt(self, [text for text in texts if isinstance(text, ValueNode) and text.mask & BUSY])
+        adopt(self, [text for text in texts if isinstance(text, ValueNode) and text._mask & BUSY])
         self.type, self.title = plain
         if self.position is not None:
             check_choice(self, "position", self.position, POSITIONS)
@@ -45,7 +45,7 @@ class RequestComponent(Container, RequestOnlyNode):
 
     @classmethod
     def _advice(cls, node: Node) -> str:
-        if node.mask & CACHE:
+        if node._mask & CACHE:
             mark = "the breakpoint" if isinstance(node, CacheBreakpointNode) else "cache=True"
             return f"a part that is sent once cannot be cached: leave {mark} out"
         return part_advice(node, "a turn is never inside a request-only turn: write it beside it")
@@ -74,7 +74,7 @@ class Ephemeral(RequestComponent):
     """
 
     __slots__ = ()
-    options_type = EphemeralOptions
+    _options_type = EphemeralOptions
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class Grounding(RequestComponent):
     """
 
     __slots__ = ()
-    options_type = FencedOptions
+    _options_type = FencedOptions
 
     def __init__(
         self,

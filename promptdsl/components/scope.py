@@ -39,10 +39,10 @@ class Component(Node):
 
     __slots__ = ()
     __signature__ = ListedSignature()
-    options_type: ClassVar[type | None] = None
+    _options_type: ClassVar[type | None] = None
     """The ``TypedDict`` of the options that it takes as ``**options``."""
-    option_defaults: ClassVar[Mapping[str, object]] = attrs.asdict(DEFAULTS, recurse=False)
-    accepts: ClassVar[frozenset[str]] = frozenset()
+    _option_defaults: ClassVar[Mapping[str, object]] = attrs.asdict(DEFAULTS, recurse=False)
+    _accepts: ClassVar[frozenset[str]] = frozenset()
     """The names of these options."""
     _own: ClassVar[int] = 0
     """The bits of its mask that do not depend on its content."""
@@ -64,7 +64,7 @@ class Component(Node):
         refuse_what_is_left_out(cls)
         nodes = (base for base in cls.__mro__ if issubclass(base, Node))
         cls._node = next(node for node in nodes if not issubclass(node, Component))
-        cls.accepts = getattr(cls.options_type, "__optional_keys__", cls.accepts)
+        cls._accepts = getattr(cls._options_type, "__optional_keys__", cls._accepts)
         body = {"__slots__": (), "__module__": cls.__module__, "__doc__": cls.__doc__}
         cls._frozen = cast("type[Node]", type(cls.__name__, (FrozenComponent, cls), body))
         cls._frozen._frozen = cls._frozen
@@ -119,10 +119,10 @@ def is_text(value: object) -> TypeGuard[str]:
 def start(component: Component, calls: int = 2) -> None:
     """Note the author's line, some calls up, in a new component that has no content yet."""
     frame = getframe(calls)
-    component.code = frame.f_code
-    component.offset = frame.f_lasti
+    component._code = frame.f_code
+    component._offset = frame.f_lasti
     component.content = ()
-    component.mask = component._own
+    component._mask = component._own
     component.options = DEFAULTS
 
 
@@ -176,7 +176,7 @@ def join(component: Node, opened: OpenBlock, mask: int) -> int:
         if thread != get_ident() or task is not its_task:
             raise _foreign(component, opened)
         if mask & opened.forbids:
-            component.mask = mask | PLACED
+            component._mask = mask | PLACED
             raise misplaced(component, block)
         try:
             block.content.append(component)
@@ -194,7 +194,7 @@ def place(component: Node) -> None:
     if top is None:
         return
     try:
-        component.mask = join(component, top, component.mask)
+        component._mask = join(component, top, component._mask)
     except PromptError as error:
         end_traceback(error)
         raise
@@ -206,7 +206,7 @@ def put(node: Node, opened: OpenBlock, at: Source | None = None) -> None:
     block = opened.component
     if block is None:
         return
-    if node.mask & block._forbids_at_once:
+    if node._mask & block._forbids_at_once:
         raise misplaced(node, block, at)
     entries: list[Child] | tuple[Child, ...] = block.content
     if not isinstance(entries, list):
@@ -222,7 +222,7 @@ def enter(component: C) -> C:
 
     A block inside another one has the same owner: whatever is written in it is checked anyway.
     """
-    mask, top = component.mask, innermost()
+    mask, top = component._mask, innermost()
     block = None if top is None else top.component
     if mask & FAILED:
         state = "closed" if mask & CLOSED else "open already"
@@ -247,7 +247,7 @@ def enter(component: C) -> C:
     opened.owner, opened.forbids = owner, component._forbids_at_once
     content = component.content
     component.content = [*content] if content else []
-    component.mask = mask | OPEN
+    component._mask = mask | OPEN
     set_innermost(opened)
     return component
 
@@ -274,7 +274,7 @@ def leave(component: Component, *, raised: bool) -> OpenBlock | None:
     """
     top = OPENED.get()
     if is_unused(component):
-        component.mask = component.mask & ~OPEN | CLOSED
+        component._mask = component._mask & ~OPEN | CLOSED
     if top is not None and top.component is component:
         OPENED.set(top.around)
         return top.around
@@ -309,8 +309,8 @@ def fail(component: Component, around: OpenBlock | None) -> None:
     if not is_unused(component):
         return
     component.content = tuple(component.content)
-    component.mask |= FAILED
-    if component.mask & PLACED:
+    component._mask |= FAILED
+    if component._mask & PLACED:
         position = _position_in(around, component)
         if position is not None:
             entries, index = position
@@ -374,7 +374,7 @@ def retract(args: Iterable[object]) -> None:
     Those are the last entries of the block. The components written before them stay.
     """
     nodes = [part for part in flattened(args) if isinstance(part, Node)]
-    written = {id(node) for node in nodes if node.mask & PLACED and is_unused(node)}
+    written = {id(node) for node in nodes if node._mask & PLACED and is_unused(node)}
     top = innermost()
     if not written or top is None or top.component is None or not is_owner(top):
         return
@@ -393,7 +393,7 @@ def misplaced(node: Node, block: Node, at: Source | None = None) -> PlacementErr
     """
     written, opened = lines = (node.source, block.source)
     is_older = written and opened and written.file == opened.file and written.line < opened.line
-    if is_older and not node.mask & PLACED:
+    if is_older and not node._mask & PLACED:
         lines = (opened, written)
     return PlacementError(
         f"{named_label(node)} cannot be in {named_label(block)}",

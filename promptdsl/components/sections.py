@@ -56,7 +56,7 @@ class Section(Container, SectionNode):
     _own = _SECTION_TEXT
     _forbids = PART_FORBIDS
     _forbids_at_once = ROOTED
-    options_type = SectionOptions
+    _options_type = SectionOptions
 
     def __init__(
         self,
@@ -79,26 +79,26 @@ class Section(Container, SectionNode):
             return
         # The fast path: an id and a priority that were checked before, one text or nothing.
         frame = getframe(1)
-        self.code = frame.f_code
-        self.offset = frame.f_lasti
+        self._code = frame.f_code
+        self._offset = frame.f_lasti
         self.content = content
         self.options = known
         mask = _SECTION_TEXT if content else _SECTION_BARE
         top = innermost()
-        self.mask = mask if top is None else join(self, top, mask)
+        self._mask = mask if top is None else join(self, top, mask)
         if PARTS_REPLACED:
             take_replacement(self)
 
     def _check_fields(self) -> None:
         if isinstance(self.title, ValueNode):
-            adopt(self, [self.title] if self.title.mask & masks.BUSY else [])
+            adopt(self, [self.title] if self.title._mask & masks.BUSY else [])
             finish(self.title)
         elif self.title is not None:
             self.title = text_in(self, self.title)
 
     @classmethod
     def _advice(cls, node: Node) -> str:
-        if node.mask & ROOTED:
+        if node._mask & ROOTED:
             advice = "a turn is never inside a Section: write it directly in the Timeline"
             return part_advice(node, advice)
         return f"put the {label(node)} directly in its turn"
@@ -126,14 +126,14 @@ def take_replacement(section: Section) -> None:
     replacement = None if current is None else current.of_part(section)
     if replacement is None:
         return
-    if section.mask & masks.HINTED == masks.BARE:
+    if section._mask & masks.HINTED == masks.BARE:
         section.__class__ = ReplacedSection
         return
     node = replaced(section, replacement)
     assert isinstance(node, SectionNode)
     section.options, section.content = node.options, node.content
     section.title = node.title
-    section.mask = node.mask | section.mask & (masks.PLACED | masks.CLOSED)
+    section._mask = node._mask | section._mask & (masks.PLACED | masks.CLOSED)
 
 
 class Fragment(Container, FragmentNode):
@@ -232,7 +232,7 @@ def include(*parts: "Node | Block | Mapping[str, Any]") -> None:
         part if isinstance(part, Node) else _block_node(part, top.component, line) for part in parts
     ]
     # Together: parts written in the argument list are the newest entries of the block together.
-    adopt(make(FragmentNode, at=line), [node for node in nodes if node.mask & masks.BUSY])
+    adopt(make(FragmentNode, at=line), [node for node in nodes if node._mask & masks.BUSY])
     finished = tuple(map(finish, nodes))
     for part in placed(finished) if PARTS_REPLACED else finished:
         put(part, top, line)
@@ -251,5 +251,5 @@ def _block_node(given: object, block: Component, line: Source) -> Node:
         problem = f"include() takes components and content blocks, not {kind_of(given)}"
         raise ContentError(problem, fix=fix, at=(line,))
     here = object.__new__(type(block))
-    here.code, here.offset = line, -1
+    here._code, here._offset = line, -1
     return block_part(given, here)

@@ -81,7 +81,7 @@ class Table(Component, TableNode):
             raise
         self.rows = tuple(rows) if any(rows) else ()
         if not self.rows:
-            self.mask |= HOLLOW
+            self._mask |= HOLLOW
         place(self)
 
 

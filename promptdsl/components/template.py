@@ -169,7 +169,7 @@ def _begin_template(
     """Fill a template, and put it into the open block; its line is that of ``at`` or its author."""
     start(component, 4)
     if at is not None:
-        component.code, component.offset = at.code, at.offset
+        component._code, component._offset = at._code, at._offset
     volatile: list[VolatileNode] = []
 
     def known(value: object) -> object:

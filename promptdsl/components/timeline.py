@@ -78,13 +78,13 @@ class Timeline(Container, RootNode):
         if isinstance(node, RootNode):
             return "a prompt is never inside another: include a Fragment of its turns"
         name = label(node)
-        if node.mask & CALL:
+        if node._mask & CALL:
             return f"put it in an Assistant: Assistant({name}(...))"
-        if node.mask & RESULT:
+        if node._mask & RESULT:
             return "write ToolMessage(tool_use_id, ...), or put it in a User"
-        if node.mask & EVENT_BLOCK:
+        if node._mask & EVENT_BLOCK:
             return f"put it in an Event: Event({name}(...))"
-        if node.mask & MEDIA:
+        if node._mask & MEDIA:
             return "put it in a User"
         return "put it in a System for instructions, or in a User"
 
@@ -98,7 +98,7 @@ def refuse_loose_media(content: tuple[Child, ...]) -> None:
             continue
         if isinstance(child, FragmentNode):
             waiting.extend(reversed(child.content))
-        elif child.mask & SECTION and child.mask & MEDIA << SHIFT:
+        elif child._mask & SECTION and child._mask & MEDIA << SHIFT:
             media = next(node for node, _ in walk(child) if isinstance(node, MediaNode))
             raise PlacementError(
                 f"{named_label(media)} cannot be in a Section outside of a turn: "

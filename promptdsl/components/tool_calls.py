@@ -157,7 +157,7 @@ def _check_result(self: "ToolResult | ToolMessage") -> None:
         check_choice(self, "error_type", self.error_type, ERROR_TYPES)
         self.is_error = True
     # A tool may answer with nothing at all.
-    self.mask &= ~BARE
+    self._mask &= ~BARE
 
 
 class ToolResult(Container, ToolResultNode):
@@ -221,7 +221,7 @@ class ToolMessage(Container, ToolTurnNode):
     _own = _TOOL
     _forbids = PART_FORBIDS
     _forbids_at_once = ROOTED
-    options_type = NamedTurnOptions
+    _options_type = NamedTurnOptions
     _check_fields = _check_result
 
     def __init__(
@@ -245,12 +245,12 @@ class ToolMessage(Container, ToolTurnNode):
             return
         # The fast path, 0.5 µs instead of 2.5 µs: one text or nothing, which needs no checks.
         frame = getframe(1)
-        self.code = frame.f_code
-        self.offset = frame.f_lasti
+        self._code = frame.f_code
+        self._offset = frame.f_lasti
         self.content = content
         self.options = DEFAULTS
         top = innermost()
-        self.mask = _TOOL if top is None else join(self, top, _TOOL)
+        self._mask = _TOOL if top is None else join(self, top, _TOOL)
 
     @classmethod
     def _advice(cls, node: Node) -> str:

@@ -25,8 +25,8 @@ class TurnComponent(Container, TurnNode):
     """The base of the turns. Not a component of its own."""
 
     __slots__ = ()
-    options_type = TurnOptions
-    spoken_by: ClassVar[Role] = "user"
+    _options_type = TurnOptions
+    _spoken_by: ClassVar[Role] = "user"
     _forbids_at_once = ROOTED
     _elsewhere: ClassVar[str] = ""
     """The advice for a node that may be in another turn only."""
@@ -37,7 +37,7 @@ class TurnComponent(Container, TurnNode):
             cls.__init__ = with_own_code(TurnComponent.__init__)
 
     def __init__(self, *content: Content, **options: Unpack[TurnOptions]) -> None:
-        self.role = self.spoken_by
+        self.role = self._spoken_by
         self.kind = "written"
         text = content[0] if content else ""
         alone = not options or (len(options) == 1 and "priority" in options)
@@ -46,15 +46,15 @@ class TurnComponent(Container, TurnNode):
             return
         # The fast path, 0.5 µs instead of 2.5 µs: one string or nothing, which needs no checks.
         frame = getframe(1)
-        self.code = frame.f_code
-        self.offset = frame.f_lasti
+        self._code = frame.f_code
+        self._offset = frame.f_lasti
         self.content = content
         self.options = at_priority(self, options.get("priority")) if options else DEFAULTS
         mask = self._own
         if not text:
             mask |= HOLLOW if content else BARE
         top = innermost()
-        self.mask = mask if top is None else join(self, top, mask)
+        self._mask = mask if top is None else join(self, top, mask)
 
     @classmethod
     def _advice(cls, node: Node) -> str:
@@ -65,7 +65,7 @@ class SpeechTurn(TurnComponent):
     """The base of the turns that somebody speaks. Not a component of its own."""
 
     __slots__ = ()
-    options_type = SpeechOptions
+    _options_type = SpeechOptions
     _own = bits(masks.TURN | masks.SPOKEN)
 
     if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class System(TurnComponent):
     """
 
     __slots__ = ()
-    spoken_by = "system"
+    _spoken_by = "system"
     _own = bits(masks.TURN | masks.SYSTEM)
     _forbids = PART_FORBIDS | masks.MEDIA | masks.MEDIA << masks.SHIFT
     _elsewhere = "system content is text only: put it in a User turn"
@@ -119,7 +119,7 @@ class Developer(TurnComponent):
     """
 
     __slots__ = ()
-    spoken_by = "developer"
+    _spoken_by = "developer"
     _own = bits(masks.TURN | masks.DEVELOPER)
     _forbids = PART_FORBIDS
     _elsewhere = "put it in a User turn"
@@ -141,7 +141,7 @@ class User(SpeechTurn):
     """
 
     __slots__ = ()
-    spoken_by = "user"
+    _spoken_by = "user"
     _forbids = ROOTED | masks.ITEM | masks.CALL | masks.EVENT_BLOCK
     _elsewhere = "write it outside of the User turn"
 
@@ -159,7 +159,7 @@ class Assistant(SpeechTurn):
     """
 
     __slots__ = ()
-    spoken_by = "assistant"
+    _spoken_by = "assistant"
     _forbids = ROOTED | masks.ITEM | masks.RESULT | masks.EVENT_BLOCK
     _elsewhere = "write it outside of the Assistant turn"
 
@@ -178,8 +178,8 @@ class Event(TurnComponent):
     """
 
     __slots__ = ()
-    options_type = EventOptions
-    spoken_by = "event"
+    _options_type = EventOptions
+    _spoken_by = "event"
     _own = bits(masks.TURN | masks.EVENT)
     _forbids = ROOTED | masks.ITEM | masks.CALL | masks.RESULT
     _elsewhere = "write it outside of the Event"
@@ -193,7 +193,7 @@ class ToolResults(TurnComponent):
     """The turn of ``Turn("tool", ToolResult(...), ...)``: only tool results."""
 
     __slots__ = ()
-    spoken_by = "tool"
+    _spoken_by = "tool"
     _own = bits(masks.TURN)
     _forbids = PART_FORBIDS & ~masks.RESULT | masks.TEXT | masks.MEDIA | masks.SECTION
 

@@ -279,8 +279,8 @@ class MessageTransformationConfig:
 
     settings: Settings
     __signature__ = ListedSignature()
-    options_type: ClassVar[type] = ConfigOptions
-    option_defaults: ClassVar[Mapping[str, object]] = LIBRARY
+    _options_type: ClassVar[type] = ConfigOptions
+    _option_defaults: ClassVar[Mapping[str, object]] = LIBRARY
 
     def __init__(self, **options: Unpack[ConfigOptions]) -> None:
         try:

@@ -32,13 +32,13 @@ def refuse_what_is_left_out(cls: type) -> None:
 class ListedSignature:
     """The ``__signature__`` of a class that takes the options of a ``TypedDict``.
 
-    ``options_type`` of the class is the ``TypedDict``, ``option_defaults`` are defaults by name.
+    ``_options_type`` of the class is the ``TypedDict``, ``_option_defaults`` are defaults by name.
     """
 
     def __get__(self, instance: object, cls: Any) -> "Signature":  # Any: a class with these two
         if instance is not None:
             raise AttributeError("an object is not called: it has no signature")
-        return listed_signature(cls.__init__, cls.options_type, cls.option_defaults)
+        return listed_signature(cls.__init__, cls._options_type, cls._option_defaults)
 
 
 def listed_signature(

@@ -63,20 +63,20 @@ class Message:
         "__weakref__",
         "_at",
         "_blocks",
+        "_details",
         "_known",
         "_number",
-        "details",
+        "_plain",
         "kind",
-        "plain",
         "role",
     )
 
     role: Role
     kind: Kind
     # The text of a message that is one text and nothing else, whose block is made when `content` is
-    # read; otherwise ``None``. For this package: users read `text`.
-    plain: str | None
-    details: Details
+    # read; otherwise ``None``.
+    _plain: str | None
+    _details: Details
     _blocks: tuple[Block, ...] | None
     _at: Any  # Any: the turn it was made of, of a room above, or a tuple of origins
     _number: int
@@ -101,11 +101,11 @@ class Message:
             # A tuple of finished blocks is not checked: adapters do that.
             if self.role == "tool" and blocks is not content:
                 check_results(blocks)
-            _set(self, "details", checked_details(details) if details else NO_DETAILS)
+            _set(self, "_details", checked_details(details) if details else NO_DETAILS)
         except DataError as error:
             end_traceback(error)
             raise
-        _set(self, "plain", _only_text(blocks))
+        _set(self, "_plain", _only_text(blocks))
         _set(self, "_blocks", blocks)
         _set(self, "_at", origins)
         _set(self, "_number", -1)
@@ -115,7 +115,7 @@ class Message:
         """The blocks of the message."""
         blocks = self._blocks
         if blocks is None:
-            blocks = (text_block(self.plain or ""),)
+            blocks = (text_block(self._plain or ""),)
             _set(self, "_blocks", blocks)
         return blocks
 
@@ -127,42 +127,42 @@ class Message:
         Between other texts is a blank line, as where a target takes one string; empty ones are left
         out. Calls, reasoning and attachments have no text: ``str(rendered)`` shows them.
         """
-        if self.plain is not None:
-            return self.plain
+        if self._plain is not None:
+            return self._plain
         texts = _texts(self.content)
         return "".join(texts) if self.role == "assistant" else "\n\n".join(filter(None, texts))
 
     @property
     def calls(self) -> tuple[ToolUseBlock, ...]:
         """The tool calls an assistant message makes, in order."""
-        if self.plain is not None:
+        if self._plain is not None:
             return ()
         return tuple(block for block in self.content if isinstance(block, ToolUseBlock))
 
     @property
     def id(self) -> str | None:
         """The id that the author gave the turn."""
-        return self.details.id
+        return self._details.id
 
     @property
     def name(self) -> str | None:
         """The speaker's name."""
-        return self.details.name
+        return self._details.name
 
     @property
     def metadata(self) -> Mapping[str, object]:
         """Notes of the author; never sent."""
-        return self.details.metadata
+        return self._details.metadata
 
     @property
     def tags(self) -> tuple[str, ...]:
         """The labels that the author gave the turn; never sent."""
-        return self.details.tags
+        return self._details.tags
 
     @property
     def token_usage(self) -> Mapping[str, object] | None:
         """The tokens that a provider counted for an assistant message."""
-        return self.details.token_usage
+        return self._details.token_usage
 
     @property
     def structured_output(self) -> Any:  # Any: its author knows the type
@@ -170,13 +170,13 @@ class Message:
 
         An answer may be ``None``, too: ``null``. See :attr:`has_structured_output`.
         """
-        value = self.details.structured_output
+        value = self._details.structured_output
         return None if value is ABSENT else value
 
     @property
     def has_structured_output(self) -> bool:
         """Whether a value was parsed from the text of an assistant message."""
-        return self.details.structured_output is not ABSENT
+        return self._details.structured_output is not ABSENT
 
     @property
     def is_refusal(self) -> bool:
@@ -187,12 +187,12 @@ class Message:
     @property
     def finish_reason(self) -> str | None:
         """The reason why the model stopped, in the words of :func:`read_response`."""
-        return self.details.finish_reason
+        return self._details.finish_reason
 
     @property
     def raw_finish_reason(self) -> str | None:
         """The provider's own word for the reason, where it is another one."""
-        return self.details.raw_finish_reason
+        return self._details.raw_finish_reason
 
     @property
     def extra(self) -> JsonObject:
@@ -201,48 +201,48 @@ class Message:
         A key inside of the message has its place before it: ``tool_calls[0].weight``. They are
         stored with the message and not sent: a hint ``unread_key`` names each.
         """
-        return self.details.extra
+        return self._details.extra
 
     @property
-    def origins(self) -> tuple[RawOrigin, ...]:
+    def _origins(self) -> tuple[RawOrigin, ...]:
         """The origins of the message, before their lines are looked up."""
         if self._number < 0:
             origins: tuple[RawOrigin, ...] = self._at
             return origins
         turn = self._at
-        head, within = turn.head or self.role, turn.options.within
-        return ((head, self._number, turn.at, self.details, within),)
+        head, within = turn._head or self.role, turn.options.within
+        return ((head, self._number, turn._at, self._details, within),)
 
     @property
     def sources(self) -> tuple[Origin, ...]:
         """The address, file and line of every turn that this message was made of."""
-        return tuple(map(origin_of, self.origins))
+        return tuple(map(origin_of, self._origins))
 
     @door
     def replace(self, **changes: Any) -> "Message":  # Any: checked like new fields
         """Return a copy of the message with some of its fields changed."""
         fields = self._fields()
-        fields["origins"] = self.origins
+        fields["origins"] = self._origins
         return Message(**(fields | changes))
 
     def _fields(self) -> dict[str, Any]:  # Any: keywords of Message
         """Return the fields by name, except for the origins."""
-        details = attrs.asdict(self.details, recurse=False)
+        details = attrs.asdict(self._details, recurse=False)
         return {"role": self.role, "content": self.content, "kind": self.kind, **details}
 
     def to_dict(self) -> JsonDict:
         """Return the message as plain data, without its sources."""
         data: JsonDict = {"role": self.role}
-        if self.plain is not None:
-            data["content"] = [{"type": "text", "text": self.plain}]
+        if self._plain is not None:
+            data["content"] = [{"type": "text", "text": self._plain}]
         else:
             data["content"] = [block.to_dict() for block in self.content]
         if self.kind != "written":
             data["kind"] = self.kind
-        if self.details is NO_DETAILS:
+        if self._details is NO_DETAILS:
             return data
         for key, default in attrs.asdict(NO_DETAILS, recurse=False).items():
-            value = getattr(self.details, key)
+            value = getattr(self._details, key)
             if value != default:
                 data[key] = thawed(value)
         return data
@@ -304,12 +304,12 @@ class Message:
         return (
             self.role == other.role
             and self.kind == other.kind
-            and self.details == other.details
+            and self._details == other._details
             and self.content == other.content
         )
 
     def __hash__(self) -> int:
-        return hash((self.role, self.kind, self.plain, self.details.id))
+        return hash((self.role, self.kind, self._plain, self._details.id))
 
     def __repr__(self) -> str:
         defaults = {"kind": "written", **attrs.asdict(NO_DETAILS, recurse=False)}
@@ -328,7 +328,7 @@ class Message:
 
     def __reduce__(self) -> tuple[object, ...]:
         # A position refers to a code object, which cannot be saved: its file and line can.
-        origins = tuple((*raw[:2], looked_up(raw[2]), *raw[3:]) for raw in self.origins)
+        origins = tuple((*raw[:2], looked_up(raw[2]), *raw[3:]) for raw in self._origins)
         return partial(Message, **self._fields(), origins=origins), ()
 
 
@@ -365,8 +365,8 @@ def spoken(
     draft = _Draft()
     draft.role = role
     draft.kind = kind
-    draft.plain = text
-    draft.details = NO_DETAILS
+    draft._plain = text
+    draft._details = NO_DETAILS
     draft._blocks = None
     draft._at = at
     draft._number = number
@@ -388,8 +388,8 @@ def message(
     draft = _Draft()
     draft.role = role
     draft.kind = kind
-    draft.plain = _only_text(content)
-    draft.details = details
+    draft._plain = _only_text(content)
+    draft._details = details
     draft._blocks = content
     draft._at = at
     draft._number = number
@@ -421,7 +421,7 @@ def open_calls(messages: Sequence[Message]) -> list[tuple[Message, ToolUseBlock]
     for message in reversed(messages):
         if message.role == "assistant":
             return [(message, call) for call in message.calls if call.id not in answered]
-        if message.plain is None:
+        if message._plain is None:
             results = (it for it in message.content if isinstance(it, ToolResultBlock))
             answered.update(it.tool_use_id for it in results)
     return []

@@ -137,7 +137,7 @@ def recording_hints(
 
     ``tools`` are the names of those that the prompt offers.
     """
-    if not stages["fill"].mask & RECORDED:
+    if not stages["fill"]._mask & RECORDED:
         return
     for part, _ in walk(stages["fill"]):
         if isinstance(part, RecordedNode):

@@ -46,7 +46,7 @@ def unread_hints(root: RootNode) -> Iterator[Loss]:
     """Yield a hint for each key of recorded messages that the reader of their form passes over."""
     from promptdsl.providers.unread import unread_keys
 
-    for node, _ in walk(root) if root.mask & RECORDED else ():
+    for node, _ in walk(root) if root._mask & RECORDED else ():
         if not isinstance(node, RecordedNode):
             continue
         why = f"History.from_{wire_of(node.form).form} does not read it, so it is not sent"
@@ -77,9 +77,9 @@ def hints_in(root: Node) -> list[Loss]:
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        if node.mask & HINTED != HINTED:
+        if node._mask & HINTED != HINTED:
             children = reversed(node.content)
-            waiting += [c for c in children if not isinstance(c, str) and c.mask & HOLLOW]
+            waiting += [c for c in children if not isinstance(c, str) and c._mask & HOLLOW]
             continue
         is_text = node.content and not isinstance(node, ComponentNode)
         tell = _touching if is_text else _empty
@@ -132,7 +132,7 @@ def grounding_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
     why = "it is not sent; leave it out, or write in it that nothing was found"
     for it in among_turns(stages["written"]):
         is_empty = not any(it.content) and not getattr(it, "title", None)
-        if is_empty and id(it) in read and it.mask & HINTED != HINTED and label(it) == "Grounding":
+        if is_empty and id(it) in read and it._mask & HINTED != HINTED and label(it) == "Grounding":
             what = f"an empty Grounding {it.options.id!r}"
             yield hint("empty_grounding", what, why, source=it.source)
 
@@ -227,7 +227,7 @@ def tool_hints(tree: RootNode) -> Iterator[Loss]:
     """Yield a hint for each tool that was written, not read, and has no description."""
     why = "a model chooses tools by their descriptions; write a docstring, or description=..."
     for node in tree.equipment:
-        tool = node.definition if isinstance(node, ToolNode) and node.offset >= 0 else None
+        tool = node.definition if isinstance(node, ToolNode) and node._offset >= 0 else None
         if tool is not None and tool.description is None and tool.origin is None:
             yield hint("undescribed_tool", "no description", why, tool.name, source=node.source)
 
@@ -290,7 +290,7 @@ def outline_hints(tree: Node) -> Iterator[Loss]:
     The texts are those before they were encoded. Recordings, trusted text and code are left out.
     """
     why = "str() or %s of a part is its outline: pass the part itself"
-    for walked in (node for node, _ in walk(tree) if not node.may_quote):
+    for walked in (node for node, _ in walk(tree) if not node._may_quote):
         node: Any = walked  # Any: a node of any class, of which some have these texts
         texts = (getattr(node, "text", ""), *getattr(node, "raw_values", ()))
         for text in chain(node.content, texts, *getattr(node, "rows", ())):

@@ -82,7 +82,7 @@ def _part(waiting: Waiting, result: object, request: RenderRequest) -> Node | No
     if not selected:
         return None
     tokens = _token_share(waiting, request)
-    if tokens is None or selected[0].mask & TURN:  # turns are never cut
+    if tokens is None or selected[0]._mask & TURN:  # turns are never cut
         return selected[0]
     limit = make(LimitNode, mask=HOLLOW, at=waiting.lazy, most=tokens)
     return with_content(limit, selected)

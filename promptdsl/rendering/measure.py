@@ -138,14 +138,14 @@ class Measuring:
             return _run_counts(turn, key, self._recorded_seam)
         role: Role
         kind: Kind = "written"
-        if turn.mask & (SYSTEM | SECTION):
+        if turn._mask & (SYSTEM | SECTION):
             role = "system"
         elif isinstance(turn, NoteNode):
             role, kind = "developer", "recorded"
         elif isinstance(turn, RequestOnlyNode):
             role, kind = self.config.ephemeral_role, "request"
         elif isinstance(turn, TurnNode):
-            is_event = turn.mask & EVENT
+            is_event = turn._mask & EVENT
             role, kind = (self.config.event_role, "event") if is_event else (turn.role, turn.kind)
         else:
             return ()
@@ -153,11 +153,11 @@ class Measuring:
         seam = self._seam(role, kind, options.name, merges=options.merge)
         if has_content(turn.content):
             return (seam,)
-        return (self._with_results(seam),) if turn.mask & RESULT << SHIFT else ()
+        return (self._with_results(seam),) if turn._mask & RESULT << SHIFT else ()
 
     def _recorded_seam(self, message: Message) -> Seam:
         seam = self._seam(message.role, message.kind, message.name)
-        has_results = message.role == "user" and message.plain is None and answers_in(message)
+        has_results = message.role == "user" and message._plain is None and answers_in(message)
         return self._with_results(seam) if has_results else seam
 
     def _with_results(self, seam: Seam) -> Seam:
@@ -192,7 +192,7 @@ class Measuring:
 
     def zone(self, turn: Node) -> Zone:
         """Return the position of a turn among the messages."""
-        if turn.mask & (SYSTEM | SECTION):
+        if turn._mask & (SYSTEM | SECTION):
             return "system"
         if not isinstance(turn, RequestOnlyNode):
             return "flow"
@@ -209,7 +209,7 @@ class Measuring:
             return output_tokens(node.schema, self.tokens), {}
         if isinstance(node, CacheBreakpointNode | ReserveNode):
             return 0, {}
-        if isinstance(node, TurnNode) and node.mask & SPOKEN and len(node.content) == 1:
+        if isinstance(node, TurnNode) and node._mask & SPOKEN and len(node.content) == 1:
             text = node.content[0]
             if isinstance(text, str):
                 return self.frame(node.role) + self.tokens.of(text), {}
@@ -243,26 +243,26 @@ class Measuring:
 
     def _after_passes(self, node: Node) -> RootNode:
         """Return the tree of a single turn after the passes in ``ALONE``."""
-        if node.mask & EVENT and not isinstance(node, EventBlockNode):
+        if node._mask & EVENT and not isinstance(node, EventBlockNode):
             # The blocks of an event are direct children of its turn.
             node = with_content(node, dissolved_in_turn(node))
         tree = with_content(make(RootNode, transformation=None, equipment=()), (node,))
         if isinstance(node, NoteNode):
             tree = expand(tree)
         for _, mask, run in ALONE:
-            if tree.mask & mask or mask == ANY:
+            if tree._mask & mask or mask == ANY:
                 tree = run(tree, self.config, self.facts)
         return tree
 
     def _total(self, node: Node, messages: Sequence[Message]) -> int:
-        if node.mask & (SYSTEM | SECTION):
+        if node._mask & (SYSTEM | SECTION):
             frame = self.frame("system")
             return sum(self._blocks(message.content, "system") + frame for message in messages)
         return sum(map(self._message, messages))
 
     def _message(self, message: Message) -> int:
         """Return the tokens of a message, each block as its target receives it."""
-        if message.plain is not None:
+        if message._plain is not None:
             return message_tokens(message, self.tokens, self.facts)
         frame, name = self.frame(message.role), message.name
         if name:

@@ -175,7 +175,7 @@ def checked_loading(media_loader: object, *, waits: bool) -> MediaLoading:
 
 
 def _needed(message: Message, *, facts: ModelFacts) -> Iterator[MediaBlock]:
-    if message.plain is None:
+    if message._plain is None:
         for block in _attachments(message.content):
             if _needs_bytes(block, message.role, facts):
                 yield block
@@ -201,7 +201,7 @@ def _attachments(blocks: Iterable[Block]) -> Iterator[MediaBlock]:
 
 def _replaced(message: Message, filled: dict[int, MediaBlock]) -> Message:
     """Return a message with its loaded blocks; the same object if it has none."""
-    if message.plain is not None:
+    if message._plain is not None:
         return message
 
     def changed(block: Block) -> Block:

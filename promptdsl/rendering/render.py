@@ -164,7 +164,7 @@ _awaited.__qualname__ = "arender"  # Python's warning names it, if nobody awaits
 
 
 def _root(tree: Node | Prompt) -> RootNode:
-    if isinstance(tree, RootNode) and tree.mask & FAILED != OPEN:
+    if isinstance(tree, RootNode) and tree._mask & FAILED != OPEN:
         return cast("RootNode", finish(tree))
     return root_around(tree)
 
@@ -172,14 +172,14 @@ def _root(tree: Node | Prompt) -> RootNode:
 def _rendered(root: RootNode, request: RenderRequest, ask: Ask) -> Rendered:
     """Run the passes that do not depend on the target, then those that do."""
     tree = root
-    if not tree.mask & CHANGING:
+    if not tree._mask & CHANGING:
         return _for_target(request, tuple((name, tree) for name in ("written", *BEFORE_TARGET)))
     lost: list[tuple[Node, int]] = []
     stages = [("written", tree)]
     ready = partial(settle, media_roots=request.media_roots, lost=lost)
     passes = before_target(audience=request.audience, ask=ask, settle=ready)
     for name, mask, run in passes:
-        if tree.mask & mask:
+        if tree._mask & mask:
             if name == "fill" and request.budget is not None:
                 from promptdsl.rendering.budgeting import share_budget
 
@@ -188,7 +188,7 @@ def _rendered(root: RootNode, request: RenderRequest, ask: Ask) -> Rendered:
         stages.append((name, tree))
     lose = partial(attrs.evolve, LONE_SURROGATE)
     losses = (lose(path=f"history[{index}]", source=node.source) for node, index in lost)
-    settled = not tree.mask & HOLLOW or is_settled(hollow(tree))
+    settled = not tree._mask & HOLLOW or is_settled(hollow(tree))
     return _for_target(request, tuple(stages), tuple(losses), settled=settled)
 
 
@@ -249,8 +249,8 @@ def _may_have_fences(root: RootNode) -> bool:
     """Return whether a tree may have values in a fence; recorded messages of text have none."""
     # A history is hollow, whatever is in it.
     groups = (x.content if isinstance(x, ConversationNode) else (x,) for x in root.content)
-    masks = (part.mask for group in groups for part in group)
-    return root.mask & WITH_FENCES != 0 and any(mask & WITH_FENCES for mask in masks)
+    masks = (part._mask for group in groups for part in group)
+    return root._mask & WITH_FENCES != 0 and any(mask & WITH_FENCES for mask in masks)
 
 
 def _again(
@@ -290,7 +290,7 @@ def _prepared(
     facts, config = settings
     stages = [(FIT, tree)]
     for name, mask, run in FOR_TARGET:
-        if tree.mask & mask or mask == ANY:
+        if tree._mask & mask or mask == ANY:
             tree = run(tree, config, facts)
         stages.append((name, tree))
     joints: Joints = {}

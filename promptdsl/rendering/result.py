@@ -106,7 +106,7 @@ class Rendered:
         stages = dict(self._stages)
         names = [tool.name for tool in self.tools]
         hints = [*author_hints(stages), *recording_hints(stages, self.messages, names)]
-        if stages["written"].mask & CACHE:
+        if stages["written"]._mask & CACHE:
             hints += volatile_hints(self.messages, self.spans())
         if has_tag_values(stages["read"]):
             hints += tag_hints(self.spans())
@@ -323,12 +323,12 @@ class Rendered:
         return self._sendable().places()
 
     @property
-    def is_waiting(self) -> bool:
+    def _is_waiting(self) -> bool:
         """Whether the last tool calls have no results yet, so that nothing can be sent."""
         return bool(open_calls(self.messages))
 
     @property
-    def asks_nothing(self) -> bool:
+    def _asks_nothing(self) -> bool:
         """Whether what was written for the user or as a history is nothing that is sent."""
         from promptdsl.rendering.conversation_hints import asks_nothing
 
@@ -411,7 +411,7 @@ class Rendered:
         """
         return self._again(provider)
 
-    def behind(self, gateway: str, **changes: Any) -> "Rendered":  # Any: each fact has its type
+    def _behind(self, gateway: str, **changes: Any) -> "Rendered":  # Any: each fact has its type
         """Return the same messages as they go to the same model through a gateway, a provider.
 
         ``changes`` are the facts of the gateway that depend on this model.

@@ -33,7 +33,7 @@ def root_around(tree: object) -> RootNode:
             fix=_advice(tree),
             at=(author(),),
         )
-    if tree.mask & FAILED == OPEN:
+    if tree._mask & FAILED == OPEN:
         raise ScopeError(
             f"this {label(tree)} is still open, it cannot be rendered yet",
             fix="call render() after its block",
@@ -47,8 +47,10 @@ def root_around(tree: object) -> RootNode:
             at=(author(), tree.source, block.source),
         )
     node = finish(tree)
-    if not node.mask & (TURN | REQUEST | SECTION | RECORDED) and not isinstance(node, FragmentNode):
-        beside = node.mask & TOOL or isinstance(node, CacheBreakpointNode)
+    if not node._mask & (TURN | REQUEST | SECTION | RECORDED) and not isinstance(
+        node, FragmentNode
+    ):
+        beside = node._mask & TOOL or isinstance(node, CacheBreakpointNode)
         raise ContentError(
             f"render() takes a Timeline, a turn, a Section or a Fragment, not {named_label(node)}",
             fix="write it in a Timeline" if beside else "put it in a User or a System",
@@ -129,8 +131,8 @@ def _root_of_prompt(prompt: Prompt) -> RootNode:
                 messages[index] = it.replace(role="developer", kind="recorded_system")
         content = (*equipment, History(messages, keep_compacted=True))  # it was sent so
         for part in (*content, *content[-1].content):
-            object.__setattr__(part, "code", author())
-            object.__setattr__(part, "offset", -1)
+            object.__setattr__(part, "_code", author())
+            object.__setattr__(part, "_offset", -1)
         timeline = write_timeline(content, author())
         timeline.transformation = partial(_as_sent, prompt)
         return cast("RootNode", finish(timeline))

@@ -156,13 +156,13 @@ class Trace:
         """The entry that was asked for last, and the writers of the blocks of its messages."""
         self.addresses: dict[int, str] = {}
         """The addresses of the turns in system text, by the id of the node, once asked for."""
-        if self.is_same and tree.mask & MEDIA << SHIFT:
+        if self.is_same and tree._mask & MEDIA << SHIFT:
             self._take_attachments()
 
     def _take_attachments(self) -> None:
         """Put each attachment as it was sent in the place of the one that was not read."""
         for index, message in enumerate(self.messages):
-            for number, block in enumerate(message.content if message.plain is None else ()):
+            for number, block in enumerate(message.content if message._plain is None else ()):
                 writer = self.writer(index, number)
                 turn, place, page = writer.turn, writer.place, writer.page
                 if page is None or not isinstance(block, MediaBlock | ToolResultBlock):
@@ -243,8 +243,8 @@ class Trace:
         node, first = self.nodes[number], self.ends[number - 1] if number else 0
         start = node.start if isinstance(node, RecordedNode) else 0
         address, source = f"history[{start + index - first}]", node.source
-        if message.origins:
-            origin = origin_of(message.origins[0])
+        if message._origins:
+            origin = origin_of(message._origins[0])
             address, source = origin.address, origin.source
         return TracedTurn(node, address, [*message.content], [], None, source)
 
@@ -273,7 +273,7 @@ class Trace:
 
 def _types_in(messages: Sequence[Message]) -> list[object]:
     """Return the types of the blocks of each message; text alone needs no list."""
-    return [m.plain is None and [block.type for block in m.content] for m in messages]
+    return [m._plain is None and [block.type for block in m.content] for m in messages]
 
 
 def joined(pieces: Sequence[TracedPiece]) -> list[tuple[TextRun, TracedPart | None]]:

@@ -50,7 +50,7 @@ def unanswered(waiting: Sequence[tuple[Message, ToolUseBlock]]) -> PendingToolCa
     return PendingToolCalls(
         f"the last calls are not answered yet: {names}",
         fix=f"answer them: ToolMessage({call.id!r}, ...)",
-        at=(message.sources[0].source if message.origins else None,),
+        at=(message.sources[0].source if message._origins else None,),
     )
 
 

@@ -29,10 +29,10 @@ def message_tokens(message: Message, tokens: TextTokens, facts: ModelFacts) -> i
     count nothing. Attachments are estimates (:func:`attachment_tokens`).
     """
     total = PER_MESSAGE + tokens.of(message.role)
-    if message.details is not NO_DETAILS and message.details.name:
-        total += PER_NAME + tokens.of(message.details.name)
-    if message.plain is not None:
-        return total + tokens.of(message.plain)
+    if message._details is not NO_DETAILS and message._details.name:
+        total += PER_NAME + tokens.of(message._details.name)
+    if message._plain is not None:
+        return total + tokens.of(message._plain)
     return total + sum(block_tokens(block, tokens, facts) for block in message.content)
 
 
@@ -68,7 +68,7 @@ def block_tokens(block: Block, tokens: TextTokens, facts: ModelFacts) -> int:
 
 def has_media(message: Message) -> bool:
     """Return whether a message has an attachment, in the result of a tool too."""
-    if message.plain is not None:
+    if message._plain is not None:
         return False
     results = [block for block in message.content if isinstance(block, ToolResultBlock)]
     inner = (block for result in results for block in result.content)

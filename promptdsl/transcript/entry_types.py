@@ -41,7 +41,7 @@ def message_of(name: str, value: Any) -> Message | None:  # Any: of a registered
     if message is None:
         return None
     if isinstance(message, Message):
-        blocks = message.content if message.plain is None else ()
+        blocks = message.content if message._plain is None else ()
         if not any(block.type in ("tool_use", "tool_result") for block in blocks):
             return message
     raise TranscriptError(

@@ -14,7 +14,7 @@ from promptdsl.transcript.entries import TranscriptTurn
 
 def results_in(message: Message) -> list[str]:
     """Return the ids of the calls that a message answers, in order."""
-    if message.plain is not None:
+    if message._plain is not None:
         return []
     return [block.tool_use_id for block in message.content if isinstance(block, ToolResultBlock)]
 

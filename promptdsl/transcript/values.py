@@ -120,7 +120,7 @@ def checked(message: Message) -> Message:
 
     Raises :class:`DataError`, which names the key, for what JSON cannot express.
     """
-    if message.plain is not None and message.details is NO_DETAILS:
+    if message._plain is not None and message._details is NO_DETAILS:
         return message
     if message.role == "tool":
         check_results(message.content)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class FragmentNode(Node):
     """Several parts without a frame; passes replace it by its parts."""
 
-    holds_parts = True
+    _holds_parts = True
 
 
 @node_class

@@ -7,9 +7,9 @@ tells whether a child is allowed, and whether a pass has work to do:
 >>> from promptdsl import Assistant, Timeline, ToolUse
 >>> call = ToolUse("look", {}, id="a")
 >>> prompt = Timeline(Assistant(call))
->>> bool(call.mask & CALL), bool(call.mask & CALL << SHIFT)
+>>> bool(call._mask & CALL), bool(call._mask & CALL << SHIFT)
 (True, True)
->>> bool(prompt.mask & CALL), bool(prompt.mask & CALL << SHIFT)
+>>> bool(prompt._mask & CALL), bool(prompt._mask & CALL << SHIFT)
 (False, True)
 
 The other bits are the state of a component before it is frozen. A mask has at most 30 bits,

@@ -112,7 +112,7 @@ class Node:
     where they were written; ``source`` is the author's file and line.
     """
 
-    __slots__ = ("code", "content", "mask", "offset", "options")
+    __slots__ = ("_code", "_mask", "_offset", "content", "options")
     _beside: ClassVar[tuple[str, ...]] = ()
     """The slots that are not fields: notes about a node that are not compared or saved."""
     _field_names: ClassVar[tuple[str, ...]] = ()
@@ -131,40 +131,42 @@ class Node:
     """What to do instead of opening a finished one as a block."""
     _outline: ClassVar[Callable[["Node"], str]]
     """The outline of a node, set by the room, because the outline knows every class of node."""
+    _refused: ClassVar[set[str]] = set()
+    """The names that only have an error with advice: ``unknown_names`` adds them."""
     _unadded: ClassVar[str] = 'write them side by side, as arguments: User("I am ", name)'
     """What to write instead of a sum."""
-    holds_parts: ClassVar[bool] = False
+    _holds_parts: ClassVar[bool] = False
     """Whether a budget may drop the nodes in it; in a text they are pieces of the text."""
-    is_prose: ClassVar[bool] = False
+    _is_prose: ClassVar[bool] = False
     """Whether it is plain text, which may follow a label or a box on its line."""
-    may_quote: ClassVar[bool] = False
+    _may_quote: ClassVar[bool] = False
     """Whether its text may show the outline of a part on purpose."""
-    volatile_fields: ClassVar[tuple[str, ...]] = ()
+    _volatile_fields: ClassVar[tuple[str, ...]] = ()
     """The fields of data that may hold volatile values, or (``labels``) the labels of such."""
-    head: ClassVar[str | None] = None
+    _head: ClassVar[str | None] = None
     """The first word in the address of its messages, by default their role."""
 
     content: tuple[Child, ...]
-    mask: int
+    _mask: int
     options: Options
-    code: CodeType | Source | None
+    _code: CodeType | Source | None
     """The code object that wrote it, or its file and line where there is no code object."""
-    offset: int
+    _offset: int
     """The offset of the instruction in the code object, -1 where that is unknown."""
 
     def __init_subclass__(cls) -> None:
         cls._node = cls._frozen = cls._saved_as = cls
 
     @property
-    def at(self) -> Position | Source | None:
+    def _at(self) -> Position | Source | None:
         """The position in the author's code: a code object and an offset, which are cheap."""
-        code = self.code
-        return (code, self.offset) if isinstance(code, CodeType) else code
+        code = self._code
+        return (code, self._offset) if isinstance(code, CodeType) else code
 
     @property
     def source(self) -> Source | None:
         """The author's file and line, ``None`` for a node that a pass made."""
-        at = self.at
+        at = self._at
         return source_of(at) if isinstance(at, tuple) else at
 
     def __setattr__(self, name: str, value: object, /) -> None:
@@ -172,6 +174,11 @@ class Node:
 
     def __delattr__(self, name: str, /) -> None:
         raise FrozenInstanceError
+
+    def __dir__(self) -> Iterable[str]:
+        """Return the names that an author may use, and those with an underscore."""
+        names = set(object.__dir__(self))
+        return names.difference(Node._refused)
 
     def __copy__(self) -> "Node":
         return self
@@ -217,7 +224,7 @@ class Node:
         """Return what an outline says of it: its name, and its fields in a few words."""
         return label(self).lower()
 
-    def authored(self) -> Iterable[str]:
+    def _authored(self) -> Iterable[str]:
         """Return the author's texts in its fields, whose tags no value beside it may forge."""
         return ()
 
@@ -297,14 +304,14 @@ def make(
     """
     node = object.__new__(cls)
     _set(node, "content", content)
-    _set(node, "mask", mask)
+    _set(node, "_mask", mask)
     if isinstance(at, Node):
-        _set(node, "code", at.code)
-        _set(node, "offset", at.offset)
+        _set(node, "_code", at._code)
+        _set(node, "_offset", at._offset)
     else:
         code, offset = at if isinstance(at, tuple) else (at, -1)
-        _set(node, "code", code)
-        _set(node, "offset", offset)
+        _set(node, "_code", code)
+        _set(node, "_offset", offset)
     _set(node, "options", options)
     for name in cls._field_names:
         _set(node, name, fields[name] if name in fields else cls._defaults[name])
@@ -426,14 +433,14 @@ def _records(root: Node) -> Iterator[_Record]:
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        at: CodeType | Source | None = node.code
+        at: CodeType | Source | None = node._code
         if isinstance(at, CodeType):
             # A line that wrote several nodes is looked up and saved once.
-            key = (id(at), node.offset)
+            key = (id(at), node._offset)
             at = sources[key] if key in sources else sources.setdefault(key, node.source)
         children = tuple([child if isinstance(child, str) else None for child in node.content])
         fields = {name: getattr(node, name) for name in node._node._field_names}
-        yield node._saved_as, children, node.mask, at, node.options, fields
+        yield node._saved_as, children, node._mask, at, node.options, fields
         waiting += [child for child in reversed(node.content) if not isinstance(child, str)]
 
 

@@ -20,13 +20,13 @@ from promptdsl.tree.words import size
 class SectionNode(Node):
     """A named part of a turn; its id is ``options.id``."""
 
-    holds_parts = True
-    volatile_fields = ("title",)
+    _holds_parts = True
+    _volatile_fields = ("title",)
 
     title: str | ValueNode | None
     """A field, not a child: :func:`walk` does not visit a value in it."""
 
-    def authored(self) -> Iterable[str]:
+    def _authored(self) -> Iterable[str]:
         """Return the title, unless it is a value."""
         return (self.title,) if isinstance(self.title, str) else ()
 
@@ -35,7 +35,7 @@ class SectionNode(Node):
 class TextNode(Node):
     """One text: author strings and values."""
 
-    is_prose = True
+    _is_prose = True
 
 
 @node_class
@@ -52,7 +52,7 @@ class TextBlockNode(TextNode):
 class ValueNode(Node):
     """A value: text from outside the prompt's code. ``label`` is its name, if any."""
 
-    is_prose = True
+    _is_prose = True
 
     text: str
     label: str | None = None
@@ -81,8 +81,8 @@ class VolatileNode(ValueNode):
 class TrustedTextNode(Node):
     """Author text, inside a turn in which plain strings are values."""
 
-    is_prose = True
-    may_quote = True
+    _is_prose = True
+    _may_quote = True
 
     text: str
 
@@ -92,7 +92,7 @@ class TrustedTextNode(Node):
     def _summary(self) -> str:
         return f"trusted, {size(self.text)}"
 
-    def authored(self) -> Iterable[str]:
+    def _authored(self) -> Iterable[str]:
         """Return the text."""
         return (self.text,)
 
@@ -108,14 +108,14 @@ class HeadingNode(Node):
 class ParagraphNode(Node):
     """One paragraph of strings and values."""
 
-    is_prose = True
+    _is_prose = True
 
 
 @node_class
 class ListNode(Node):
     """A list; each child that is not an item becomes an item."""
 
-    holds_parts = True
+    _holds_parts = True
 
     ordered: bool
 
@@ -124,14 +124,14 @@ class ListNode(Node):
 class ChecklistNode(Node):
     """A list of tasks that are done or not."""
 
-    holds_parts = True
+    _holds_parts = True
 
 
 @node_class
 class ItemNode(Node):
     """An item of a list or a checklist; ``done`` is ``None`` if it was not set."""
 
-    holds_parts = True
+    _holds_parts = True
 
     done: bool | None
 
@@ -140,21 +140,21 @@ class ItemNode(Node):
 class QuoteNode(Node):
     """A quotation."""
 
-    holds_parts = True
+    _holds_parts = True
 
 
 @node_class
 class ExampleNode(Node):
     """An example: two sides, the input and the output."""
 
-    holds_parts = True
+    _holds_parts = True
 
 
 @node_class
 class ExampleSideNode(Node):
     """One side of an example; ``name`` is ``input`` or ``output``."""
 
-    holds_parts = True
+    _holds_parts = True
 
     name: str
 
@@ -169,7 +169,7 @@ class ExampleSideNode(Node):
 class TableNode(Node):
     """A table of plain data; with ``format=None`` in the format of the text around it."""
 
-    volatile_fields = ("rows",)
+    _volatile_fields = ("rows",)
 
     columns: tuple[str, ...] | None
     rows: tuple[tuple[object, ...], ...]
@@ -178,7 +178,7 @@ class TableNode(Node):
     def _summary(self) -> str:
         return f"table of {len(self.rows):,} rows"
 
-    def authored(self) -> Iterable[str]:
+    def _authored(self) -> Iterable[str]:
         """Return the cells that are author text."""
         return (cell for row in self.rows for cell in row if type(cell) is Trusted)
 
@@ -187,7 +187,7 @@ class TableNode(Node):
 class CodeNode(Node):
     """Source code: strings and values that are joined without a space."""
 
-    may_quote = True
+    _may_quote = True
 
     language: str | None
 
@@ -199,8 +199,8 @@ class JsonNode(Node):
     ``pieces`` are its parts where some are volatile values, which have a label.
     """
 
-    is_prose = True
-    volatile_fields = ("pieces",)
+    _is_prose = True
+    _volatile_fields = ("pieces",)
 
     text: str
     pieces: tuple[Labelled, ...] = ()
@@ -213,7 +213,7 @@ class JsonNode(Node):
 class UntrustedNode(Node):
     """Text from an untrusted source, always between delimiters. ``origin`` names the source."""
 
-    volatile_fields = ("text", "origin")
+    _volatile_fields = ("text", "origin")
 
     text: str
     origin: str | None
@@ -231,7 +231,7 @@ class TemplateNode(Node):
     include them.
     """
 
-    volatile_fields = ("variables",)
+    _volatile_fields = ("variables",)
 
     _beside = ("keywords", "compiled")
     template: Any  # Any: only the renderer of templates reads it
@@ -311,7 +311,7 @@ class ToolUseNode(Node):
 class ToolResultNode(Node):
     """The answer to a tool call, inside a user or tool turn."""
 
-    holds_parts = True
+    _holds_parts = True
 
     tool_use_id: str
     is_error: bool
@@ -335,8 +335,8 @@ class EventBlockNode(Node):
     ``labels`` are those of the volatile values in its fields, by their paths.
     """
 
-    holds_parts = True
-    volatile_fields = ("labels",)
+    _holds_parts = True
+    _volatile_fields = ("labels",)
 
     block: EventBlock
     trusted: frozenset[str]
@@ -347,7 +347,7 @@ class EventBlockNode(Node):
             return Node._name(self)
         return type(self.block).__name__.removesuffix("Block")
 
-    def authored(self) -> Iterable[str]:
+    def _authored(self) -> Iterable[str]:
         """Return the texts of the fields that are author text."""
         for path in sorted(self.trusted):
             name, _, key = path.partition(".")

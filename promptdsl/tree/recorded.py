@@ -20,7 +20,7 @@ def cut(
     run: RecordedNode, start: int, stop: int | None = None, *, mask: int | None = None
 ) -> RecordedNode:
     """Return the messages of a run from ``start`` to ``stop`` as a run."""
-    part = copied(run, run.content, run.mask if mask is None else mask)
+    part = copied(run, run.content, run._mask if mask is None else mask)
     _set(part, "items", run.items[start:stop])
     _set(part, "start", run.start + start)
     _set(part, "known", getattr(run, "known", None))
@@ -60,6 +60,6 @@ def recording(run: RecordedNode) -> Recording:
     """Return the recording of a run; by default, the run itself as a recording."""
     known: Recording | None = getattr(run, "known", None)
     if known is None:
-        known = Recording((), run.items, run.mask, run.start)
+        known = Recording((), run.items, run._mask, run.start)
         _set(run, "known", known)
     return known

@@ -42,8 +42,8 @@ _set = object.__setattr__
 def replace(node: N, **changes: Any) -> N:  # Any: the fields of any class
     """Return a copy of a node with some fields changed."""
     cls = node._node
-    names = ("mask", "at", "options", *cls._field_names)
-    fields = {name: getattr(node, name) for name in names}
+    fields = {name: getattr(node, name) for name in cls._field_names}
+    fields |= {"mask": node._mask, "at": node._at, "options": node.options}
     content = changes.pop("content", node.content)
     return cast("N", make(cls, content, **{**fields, **changes}))
 
@@ -53,9 +53,9 @@ def copied(node: N, content: tuple[Child, ...], mask: int) -> N:
     cls = node._node
     copy = cast("N", object.__new__(cls))
     _set(copy, "content", content)
-    _set(copy, "mask", mask)
-    _set(copy, "code", node.code)
-    _set(copy, "offset", node.offset)
+    _set(copy, "_mask", mask)
+    _set(copy, "_code", node._code)
+    _set(copy, "_offset", node._offset)
     _set(copy, "options", node.options)
     for name in cls._field_names:
         _set(copy, name, getattr(node, name))
@@ -67,7 +67,7 @@ def covering(content: Iterable[Child]) -> int:
     mask = 0
     for child in content:
         if not isinstance(child, str):
-            mask |= child.mask
+            mask |= child._mask
     return mask & masks.DEEP
 
 
@@ -76,7 +76,7 @@ def with_content(node: N, content: tuple[Child, ...]) -> N:
     old = node.content
     if len(old) == len(content) and all(map(is_, old, content)):
         return node
-    surface = node.mask & masks.SURFACE
+    surface = node._mask & masks.SURFACE
     own = surface | (surface & masks.LIFTED) << masks.SHIFT
     if isinstance(node, NoteNode):
         own = masks.HOLLOW | masks.AUDIENCE
@@ -84,13 +84,13 @@ def with_content(node: N, content: tuple[Child, ...]) -> N:
         # The surface bits of its parts are also its own.
         own = masks.HOLLOW
         for child in content:
-            own |= masks.TEXT if isinstance(child, str) else child.mask & masks.SURFACE
+            own |= masks.TEXT if isinstance(child, str) else child._mask & masks.SURFACE
     elif node.options is not DEFAULTS:
         own |= implied(node.options)
     if isinstance(node, ToolTurnNode):
         own |= masks.RESULT << masks.SHIFT  # the turn itself is the result
     below = covering(content) if content else masks.HOLLOW
-    copy = copied(node, content, node.mask & ~(masks.DEEP | masks.SURFACE) | own | below)
+    copy = copied(node, content, node._mask & ~(masks.DEEP | masks.SURFACE) | own | below)
     if isinstance(node, ComponentNode):
         _set(copy, "running", getattr(node, "running", None))
     return copy
@@ -116,7 +116,7 @@ def mapped_role(turn: Node, role: Role) -> Role:
 
     With an attachment it is a turn of the user: no instruction can hold one.
     """
-    return "user" if turn.mask & masks.MEDIA << masks.SHIFT else role
+    return "user" if turn._mask & masks.MEDIA << masks.SHIFT else role
 
 
 def has_content(content: Iterable[Child]) -> bool:
@@ -163,7 +163,7 @@ def rewrite(
                 return root if changed is None else cast("N", changed)
             if changed is not None:
                 open_nodes[-1][1].append(changed)
-        elif isinstance(child, str) or not child.mask & within:
+        elif isinstance(child, str) or not child._mask & within:
             done.append(child)
         elif id(child) in whole:
             open_nodes.append((child, [*child.content], iter(())))
@@ -197,7 +197,7 @@ def unique_ids(component: Node, content: tuple[Child, ...]) -> None:
             around.ids.update(few)
             continue
         child = level.waiting.pop()
-        if isinstance(child, str) or not child.mask & masks.NAMED:
+        if isinstance(child, str) or not child._mask & masks.NAMED:
             continue
         if isinstance(child, RequestOnlyNode) and child.grounding:
             continue
@@ -250,7 +250,7 @@ def numbered(content: tuple[Child, ...]) -> tuple[Child, ...]:
     named = [part.options for part in parts]
     if len({it.id for it in named}) == len(named) and all(it.number == 1 for it in named):
         return content
-    sections = {part.options.id: 1 for part in parts if part.mask & masks.SECTION}
+    sections = {part.options.id: 1 for part in parts if part._mask & masks.SECTION}
     coded = {
         part.options.id: 1 + (part.options.id in sections) for part in parts if _is_coded(part)
     }
@@ -272,9 +272,9 @@ def _named_parts(content: Iterable[Child]) -> Iterator[Node]:
     waiting = [*content]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, str) or not part.mask & (masks.NAMED | masks.SYSTEM):
+        if isinstance(part, str) or not part._mask & (masks.NAMED | masks.SYSTEM):
             continue
-        if isinstance(part, FragmentNode) or part.mask & masks.SYSTEM:
+        if isinstance(part, FragmentNode) or part._mask & masks.SYSTEM:
             waiting += part.content
         if part.options.id is not None:
             yield part
@@ -296,7 +296,7 @@ def _numbers(
     waiting = [*content][::-1]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, str) or not part.mask & masks.NAMED or isinstance(part, SectionNode):
+        if isinstance(part, str) or not part._mask & masks.NAMED or isinstance(part, SectionNode):
             continue
         id = part.options.id
         if isinstance(part, FirstFitNode) and not is_choice:
@@ -322,7 +322,7 @@ def hollow(root: Node) -> list[Node]:
     while waiting:
         node = waiting.pop()
         nodes.append(node)
-        waiting += [c for c in node.content if not isinstance(c, str) and c.mask & masks.HOLLOW]
+        waiting += [c for c in node.content if not isinstance(c, str) and c._mask & masks.HOLLOW]
     return nodes
 
 
@@ -345,7 +345,7 @@ def edits_results(node: Node) -> bool:
 
 def is_compacted(node: Node) -> bool:
     """Return whether a node is a history in which a provider's compaction stands."""
-    return isinstance(node, ConversationNode) and node.mask & masks.COMPACTED == masks.COMPACTED
+    return isinstance(node, ConversationNode) and node._mask & masks.COMPACTED == masks.COMPACTED
 
 
 _CHOICES: frozenset[type[Node]] = frozenset({FirstFitNode, LimitNode, ReserveNode})

@@ -72,7 +72,7 @@ class RequestOnlyNode(Node):
     Its ``position`` is ``None`` for the default. With ``grounding`` every string in it is a value.
     """
 
-    volatile_fields = ("type", "title")
+    _volatile_fields = ("type", "title")
 
     type: str | None
     title: str | None
@@ -109,7 +109,7 @@ class RecordedNode(Node):
     """
 
     _beside = ("known",)
-    head = "history"
+    _head = "history"
     items: Any  # a provider's list or payload until the pass ``read``, then a tuple of messages
     form: str
     start: int

@@ -10,7 +10,8 @@ from promptdsl.tree.node import Node, named_label
 class UnknownName:
     """An attribute that a node does not have, with advice.
 
-    A ``__getattr__`` of nodes would make each access of an attribute slower.
+    A ``__getattr__`` of nodes would make each access of an attribute slower: CPython 3.11 reads the
+    slots of a class without one directly.
     """
 
     def __init__(self, what: str, fix: str) -> None:
@@ -22,14 +23,20 @@ class UnknownName:
         raise UnknownNameError(f"{name} has no {self._what}", fix=self._fix, at=(author(),))
 
 
+def _refuse(name: str, what: str, fix: str) -> None:
+    """Let a name of nodes raise an error with advice, and stay out of ``dir()``."""
+    setattr(Node, name, UnknownName(what, fix))
+    Node._refused.add(name)
+
+
 for _name in (
     *("messages", "losses", "tokens", "dropped", "payload()", "stages()", "spans()", "explain()"),
     *("for_target()", "to_openai()", "to_openai_responses()", "to_anthropic()"),
     *("to_gemini()", "to_bedrock()", "to_chat_template()"),
 ):
     _fix = f"render it first: render(prompt, model=...).{_name}"
-    setattr(Node, _name.removesuffix("()"), UnknownName(f"{_name} before it is rendered", _fix))
-setattr(Node, "render", UnknownName("render()", "write render(prompt, model=...)"))  # noqa: B010
+    _refuse(_name.removesuffix("()"), f"{_name} before it is rendered", _fix)
+_refuse("render", "render()", "write render(prompt, model=...)")
 for _name in ("append", "extend", "add"):
     _fix = "give it its content as arguments, or write it in its block"
-    setattr(Node, _name, UnknownName(f"{_name}()", _fix))
+    _refuse(_name, f"{_name}()", _fix)

@@ -148,7 +148,7 @@ def test_an_agent_loop_of_400_calls() -> None:
         requests.append(render(tree, provider="openai", budget=BUDGET, counter=quarter))
     cut = [one for one in requests if one.dropped]
     assert all(one.tokens.total <= BUDGET for one in requests)
-    assert {"The task: find the bug."} == {one.messages[1].plain for one in requests}
+    assert {"The task: find the bug."} == {one.messages[1].text for one in requests}
     assert [f"call_{n}" for n in range(TURNS)] == [
         one.payload()["messages"][-1]["tool_call_id"] for one in requests
     ]

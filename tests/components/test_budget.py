@@ -659,7 +659,7 @@ def _shown(message: Message) -> list[str]:
 def test_breakpoints(make: Callable[[], CacheBreakpoint], ttl: str | None) -> None:
     """A breakpoint knows how long it lasts, and is nothing but a mark."""
     node = make()
-    assert (ttl, CACHE) == (node.ttl, node.mask)
+    assert (ttl, CACHE) == (node.ttl, node._mask)
 
 
 @pytest.mark.parametrize(
@@ -915,7 +915,7 @@ def test_any_marks(parts: list[Any], form: str) -> None:
 
 def _unmarked(part: Any) -> Any:
     """Return a part without marks: nothing in place of a mark."""
-    if isinstance(part, str) or not part.mask & CACHE:
+    if isinstance(part, str) or not part._mask & CACHE:
         return part
     if not hasattr(part, "title"):
         return None

@@ -268,7 +268,7 @@ def test_a_lazy_may_render() -> None:
 
     def rendering(_: LazyContext) -> str:
         [message] = render(User(late("inner"))).messages
-        return f"said {message.plain}"
+        return f"said {message.text}"
 
     assert [("user", ["said inner"])] == said(User(Lazy(rendering)))
 
@@ -446,7 +446,7 @@ def test_render_does_not_wait(function: Any) -> None:
 def test_arender_waits(function: Any) -> None:
     """``arender`` awaits coroutines and whatever else can be awaited; their text is a value."""
     [message] = asyncio.run(arender(System(Lazy(function)))).messages
-    assert "&lt;slow>" == message.plain
+    assert "&lt;slow>" == message.text
 
 
 # How a lazy is written.

@@ -28,7 +28,7 @@ def same(one: Any, other: Any) -> bool:
     """Return whether two components are equal in their content, options, mask and class."""
     return bool(
         one == other
-        and (one.mask, one.options, type(one)) == (other.mask, other.options, type(other))
+        and (one._mask, one.options, type(one)) == (other._mask, other.options, type(other))
     )
 
 

@@ -94,7 +94,7 @@ def test_only_listed_options_are_taken() -> None:
     components: list[Any] = [x for x in classes if getattr(x, "accepts", None)]
     for component in components:
         listed = inspect.signature(component).parameters
-        assert component.accepts <= listed.keys() or component.__name__ in _MEDIA
+        assert component._accepts <= listed.keys() or component.__name__ in _MEDIA
     with pytest.raises(OptionError, match="did you mean 'audience'"):
         Section("x", "y", audiense="all")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 

@@ -346,7 +346,7 @@ def test_a_priority_leaves_speech_plain(
     write: Callable[..., Any], options: dict[str, Any], *, spoken: bool
 ) -> None:
     """A turn with a priority and nothing else to be said of it is as cheap as one without."""
-    assert spoken == bool(write("a", **options).mask & SPOKEN)
+    assert spoken == bool(write("a", **options)._mask & SPOKEN)
 
 
 def test_a_priority_is_sent_nowhere() -> None:
@@ -364,7 +364,7 @@ def test_a_section_remembered_without_its_priority() -> None:
     given = [None, 1, None, 2.0, 1, 1.0, None]
     nodes = [Section("remembered", "a", priority=n) for n in given]
     assert repr(given) == repr([node.options.priority for node in nodes])
-    assert {NAMED} == {node.mask & NAMED for node in nodes}
+    assert {NAMED} == {node._mask & NAMED for node in nodes}
 
 
 # Arguments by position.

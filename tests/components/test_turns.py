@@ -268,4 +268,4 @@ def test_a_block_with_something_in_it_is_not_hollow() -> None:
         Text("a")
     with Timeline() as empty, User():
         pass
-    assert (0, HOLLOW) == (full.mask & HOLLOW, empty.mask & HOLLOW)
+    assert (0, HOLLOW) == (full._mask & HOLLOW, empty._mask & HOLLOW)

@@ -128,7 +128,7 @@ def test_objects() -> None:
 def test_leading_systems_stay_apart() -> None:
     """Reading joins nothing: that is done when a prompt is rendered."""
     recorded = [{"role": "system", "content": text} for text in ("a", "b")]
-    assert ["a", "b"] == [message.plain for message in from_litellm(recorded).messages]
+    assert ["a", "b"] == [message.text for message in from_litellm(recorded).messages]
 
 
 @pytest.mark.parametrize("origin", [None, "anthropic"])

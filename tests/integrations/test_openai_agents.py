@@ -44,7 +44,7 @@ def test_tools() -> None:
 def test_text_alone() -> None:
     """A text is what a user says, and instructions are the system message."""
     found = from_openai_agents("Hi.", instructions="Be brief.").messages
-    assert [("system", "Be brief."), ("user", "Hi.")] == [(m.role, m.plain) for m in found]
+    assert [("system", "Be brief."), ("user", "Hi.")] == [(m.role, m.text) for m in found]
 
 
 def refused(check: Any) -> list[str]:

@@ -281,7 +281,7 @@ def test_instructions() -> None:
     """The last instructions are a system message, as they alone count there."""
     history = [ModelRequest([UserPromptPart("Hi.")], instructions=text) for text in ("a", "b")]
     first = from_pydantic_ai(history).messages[0]
-    assert ("system", "b") == (first.role, first.plain)
+    assert ("system", "b") == (first.role, first.text)
 
 
 def test_system_prompts_before_instructions() -> None:

@@ -241,7 +241,7 @@ def test_a_function_may_write_prompts() -> None:
     """The function is called with no block open, so it can render another prompt."""
 
     def load(_: str) -> bytes:
-        assert "Draw." == render(Timeline(User("Draw."))).messages[0].plain
+        assert "Draw." == render(Timeline(User("Draw."))).messages[0].text
         return PNG
 
     part = User("See.", *pictures("a.png"))

@@ -110,7 +110,7 @@ def test_a_formatter_cannot_change_the_tree() -> None:
 
     with pytest.raises(TypeError, match="frozen"):
         render(tree, transformation={"format_block": change})
-    assert "page: 1" in str(render(tree).messages[0].plain)
+    assert "page: 1" in str(render(tree).messages[0].text)
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_what_leaves() -> None:
         Tool(name="a"), Output(SCHEMA), Tool(name="b"), content=(System("s"), User("u"))
     )
     found = equipped(Tool(name="a"), System("s"), Output(SCHEMA), User("u"), Tool(name="b"))
-    assert (expected, 0) == (found, found.mask & TOOL)
+    assert (expected, 0) == (found, found._mask & TOOL)
 
 
 def test_what_they_are() -> None:
@@ -173,7 +173,7 @@ def test_marks(content: tuple[Any, ...], expected: tuple[Any, ...]) -> None:
 def test_a_marked_turn_is_no_plain_speech() -> None:
     """A turn with a mark does not take the fast way out."""
     (turn,) = equipped(User("a"), HERE).content
-    assert 0 == turn.mask & SPOKEN
+    assert 0 == turn._mask & SPOKEN
 
 
 def test_behind_tools() -> None:

@@ -51,7 +51,7 @@ def hidden(tree: Node) -> list[str]:
     return [
         label(node)
         for node, _ in walk(tree)
-        if (covering(node.content) | bits(node.mask)) & tree_module.DEEP & ~node.mask
+        if (covering(node.content) | bits(node._mask)) & tree_module.DEEP & ~node._mask
     ]
 
 
@@ -70,7 +70,7 @@ def test_every_text_is_told() -> None:
         for name, tree in render(TREE, transformation={"tool_pairing": "fill"}).stages()
         for node, _ in walk(tree)
         if label(node) in ("Text", "Value", "Json", "Code", "Verbatim", "Fence", "Template")
-        and not node.mask & tree_module.TEXT
+        and not node._mask & tree_module.TEXT
     ]
     assert [] == silent
 
@@ -93,7 +93,7 @@ NAMES = {
 
 def told(node: Node) -> str:
     """Return what the mask of a node tells."""
-    return " ".join(name for bit, name in NAMES.items() if node.mask & bit)
+    return " ".join(name for bit, name in NAMES.items() if node._mask & bit)
 
 
 def test_what_the_masks_of_turns_tell() -> None:

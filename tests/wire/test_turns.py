@@ -432,7 +432,7 @@ def test_events_before_the_conversation() -> None:
 
 def said_of(message: Message) -> tuple[str, ...]:
     """Return the text of a message."""
-    return (str(message.plain),)
+    return (str(message._plain),)
 
 
 @pytest.mark.parametrize("target", ALL)

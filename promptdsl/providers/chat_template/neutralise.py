@@ -28,10 +28,10 @@ def break_tokens(request: Templated, messages: list[Param], tools: list[Param]) 
         if any(map(request.tokens.search, (tool.name, tool.description or "", *_strings(data)))):
             request.hint(tool, "control_token", "control token", reason)
     for index, message in enumerate(request.messages):
-        if message.plain is None:
+        if message._plain is None:
             texts = [_block_texts(block) for block in message.content]
         else:
-            texts = [[message.plain]]
+            texts = [[message._plain]]
         found = (n for n, some in enumerate(texts) if any(map(request.tokens.search, some)))
         block = next(found, None)
         if block is not None or request.tokens.search(message.name or ""):

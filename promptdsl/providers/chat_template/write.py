@@ -127,7 +127,7 @@ def _message_params(request: Templated, place: Place) -> list[Param]:
             joint = None
             request.note(place, block, param)
     request.block = None
-    name = message.details.name
+    name = message._details.name
     if name is not None and message.role != "tool":
         name = utf8(name)
         texts = [param for param in params if param["type"] == "text"]

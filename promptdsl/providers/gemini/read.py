@@ -210,7 +210,7 @@ def _paired(messages: Iterable[Message]) -> Iterator[Message]:
         else:
             blocks = tuple(_with_call_id(open_calls, block, named_ids) for block in turn.content)
         same = blocks == turn.content
-        yield turn if same else message(turn.role, blocks, kind="recorded", details=turn.details)
+        yield turn if same else message(turn.role, blocks, kind="recorded", details=turn._details)
 
 
 def _with_ids(blocks: tuple[b.Block, ...]) -> tuple[b.Block, ...]:

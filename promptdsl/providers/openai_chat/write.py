@@ -223,7 +223,7 @@ def _write_result(request: ChatRequest, place: Place, block: ToolResultBlock) ->
     entry["content"] = content_of(request, place.inside("result"), parts)
     # The name of a tool goes back with a result that was recorded with one: no type has it.
     is_named = request.facts.litellm_keys or place.message.kind == "recorded"
-    name = place.message.details.name if is_named else None
+    name = place.message._details.name if is_named else None
     if request.facts.result_names:
         name = request.called.get(id) or name or block.name
     if name:
@@ -373,18 +373,18 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
     longest = 0 if facts.exact_id or facts.result_names else facts.longest_id or maxsize
     are_calls_bare = not facts.signatures and facts.missing_reasoning is None
     for index, message in enumerate(request.messages[start:stop], start):
-        role, text = message.role, message.plain
+        role, text = message.role, message._plain
         if request.leading and index >= request.head:
             _send_leading(request)
         if request.moved and role != "tool":
             _send_moved(request)
         alike = role in roles or (role == developer and message.kind != "recorded_system")
-        if alike and text and message.details.name is None and not text.isspace():
+        if alike and text and message._details.name is None and not text.isspace():
             entries.append({"role": role, "content": text})
             if has_notes:
                 request.note_plain(index, entries[-1])
             continue
-        name = message.details.name
+        name = message._details.name
         is_named = name is not None and (role != "tool" or not name.isascii())
         bare = text is None and not is_named and not lists
         content = message.content if bare and not has_notes else ()
@@ -456,7 +456,7 @@ def _write_message(request: ChatRequest, place: Place) -> None:
     role = "assistant" if message.role == "assistant" else sent_role(request, place, parts)
     texts = [part for part in parts if part["type"] not in _BESIDE]
     if role != "user" and place.number < request.head and not request.facts.several_systems:
-        if message.details.name is not None:
+        if message._details.name is not None:
             request.hint(place, "speaker_name", "name of a speaker", _NO_NAME)
         request.leading += texts
         return
@@ -494,7 +494,7 @@ def _add_keys_of_message(request: ChatRequest, place: Place, entry: Param) -> No
         request.lose(place, "content", "the signature of a text", why)
     if request.message_mark:
         marked(request, place, request.message_mark, entry)
-    name = place.message.details.name
+    name = place.message._details.name
     if name and request.facts.names and _SPEAKER.fullmatch(name):
         entry["name"] = name
     elif name:

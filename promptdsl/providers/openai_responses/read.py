@@ -73,7 +73,7 @@ def read(data: object) -> Prompt:
         # A system message after the leading ones is a developer's that keeps its kind.
         is_leading = is_leading and turn.role == "system"
         if turn.role == "system" and not is_leading:
-            blocks, details = turn.content, turn.details
+            blocks, details = turn.content, turn._details
             messages.append(message("developer", blocks, kind="recorded_system", details=details))
         else:
             messages.append(turn)
@@ -87,7 +87,7 @@ def _are_unpaired(messages: Sequence[Message]) -> bool:
     The service takes the result of an asynchronous call in any later request, and that of a search
     for tools that the client ran (OpenAI, "Asynchronous tool calling", November 2026).
     """
-    blocks = [block for turn in messages if turn.plain is None for block in turn.content]
+    blocks = [block for turn in messages if turn._plain is None for block in turn.content]
     if any(isinstance(it, ToolUseBlock) and origin_of(it).get("async") for it in blocks):
         return True
     others = [it.data.get("call_id") for it in blocks if isinstance(it, UnknownBlock)]

@@ -102,9 +102,9 @@ def write(
     for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
         has_notes = request.notes is not None
         for index, message in enumerate(request.messages[start:stop], start):
-            role, text = message.role, message.plain
+            role, text = message.role, message._plain
             # Most messages of a conversation are written here, without a call.
-            bare = message.details is NO_DETAILS and role in same_roles
+            bare = message._details is NO_DETAILS and role in same_roles
             if text and bare and not text.isspace():
                 request.entries.append({"role": role, "content": text})
                 if has_notes:
@@ -142,7 +142,7 @@ def _instructions(request: Items) -> Param:
 def _write_message(request: Items, place: Place) -> None:
     """Write a message: its calls and results are items, its parts are one item."""
     message = place.message
-    if message.details.name is not None and message.role != "tool":
+    if message._details.name is not None and message.role != "tool":
         request.hint(place, "speaker_name", "name of a speaker", "a message has no speaker's name")
     draft = ContentDraft(place)
     _write_blocks(request, draft, message.content)

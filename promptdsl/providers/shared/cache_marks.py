@@ -28,7 +28,7 @@ def auto_marked(prompt: Prompt, facts: ModelFacts) -> Prompt:
     none.
     """
     messages, tools = list(prompt.messages), list(prompt.tools)
-    with_blocks = [(index, m) for index, m in enumerate(messages) if m.plain is None]
+    with_blocks = [(index, m) for index, m in enumerate(messages) if m._plain is None]
     placed = [(index, cache) for index, message in with_blocks for cache in _caches(message)]
     tool_caches = [tool.cache for tool in tools if tool.cache is not None]
     free = MOST - len(placed) - len(tool_caches)

@@ -122,17 +122,17 @@ class Memory:
         if stop - start < self.growth:
             return 0
         indices = range(stop, max(stop - _REACH, start), -1)
-        lasting = [index for index in indices if not messages[index].origins] or [stop]
+        lasting = [index for index in indices if not messages[index]._origins] or [stop]
         alone = (n for n in lasting[:_TRIES] if id(messages[n]) not in map(id, messages[:n]))
         return next(alone, 0)
 
 
 def _is_equal(known: Message, message: Message) -> bool:
     """Return whether two messages are surely sent as the same bytes."""
-    if (known.role, known.kind, known.details) != (message.role, message.kind, message.details):
+    if (known.role, known.kind, known._details) != (message.role, message.kind, message._details):
         return False
-    if known.plain is not None or message.plain is not None:
-        return known.plain == message.plain
+    if known._plain is not None or message._plain is not None:
+        return known._plain == message._plain
     return _are_same(known.content, message.content)
 
 

@@ -103,13 +103,13 @@ def _placed(messages: Sequence[Message], *, after_results: bool) -> frozenset[in
 
 def _is_blank(message: Message) -> bool:
     """Return whether a message is white space alone, so that it is not sent."""
-    if message.plain is not None:
-        return is_blank(message.plain)
+    if message._plain is not None:
+        return is_blank(message._plain)
     return all(block.type == "text" and is_blank(block.text) for block in message.content)
 
 
 def _has_result(message: Message) -> bool:
-    return message.plain is None and any(it.type == "tool_result" for it in message.content)
+    return message._plain is None and any(it.type == "tool_result" for it in message.content)
 
 
 def _asks(message: Message) -> bool:
@@ -170,7 +170,7 @@ def stay_apart(request: Request, place: Place) -> bool:
     Where neighbouring messages were merged, their texts are joined.
     """
     message, facts = place.message, request.facts
-    if message.kind in RECORDED_KINDS and len(message.origins) < 2:
+    if message.kind in RECORDED_KINDS and len(message._origins) < 2:
         return True
     if place.role == "result" and facts.behind and facts.behind.wire.results_apart:
         # A result of Gemini is one text, which LiteLLM makes without blank lines.

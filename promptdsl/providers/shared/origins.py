@@ -34,7 +34,7 @@ def prompt_of_server(prompt: Prompt, wire: Wire) -> Prompt:
 
 def message_of_server(message: Message, wire: Wire) -> Message:
     """Return a message that was read of a server, with its name as the origin of its blocks."""
-    if message.plain is not None:
+    if message._plain is not None:
         return message
     blocks = _of_server(message.content, wire)
     return message if blocks == message.content else message.replace(content=blocks)

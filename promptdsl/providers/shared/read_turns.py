@@ -73,7 +73,7 @@ def joined_answers(messages: Sequence[Message], *, always: bool = False) -> list
             run.append(turn)
             continue
         turns += _one_answer(run)
-        calls = turn.role == "assistant" and turn.plain is None and bool(turn.calls)
+        calls = turn.role == "assistant" and turn._plain is None and bool(turn.calls)
         run = [turn] if calls else []
         turns += [] if calls else [turn]
     return [*turns, *_one_answer(run)]

@@ -157,7 +157,7 @@ def write_turns(
 def message_params(request: Turns, place: Place, rules: BlockRules) -> list[Param]:
     """Return the blocks of a message as params; the name of its speaker is a hint."""
     message = place.message
-    name, text = message.details.name, message.plain
+    name, text = message._details.name, message._plain
     if name is not None and message.role != "tool":
         request.hint(place, "speaker_name", "name of a speaker", "a message has no speaker's name")
     if text and not text.isspace() and request.notes is None:
@@ -172,7 +172,7 @@ def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
     """
     text_keys, has_notes = request.dialect.text, request.notes is not None
     for index, message in enumerate(request.messages[start:stop], start):
-        role, text = SIDES[message.role], message.plain
+        role, text = SIDES[message.role], message._plain
         is_leading = role is None and index < request.head and message.kind in SPOKEN_KINDS
         if role == request.role != "" and _is_joined(request, index):
             request.hint(Place(index, message, message.role), "joined_turns", *_JOINED)
@@ -181,7 +181,7 @@ def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
             # A new turn of the model: no result will come for the calls before it.
             forgotten = request.calls, request.again
             request.calls, request.again = {}, {}
-        if text and message.details is NO_DETAILS and not text.isspace():
+        if text and message._details is NO_DETAILS and not text.isspace():
             param = {**text_keys, "text": text}
             if has_notes:
                 request.note_plain(index, param)
@@ -318,7 +318,7 @@ def stale_before(prompt: Prompt) -> int:
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
         if message.role == "user" and message.kind in SPOKEN_KINDS:
-            blocks = message.content if message.plain is None else ()
+            blocks = message.content if message._plain is None else ()
             if not any(block.type == "tool_result" for block in blocks):
                 asked = index
                 break

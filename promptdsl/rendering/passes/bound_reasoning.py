@@ -43,7 +43,7 @@ def _precedes(turn: Node, index: int, last: int, config: Resolved) -> bool:
 
     ``last`` is the index of the last turn that may be a question or contain reasoning.
     """
-    if turn.mask & (SYSTEM | SECTION) or isinstance(turn, LazyNode):
+    if turn._mask & (SYSTEM | SECTION) or isinstance(turn, LazyNode):
         return True
     if isinstance(turn, RequestOnlyNode):
         default = "before_user" if turn.grounding else config.ephemeral_position
@@ -57,7 +57,7 @@ def _changing_part(turn: Node) -> Node | None:
     for node, _ in walk(turn):
         if isinstance(node, VolatileNode | LazyNode):
             return node
-        for name in node.volatile_fields:
+        for name in node._volatile_fields:
             value = getattr(node, name)
             if value and (name == "labels" or _is_volatile(value)):
                 return value if isinstance(value, Node) else node

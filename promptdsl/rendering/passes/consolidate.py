@@ -31,7 +31,7 @@ def consolidate(root: RootNode, *, merges: bool) -> RootNode:
     """
     forms = [prompted_turn(node) for node in root.equipment if isinstance(node, PromptedOutputNode)]
     # Most prompts have one system turn, or none: a look at the masks tells.
-    candidates = [child for child in root.content if child.mask & _SYSTEM_CONTENT]
+    candidates = [child for child in root.content if child._mask & _SYSTEM_CONTENT]
     if not candidates:
         return with_content(root, (*forms, *root.content)) if forms else root
     first = candidates[0]
@@ -39,12 +39,12 @@ def consolidate(root: RootNode, *, merges: bool) -> RootNode:
     if not merges and is_recorded and not any(map(_has_system, candidates[1:])):
         return _behind_recorded(root, forms) if forms else root
     is_alone = len(candidates) == 1 and not forms
-    if is_alone and first.mask & SYSTEM and first is root.content[0]:
+    if is_alone and first._mask & SYSTEM and first is root.content[0]:
         return root
     parts: list[Node] = []
     rest: list[Node] = []
     for child in root.content:
-        if child.mask & (SYSTEM | SECTION):
+        if child._mask & (SYSTEM | SECTION):
             parts.append(child)
         elif isinstance(child, RecordedNode) and (count := leading_systems(child.items)):
             parts += [_system_turn(message, child) for message in child.items[:count]]
@@ -55,12 +55,12 @@ def consolidate(root: RootNode, *, merges: bool) -> RootNode:
     parts += forms
     if not parts:
         return root
-    if len(parts) == 1 and parts[0].mask & SYSTEM:
+    if len(parts) == 1 and parts[0]._mask & SYSTEM:
         # The same root, where the turn is first already.
         return with_content(root, (parts[0], *rest))
     # The children of system turns and the loose sections are one set of siblings.
     siblings = [
-        child for part in parts for child in (part.content if part.mask & SYSTEM else (part,))
+        child for part in parts for child in (part.content if part._mask & SYSTEM else (part,))
     ]
     unique_ids(root, tuple(siblings))
     first = parts[0]
@@ -105,7 +105,7 @@ def _has_system(child: Node) -> bool:
     """Return whether a turn, a loose section or a recording has system content to move."""
     if isinstance(child, RecordedNode):
         return leading_systems(child.items) > 0
-    return child.mask & (SYSTEM | SECTION) != 0
+    return child._mask & (SYSTEM | SECTION) != 0
 
 
 def _system_turn(message: Message, recorded: RecordedNode) -> TurnNode:
@@ -113,7 +113,7 @@ def _system_turn(message: Message, recorded: RecordedNode) -> TurnNode:
     for block in message.content:
         match block:
             case _ if isinstance(block, DataBlock):
-                content.append(data_node(block, recorded.at, is_value=False))
+                content.append(data_node(block, recorded._at, is_value=False))
             case TextBlock():
                 # What a payload has in two blocks stays in two blocks.
                 content.append(

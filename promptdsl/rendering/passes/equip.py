@@ -90,7 +90,7 @@ def _in_its_mode(node: OutputNode, facts: ModelFacts) -> OutputNode:
     """Return the form of the answer as it is sent: a setting, or text."""
     if mode_of(node, facts)[0] == "native":
         return node
-    return make(PromptedOutputNode, mask=node.mask, at=node, schema=node.schema)
+    return make(PromptedOutputNode, mask=node._mask, at=node, schema=node.schema)
 
 
 def _mark_last_turn(turns: list[Node], node: CacheBreakpointNode) -> bool:
@@ -102,11 +102,11 @@ def _mark_last_turn(turns: list[Node], node: CacheBreakpointNode) -> bool:
             if recorded is not None:
                 turns[index] = recorded
             return recorded is not None
-        if turn.mask & RESULT << SHIFT or has_content(turn.content):
+        if turn._mask & RESULT << SHIFT or has_content(turn.content):
             mark = longer(mark_of(turn.options), node.ttl or "default")
             options = attrs.evolve(turn.options, cache=True if mark == "default" else mark)
             # A turn with options is not plain speech any more.
-            turns[index] = replace(turn, options=options, mask=turn.mask & ~SPOKEN | CACHE)
+            turns[index] = replace(turn, options=options, mask=turn._mask & ~SPOKEN | CACHE)
             return True
     return False
 
@@ -131,9 +131,9 @@ def equipment_of(root: RootNode) -> tuple[tuple[ToolDefinition, ...], OutputSche
     output = None
     for node in root.equipment:
         if isinstance(node, ToolNode):
-            tools.append(attrs.evolve(node.definition, at=node.at))
+            tools.append(attrs.evolve(node.definition, at=node._at))
         elif isinstance(node, OutputNode):
-            output = attrs.evolve(node.schema, at=node.at)
+            output = attrs.evolve(node.schema, at=node._at)
     return tuple(tools), output
 
 

@@ -41,14 +41,14 @@ def expand(root: RootNode) -> RootNode:
                     options=child.options,
                 )
             )
-        elif not child.mask & HOLLOW or isinstance(child, RecordedNode):
+        elif not child._mask & HOLLOW or isinstance(child, RecordedNode):
             content.append(child)
         else:
             turn = with_content(child, dissolved_in_turn(child))
             is_dropped = (
                 isinstance(turn, TurnNode)
                 and turn.role != "system"
-                and not turn.mask & RESULT << SHIFT
+                and not turn._mask & RESULT << SHIFT
                 and not has_content(turn.content)
                 and not any(
                     isinstance(part, CacheBreakpointNode)
@@ -93,13 +93,13 @@ def dissolved(content: tuple[Node, ...]) -> list[Node]:
             continue
         if around.names:
             options = attrs.evolve(child.options, within=around.names, libraries=around.libraries)
-            child = replace(child, options=options, mask=child.mask & ~SPOKEN)
+            child = replace(child, options=options, mask=child._mask & ~SPOKEN)
         if around.format is not None and not isinstance(child, _UNFORMATTED):
             if isinstance(child, SectionNode):
                 child = _formatted((child,), child, around.format)
             else:
                 turn = with_content(child, (_formatted(child.content, child, around.format),))
-                child = replace(turn, mask=turn.mask & ~SPOKEN)
+                child = replace(turn, mask=turn._mask & ~SPOKEN)
         children.append(child)
     return children
 
@@ -118,13 +118,13 @@ def dissolved_in_turn(turn: Node) -> tuple[Child, ...]:
     the components that write event blocks. A limit, which holds none, stays: it is measured before
     it is applied.
     """
-    is_event = bool(turn.mask & EVENT)
+    is_event = bool(turn._mask & EVENT)
     kept = (LimitNode, ComponentNode) if is_event else (ComponentNode, FormatNode)
     content: list[Child] = []
     waiting: list[tuple[Child, _Around]] = [(child, _NOTHING) for child in reversed(turn.content)]
     while waiting:
         child, around = waiting.pop()
-        stays = isinstance(child, kept) and not (is_event and child.mask & _EVENT_BLOCKS)
+        stays = isinstance(child, kept) and not (is_event and child._mask & _EVENT_BLOCKS)
         if isinstance(child, FragmentNode | NoteNode) and not stays:
             inside = _inside(child, around)
             waiting += [(part, inside) for part in reversed(child.content)]
@@ -149,5 +149,5 @@ def _inside(node: Node, around: _Around) -> _Around:
 
 def _formatted(content: tuple[Child, ...], child: Child, format: str) -> FormatNode:
     """Return a content in its own format, with the source line of a child."""
-    at = None if isinstance(child, str) else child.at
+    at = None if isinstance(child, str) else child._at
     return with_content(make(FormatNode, mask=HOLLOW, at=at, format=format), content)

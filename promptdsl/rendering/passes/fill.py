@@ -48,7 +48,7 @@ def fill(root: RootNode, *, ask: Ask) -> RootNode:
         def change(node: Node, parts: Iterator[Node | None] = parts) -> Node | None:
             if isinstance(node, LazyNode):
                 return next(parts)
-            named = (isinstance(part, Node) and part.mask & NAMED for part in node.content)
+            named = (isinstance(part, Node) and part._mask & NAMED for part in node.content)
             if not isinstance(node, FragmentNode) and any(named):
                 unique_ids(node, node.content)
             return node
@@ -71,6 +71,6 @@ def _waiting_lazies(root: Node) -> list[Waiting]:
         stack.extend(
             (child, holders)
             for child in reversed(node.content)
-            if not isinstance(child, str) and child.mask & HOLLOW
+            if not isinstance(child, str) and child._mask & HOLLOW
         )
     return lazies

@@ -46,7 +46,7 @@ def merge(root: RootNode, *, enabled: bool) -> RootNode:
 def _has_neighbours(root: RootNode) -> bool:
     """Return whether two neighbours may merge, by their roles and kinds."""
     before: TurnNode | Message | None = None
-    if not root.mask & RECORDED:
+    if not root._mask & RECORDED:
         for turn in cast("Sequence[TurnNode]", root.content):
             if before is not None and turn.role == before.role and _are_alike(before, turn):
                 return True

@@ -33,7 +33,7 @@ def narrate(root: RootNode, *, config: Resolved, event_pieces: Narrator) -> Root
     """Return the tree with every event turn mapped to its role, one fence per event block."""
     content: list[Node] = []
     for child in root.content:
-        narrates = isinstance(child, TurnNode) and child.mask & EVENT
+        narrates = isinstance(child, TurnNode) and child._mask & EVENT
         content.append(_narrated(child, config, event_pieces) if narrates else child)
     return with_content(root, tuple(content))
 
@@ -44,7 +44,7 @@ def _narrated(turn: Node, config: Resolved, event_pieces: Narrator) -> TurnNode:
     texts: list[Child] = []
     for child in (*turn.content, None):
         if child is not None and (
-            isinstance(child, str) or not (isinstance(child, EventBlockNode) or child.mask & MEDIA)
+            isinstance(child, str) or not (isinstance(child, EventBlockNode) or child._mask & MEDIA)
         ):
             texts.append(child)
             continue

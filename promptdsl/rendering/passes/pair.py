@@ -97,7 +97,7 @@ def removed_by_pairing(root: RootNode, *, mode: Mode) -> list[Removed]:
 def _first_fault(root: RootNode, open_calls: OpenCalls) -> PairingError | None:
     """Return the first fault; without a fault, the last open calls are in ``open_calls``."""
     for child in root.content:
-        if not child.mask & PAIRED and not open_calls:
+        if not child._mask & PAIRED and not open_calls:
             continue
         if isinstance(child, RecordedNode):
             fault = _scan(child, open_calls)
@@ -130,7 +130,7 @@ def _scan(node: RecordedNode, open_calls: OpenCalls) -> PairingError | None:
         first, count, last_calls = known
         # No call is open before a user message: that would have been a fault.
         clean = start == first or (start > first and node.items[0].role == "user")
-        if clean and count > end and whole[end].plain and whole[end].role == "user":
+        if clean and count > end and whole[end]._plain and whole[end].role == "user":
             return known
         if not clean or not start <= count <= end:
             first, count, last_calls = start, start, ()
@@ -151,7 +151,7 @@ _Scanned: TypeAlias = tuple[int, int, tuple[str, ...]]
 def _scan_from(node: RecordedNode, start: int, open_calls: OpenCalls) -> PairingError | None:
     messages: tuple[Message, ...] = node.items
     for message in messages[start:] if start else messages:
-        if message.plain is not None and not open_calls:
+        if message._plain is not None and not open_calls:
             continue
         content = message.content
         if len(content) == 1:
@@ -323,7 +323,7 @@ def _interrupted(caller: Node, id: str) -> ToolTurnNode:
         ToolTurnNode,
         (INTERRUPTED,),
         mask=bits(TURN | SPOKEN, bits(RESULT | TEXT)),
-        at=caller.at,
+        at=caller._at,
         role="tool",
         kind="written",
         tool_use_id=id,

@@ -28,9 +28,9 @@ def place(root: RootNode, *, config: Resolved) -> RootNode:
     the last of these results. Raises :class:`PlacementError` for a ``Developer`` turn there.
     """
     content: Sequence[Node] = root.content
-    if root.mask & masks.REQUEST << masks.SHIFT:
+    if root._mask & masks.REQUEST << masks.SHIFT:
         content = _positioned(content, config)
-    if root.mask & masks.CALL << masks.SHIFT:
+    if root._mask & masks.CALL << masks.SHIFT:
         content = _after_results(content)
     return with_content(root, tuple(content))
 
@@ -48,7 +48,7 @@ def _positioned(content: Iterable[Node], config: Resolved) -> list[Node]:
                 conversation.append(_turn(child, config))
             else:
                 waiting.setdefault(position, []).append(child)
-        elif child.mask & masks.SYSTEM:
+        elif child._mask & masks.SYSTEM:
             system.append(child)
         elif (
             isinstance(child, RecordedNode)
@@ -79,7 +79,7 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
     """Return a request-only turn as a turn of its mapped role, its content in a fence."""
     delimiter = config.delimiters.ephemeral
     content = request.content
-    is_told = request.mask & masks.HINTED == masks.HINTED  # a hint tells that it is empty
+    is_told = request._mask & masks.HINTED == masks.HINTED  # a hint tells that it is empty
     shown = (("type", request.type), ("title", request.title))
     attributes = "".join(
         f' {name}="{_attribute(value, request, config)}"' for name, value in shown if value
@@ -138,7 +138,7 @@ def _last_user(messages: tuple[Message, ...]) -> int | None:
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
         if message.role == "user" and message.kind in CONVERSATION and message.kind != "summary":
-            if message.plain is None and all(
+            if message._plain is None and all(
                 isinstance(block, ToolResultBlock) for block in message.content
             ):
                 continue
@@ -152,7 +152,7 @@ def _after_results(content: Iterable[Node]) -> list[Node]:
     delayed: list[Node] = []
     open_calls: set[str] = set()
     for child, calls, answers in _with_calls(content):
-        if open_calls and child.mask & (masks.EVENT | masks.DEVELOPER | masks.REQUEST):
+        if open_calls and child._mask & (masks.EVENT | masks.DEVELOPER | masks.REQUEST):
             delayed.append(child)
             continue
         if not answers:
@@ -185,14 +185,14 @@ def _with_calls(content: Iterable[Node]) -> Iterator[tuple[Node, set[str], set[s
     """
     for child in content:
         if not isinstance(child, RecordedNode):
-            paired = child.mask & (masks.CALL | masks.RESULT) << masks.SHIFT
+            paired = child._mask & (masks.CALL | masks.RESULT) << masks.SHIFT
             calls, answers = (calls_of(child), answers_of(child)) if paired else ((), ())
             yield child, set(calls), set(answers)
             continue
         messages: tuple[Message, ...] = child.items
         head = tail = len(messages)
-        if not child.mask & masks.DEVELOPER << masks.SHIFT:
-            plain = (i for i, m in enumerate(messages) if m.plain is not None or not answers_in(m))
+        if not child._mask & masks.DEVELOPER << masks.SHIFT:
+            plain = (i for i, m in enumerate(messages) if m._plain is not None or not answers_in(m))
             head = next(plain, len(messages))
             assistants = (
                 i for i in reversed(range(len(messages))) if messages[i].role == "assistant"
@@ -205,9 +205,9 @@ def _with_calls(content: Iterable[Node]) -> Iterator[tuple[Node, set[str], set[s
                 yield cut(child, start, stop), set(), set()
                 continue
             surface = masks.DEVELOPER if message.role in ("developer", "system") else 0
-            part = cut(child, start, stop, mask=child.mask | surface)
+            part = cut(child, start, stop, mask=child._mask | surface)
             # A plain message is text, without calls and results.
-            if message.plain is not None:
+            if message._plain is not None:
                 yield part, set(), set()
             else:
                 yield part, set(calls_in(message)), set(answers_in(message))

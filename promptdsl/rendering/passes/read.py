@@ -134,7 +134,7 @@ def _parts(
                 message = Message.from_dict(item)
             except DataError as error:
                 raise DataError(f"messages[{index}]: {error.what}", fix=error.fix) from None
-        plain, role = message.plain, message.role
+        plain, role = message._plain, message.role
         if (plain is None or not (plain.isascii() or is_whole(plain))) and role not in FENCED:
             message, waits = settle(message, node, index)
             hollow = hollow or waits
@@ -215,7 +215,7 @@ def mask_of(messages: list[Message]) -> int:
     """Return the mask of a run: whether it holds calls, results, instructions or a compaction."""
     surface, own = 0, masks.RECORDED
     for message in messages:
-        if message.plain is None or message.role not in _SPEAKERS:
+        if message._plain is None or message.role not in _SPEAKERS:
             surface |= _ROLE_BITS[message.role]
             for block in message.content if message.role == "assistant" else ():
                 if type(block) is UnknownBlock and compacts(block.origin, block.data):
@@ -263,7 +263,7 @@ def _node(block: Block, node: RecordedNode, role: Role) -> Node:
     if isinstance(block, TextBlock):
         return make(ValueNode, mask=masks.TEXT, at=node, text=block.text)
     if isinstance(block, DataBlock):
-        return data_node(block, node.at, is_value=True)
+        return data_node(block, node._at, is_value=True)
     if isinstance(block, MediaBlock):
         return make(MediaNode, mask=bits(masks.MEDIA), at=node, block=block)
     kind = block.data.get("type") if isinstance(block, UnknownBlock) else block.type

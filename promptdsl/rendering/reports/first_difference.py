@@ -133,8 +133,8 @@ def _message_difference(before: Outcome, after: Outcome, *, named: bool) -> Diff
 
 def _unmarked_content(message: Message) -> tuple[object, ...]:
     """Return role and content without marks; two texts with a mark between them are one text."""
-    if message.plain is not None:
-        return message.role, message.plain
+    if message._plain is not None:
+        return message.role, message._plain
     content: list[object] = []
     for is_text, blocks in groupby(message.content, lambda block: isinstance(block, TextBlock)):
         if is_text:

@@ -221,7 +221,7 @@ def _texts_in(parts: Iterable[object], kept: set[int]) -> Iterator[str]:
             waiting += reversed(part.items)
         elif isinstance(part, TableNode):
             yield "\n".join(" | ".join(map(str, row)) for row in part.rows)
-        elif part.is_prose and part.content:
+        elif part._is_prose and part.content:
             texts = (it if isinstance(it, str) else getattr(it, "text", "") for it in part.content)
             yield "".join(texts)
         else:

@@ -78,7 +78,7 @@ def name_of(node: Node) -> str:
 
 def mark_in(message: Message) -> Cache | None:
     """Return the last cache mark in a message."""
-    if message.plain is not None:
+    if message._plain is not None:
         return None
     marks = (getattr(block, "cache", None) for block in reversed(message.content))
     return next((mark for mark in marks if mark is not None), None)
@@ -151,7 +151,7 @@ class Ledger:
                 # A line that is run again writes another history, which begins anew.
                 continues = (
                     isinstance(before, RecordedNode)
-                    and before.at == node.at
+                    and before._at == node._at
                     and node.start >= before.start + len(before.items)
                 )
                 self._add_history(node, first, continues=continues)

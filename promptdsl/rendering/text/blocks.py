@@ -154,7 +154,7 @@ def formatted(block: Block, format_block: FormatBlock, at: object) -> str | None
 
 def is_text(message: Message) -> bool:
     """Return whether no block of a message is JSON or code, which has to become text."""
-    if message.plain is not None:
+    if message._plain is not None:
         return True
     for block in message.content:
         inner = block.content if isinstance(block, ToolResultBlock) else (block,)

@@ -116,7 +116,7 @@ def close_part(state: TextState, part: OpenPart, outside: Margin) -> None:
         if part.listing is not None and page.gap:
             page.gap = part.listing.gap
         # Where its block was opened and left empty, a hint tells so already.
-        is_told = node.mask & HINTED == HINTED
+        is_told = node._mask & HINTED == HINTED
         if isinstance(node, SectionNode) and node.title is not None and not is_told:
             state.note(node, hint("title_only", f"section {node.options.id!r}", ONLY_TITLED))
         elif isinstance(node, FenceNode) and node.raw_values:
@@ -246,13 +246,13 @@ def _open_text(_state: TextState, _node: Node, part: OpenPart, frame: TextFrame)
 
 def _is_plain(side: Child) -> bool:
     """Whether a side of an example is plain text, so that it can follow its name on the line."""
-    return all(isinstance(part, str) or part.is_prose for part in _parts_in((side,)))
+    return all(isinstance(part, str) or part._is_prose for part in _parts_in((side,)))
 
 
 def _begins_plain(item: ItemNode) -> bool:
     """Whether an item begins with text, so that it can follow a box on the line."""
     for part in _parts_in(item.content):
-        is_prose = isinstance(part, str) or part.is_prose
+        is_prose = isinstance(part, str) or part._is_prose
         if not is_prose or has_content((part,)):
             return is_prose
     return True

@@ -50,14 +50,14 @@ def lower_plain(
     for index in range(start, len(turns)):
         turn: Any = turns[index]  # Any: a turn, known by its mask without a check of its class
         child: Any  # its only child, a string or a node, if it has one
-        if turn.mask & SPOKEN:
+        if turn._mask & SPOKEN:
             role: Role = turn.role
             content = turn.content
             child = content[0] if len(content) == 1 else None
             is_part = type(child) is not str and child is not None
             if is_part and child._node is TextNode and len(child.content) == 1:
                 child = child.content[0]
-        elif turn.mask & SYSTEM and turn._node is TurnNode and turn.options is DEFAULTS:
+        elif turn._mask & SYSTEM and turn._node is TurnNode and turn.options is DEFAULTS:
             role = "system"
             child = plain_instructions(turn.content, form)
             if not child:
@@ -159,7 +159,7 @@ def _plain_section(section: SectionNode) -> tuple[str, Child]:
     A title may be a value, and a section may have a mark or an encoding of its own.
     """
     title = section.title
-    if len(section.content) != 1 or section.mask & CACHE or section.options.encoding:
+    if len(section.content) != 1 or section._mask & CACHE or section.options.encoding:
         return "", ""
     if title is None:
         return "", section.content[0]

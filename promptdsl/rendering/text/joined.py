@@ -96,7 +96,7 @@ def _rows(content: Parts) -> Iterator[list[Parts]]:
             row.append(part.content if isinstance(part, TextNode) else (part,))
             ends = mark_of(part.options) is not None  # the next text is in another block
         else:
-            ends = bool(part.mask & _WRITES) or has_content((part,))
+            ends = bool(part._mask & _WRITES) or has_content((part,))
         if row and ends:
             yield row
             row = []

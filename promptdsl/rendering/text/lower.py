@@ -87,7 +87,7 @@ def lower(
     # The text of a conversation is sent unchanged, unless it is guarded.
     plain = 0 if config.guard_conversation else SPOKEN | SYSTEM
     while index < len(turns):
-        if turns[index].mask & plain:
+        if turns[index]._mask & plain:
             index = lower_plain(turns, index, form, messages=messages, counts=counts)
         if index < len(turns):
             lowering.lower(turns[index])
@@ -194,7 +194,7 @@ class Lowering:
             self.code_beside = 0
             self._append(turn, parts)
         elif isinstance(turn, RecordedNode):
-            items = self._as_text(turn) if turn.mask & HOLLOW else turn.items
+            items = self._as_text(turn) if turn._mask & HOLLOW else turn.items
             self.messages += items if self.heard is self.said else map(self._guarded, items)
         else:
             self._append(turn, [self.turn_blocks(turn)])
@@ -204,7 +204,7 @@ class Lowering:
 
         A message made of one turn has its details. One made of several has only their name.
         """
-        if turn.role in ("user", "tool") and turn.mask & RESULT << SHIFT:
+        if turn.role in ("user", "tool") and turn._mask & RESULT << SHIFT:
             parts = [self._without_results(part, turn.role) for part in parts]
         parts = [part for part in parts if part.blocks]
         if not parts:
@@ -266,7 +266,7 @@ class Lowering:
             details = attrs.evolve(details, name=name)
         if isinstance(turn, ConsolidatedNode):
             return LoweredTurn(blocks, tuple(system_origins(turn)), details)
-        origin = (head, number, turn.at, details, options.within)
+        origin = (head, number, turn._at, details, options.within)
         return LoweredTurn(blocks, (origin,), details)
 
     def part_blocks(self, turn: TurnNode, address: str, report: OnLoss) -> tuple[Block, ...]:
@@ -336,9 +336,9 @@ class Lowering:
 
     def _recorded_turn(self, node: RecordedNode) -> LoweredTurn:
         recorded = self.recorded_message(node)
-        unplaced = ("history", node.start, node.at, recorded.details, ())
-        origins = recorded.origins or (unplaced,)
-        return LoweredTurn(recorded.content, origins, recorded.details)
+        unplaced = ("history", node.start, node._at, recorded._details, ())
+        origins = recorded._origins or (unplaced,)
+        return LoweredTurn(recorded.content, origins, recorded._details)
 
     def recorded_message(self, node: RecordedNode) -> Message:
         """Return the message of a recording that is merged with turns, as it is sent."""
@@ -416,8 +416,8 @@ def system_origins(system: ConsolidatedNode) -> Iterable[RawOrigin]:
         if isinstance(inner, TurnNode):
             options = inner.options
             head, index = (options.address, -1) if options.id else ("system", number)
-            yield head, index, inner.at, _details_of(options), options.within
+            yield head, index, inner._at, _details_of(options), options.within
             number += 1
         elif isinstance(inner, Node):
             options = inner.options
-            yield str(options.id), -1, inner.at, Details(id=options.id), options.within
+            yield str(options.id), -1, inner._at, Details(id=options.id), options.within

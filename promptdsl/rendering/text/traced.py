@@ -266,7 +266,7 @@ class TracedEntry:
             (turn, place, block) for turn in self.turns for place, block in enumerate(turn.blocks)
         ]
         messages: list[list[tuple[TracedTurn, int]]] = []
-        if node.mask & RESULT << SHIFT:
+        if node._mask & RESULT << SHIFT:
             messages = [[(turn, n)] for turn, n, it in blocks if isinstance(it, ToolResultBlock)]
             blocks = [it for it in blocks if not isinstance(it[2], ToolResultBlock)]
         if blocks:

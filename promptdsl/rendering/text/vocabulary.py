@@ -62,7 +62,7 @@ class TurnTags:
                 names.update(map(fold, frame_of(form, node).tags))
             if kind in LISTS:  # each of its parts becomes an item
                 self.components.update(form.item_alone.tags)
-            texts = [] if are_values and kind is SectionNode else [*node.authored()]
+            texts = [] if are_values and kind is SectionNode else [*node._authored()]
             for child in node.content:
                 if not isinstance(child, str):
                     waiting.append((child, form))
@@ -100,7 +100,7 @@ def with_vocabulary(root: RootNode, config: Resolved) -> RootNode:
     system = TurnTags()
     turns: list[tuple[Node, TurnTags]] = []
     for node, form in _turns(root, FORMATS[config.format]):
-        tags = system if node.mask & _SYSTEM else TurnTags()
+        tags = system if node._mask & _SYSTEM else TurnTags()
         tags.note(node, form)
         turns.append((node, tags))
     if not any(
@@ -146,7 +146,7 @@ def _turns(root: RootNode, form: Form) -> Iterator[tuple[Node, Form]]:
                 form = FORMATS[node.format]
             # Outside of turns there is no string.
             waiting += [(child, form) for child in cast("tuple[Node, ...]", node.content)]
-        elif not (node.mask & SPOKEN and len(node.content) == 1 and type(node.content[0]) is str):
+        elif not (node._mask & SPOKEN and len(node.content) == 1 and type(node.content[0]) is str):
             yield node, form
 
 
