@@ -5,7 +5,10 @@ A block that uses names of the blocks above it lists them in a comment:
     <!-- uses: prompt, said -->
 
 For each name, the last block above that assigns it runs first, and only these names are passed
-on. A block that is only shown, such as one that calls a model, is of the language `py`.
+on. A block that is only shown, such as one that calls a model, is of the language `py`. One that
+shows a mistake names the rule that finds it:
+
+    <!-- finds: PD105 -->
 """
 
 import gc
@@ -33,6 +36,8 @@ LAST_FILE = pytest.StashKey[Path]()
 
 USES = re.compile(r"^<!-- uses: (.+) -->\n\Z", re.MULTILINE)
 
+FINDS = re.compile(r"^<!-- finds: (PD\d+) -->\n\Z", re.MULTILINE)
+
 SDKS = {
     "anthropic": "anthropic",
     "boto3": "boto3",
@@ -58,7 +63,10 @@ def run(example: Example) -> None:
     if "losses" not in example.parsed:
         assert [] == careful_hints(results)
     is_wrong = Path(example.path).stem.startswith("checking")  # the examples of rules
-    if not is_wrong and not re.search("losses|assert_injection_safe", example.parsed):
+    mistake = FINDS.search(example.document.text, 0, example.start)
+    if mistake:
+        assert [mistake[1]] == [it[:5] for it in findings_in(results, example.parsed)]
+    elif not is_wrong and not re.search("losses|assert_injection_safe", example.parsed):
         assert [] == findings_in(results, example.parsed)
 
 

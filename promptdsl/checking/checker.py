@@ -1,5 +1,6 @@
 """Looking at files and prompts with all rules that are selected."""
 
+import ast
 import io
 import os
 import tokenize
@@ -14,7 +15,7 @@ from promptdsl.checking.checked_prompt import CheckedPrompt
 from promptdsl.checking.finding import Finding, Found
 from promptdsl.checking.ignores import Ignores
 from promptdsl.checking.python_file import PythonFile, parsed
-from promptdsl.checking.rules import BROKEN, RULES, UNUSED
+from promptdsl.checking.rules import BROKEN, LOST, RULES, UNUSED
 from promptdsl.checking.settings import HINTS, CheckSettings
 
 ENDINGS = (".j2", ".jinja", ".jinja2")
@@ -129,7 +130,7 @@ class Checker:
                     message = f"the comment ignores {id}, which is not found here"
                 self._note(UNUSED, path, iter([(Source(path, line), message, fix)] * bool(message)))
         # What is found in code, with its column, need not be told of the prompt again.
-        known = {(it.file, it.line) for it in self._found if it.column}
+        known = {place for it in self._found if it.column for place in self._places(it)}
         found = {
             it
             for it in self._found
@@ -138,6 +139,14 @@ class Checker:
         unread = (f"{path}: {why}" for path, why in sorted(self._unread.items()))
         files = len(self._files.keys() - self._unread.keys())
         return CheckReport(tuple(sorted(found)), files, self._prompts, tuple(unread))
+
+    def _places(self, finding: Finding) -> Iterator[tuple[str, int]]:
+        """Yield the line of a finding in code, and that of the block without its lost text."""
+        yield finding.file, finding.line
+        file = self._read(finding.file).file if finding.rule == LOST else None
+        around = [it for it in file.blocks if _is_in(finding.line, it)] if file else []
+        for block in around[-1:]:
+            yield from ((finding.file, it.context_expr.lineno) for it in block.items)
 
     def _note(self, rule: str, path: str, what: Found) -> None:
         """Note what a rule yields, if no comment lets it stand."""
@@ -191,6 +200,11 @@ class Checker:
             for file in sorted(it for it in files if it not in skipped and it[0] != "."):
                 if file.endswith((".py", *ENDINGS)):
                     yield shown(os.path.join(folder, file))
+
+
+def _is_in(line: int, block: ast.With | ast.AsyncWith) -> bool:
+    """Return whether a line is in the body of a block."""
+    return block.body[0].lineno <= line <= (block.end_lineno or 0)
 
 
 def shown(path: str) -> str:

@@ -17,6 +17,8 @@ def findings_in(results: Iterable[Rendered], code: str = "") -> list[str]:
     for result in results:
         checker.prompt(result)
     file = parsed(code)
-    looks = [rule.in_source for rule in RULES.values() if rule.in_source and file]
-    in_code = [message for look in looks if file for _, message, _ in look(file)]
+    looks = {rule.id: rule.in_source for rule in RULES.values() if rule.in_source and file}
+    in_code = [
+        f"{id}: {message}" for id, look in looks.items() if file for _, message, _ in look(file)
+    ]
     return [*in_code, *map(str, checker.report().findings)]

@@ -18,7 +18,7 @@ from promptdsl.checking import Checker, CheckSettings
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NAMES = ("support_agent", "document_review", "tool_loop", "coding_agent", "long_chat")
 MODEL = "claude-sonnet-4-5"
-HEAD = "import promptdsl as mutated, datetime\n"
+HEAD = "import promptdsl as mutated, datetime\nmutated_text = 'Be brief.'\n"
 """The names that mistakes use; no example binds them."""
 
 WHOLE: dict[str, Callable[..., Timeline]] = {
@@ -35,6 +35,11 @@ ADDED = {
     "PD103": ['mutated.Template.from_string("{{ shop }}", shp=1, shop=1)'],
     "PD104": ['mutated.Fragment(mutated.Section("m", "a"), mutated.Section("m", "b"))'],
 }
+LOST = [
+    *('"Be brief."', 'f"Be {1}."', '"Be " + "brief."', '"Be {}.".format(1)', "str(1)"),
+    *("mutated_text", "'Be brief.' if mutated_text else 'Be kind.'"),
+]
+"""Statements that are put into a block of a component, at any place."""
 """Code that is added to the arguments of an instruction; ``P`` is a parameter around it."""
 WRITTEN = {
     "PD202": ["Call `TOOL` first.", "Use the `deleted_thing` tool."],
@@ -139,6 +144,11 @@ def tried(name: str, count: int, folder: Path, seed: int = 0) -> Iterator[Tried]
             if rule in WRITTEN:
                 continue  # it is an error when it is written
         yield Tried(name, rule, code, [*(found_in(path, text, result) - before)])
+    for code in LOST:
+        changed = copy.deepcopy(tree)
+        block = choose.choice([it for it in ast.walk(changed) if isinstance(it, ast.With)])
+        block.body.insert(choose.randrange(len(block.body) + 1), ast.parse(code).body[0])
+        yield Tried(name, "PD105", code, [*(found_in(path, ast.unparse(changed), None) - before)])
     before = found_in(path, good, render(prompt, model=MODEL))
     for rule, wrong in WHOLE.items():
         result = render(wrong(*prompt.content), model=MODEL)

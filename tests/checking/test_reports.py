@@ -68,11 +68,11 @@ def test_code_and_prompts_of_two_files(looked: Looked) -> None:
     assert [
         "a.py:3:31: PD101 an f-string makes an instruction of `x`, whatever text that is",
         "a.py:3:40: PD104 two sections 'a' are side by side, the other in line 3",
-        "a.py:5:5: PD104 nothing is written in the block of Section",
+        "a.py:6:9: PD105 a string on a line of its own is sent nowhere",
         "a.py:7: PD205 '{{ x }}' is sent as it is: a string is no template",
         "a.py:7:25: PD102 time.time() gives an instruction another text in each request, so no "
         "cache serves it",
-        "a.py:8:5: PD104 nothing is written in the block of Section",
+        "a.py:9:9: PD105 a string on a line of its own is sent nowhere",
         "a.py:10: PD104 section 'c' (c): it has a title but no content",
         "b.py:3: PD104 section 'a' (a): it has a title but no content",
         "b.py:3: PD205 '{{ y }}' is sent as it is: a string is no template",
@@ -328,7 +328,7 @@ def test_places_of_findings() -> None:
 
 
 SELECTED = {
-    (("PD1", "PD203"), ("PD101", "PD104")): "PD102 PD103 PD203",
+    (("PD1", "PD203"), ("PD101", "PD104")): "PD102 PD103 PD105 PD203",
     (("PD20",), ("PD202", "PD20")): "",
     (("PD0", "hints"), ()): "PD001 PD002 hints",
     (("hints", "PD21"), ("PD2",)): "hints",

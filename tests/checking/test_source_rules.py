@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.checking.looking import looked_at
+from tests.checking.looking import ids, looked_at
 
 Find = Callable[..., list[str]]
 
@@ -213,7 +213,8 @@ def test_templates(code: str, expected: list[str], found: Find) -> None:
         ),
         ('with System(), Section("a"):\n    pass', ["PD104:1"]),
         ('with Section("a"), detached():\n    pass', []),
-        ('with Section("a"):\n    "text"', ["PD104:1"]),
+        ('with Section("a"):\n    "text"', ["PD105:2"]),
+        ('with Section("a"):\n    x = 1', ["PD104:1"]),
         ("with Timeline(), System():\n    ...", ["PD104:1"]),
         ('with Section("a", "text"):\n    pass', []),
         ('with System():\n    if x: Section("a")\n    else: Section("a")', []),
@@ -239,3 +240,283 @@ def test_three_sections_of_one_id(tmp_path: Path) -> None:
     code = "System(\n" + '    Section("a", "x"),\n' * 3 + ")\n"
     findings = looked_at(tmp_path / "prompts.py", code, run=False).findings
     assert [(4, "in line 3"), (5, "in line 3")] == [(it.line, it.message[-9:]) for it in findings]
+
+
+LOST_HEAD = """\
+TONE, RULES = "Be brief.", ("a", "b")
+RULE = Section("rule", "x")
+HOW: str = load()
+@component
+def card():
+    with Section("card"):
+        yield
+def ctx() -> str:
+    lines = []
+    lines.append(load())
+    return "".join(lines)
+def other() -> "str":
+    return ctx()
+async def later() -> str:
+    return "a"
+class Agent:
+    note: str
+    def about(self) -> str: return "a"
+    @property
+    def role(self) -> str: return "a"
+    @staticmethod
+    def task() -> str: return "a"
+"""
+LOST = [
+    '"Be brief."',
+    '"""Be brief."""',
+    '"Be " "brief."',
+    'f"Be {x}"',
+    '"a" + x',
+    'x + "a"',
+    '"a %s" % x',
+    '"a {}".format(x)',
+    '", ".join(x)',
+    '"a" * 3',
+    '"a" if x else "b"',
+    '"a" if x else Text("b")',
+    'Text("b") if x else f"{x}"',
+    '"a" if x else None',
+    'x and "a"',
+    '"a", Text("b")',
+    '["a"]',
+    "str(x)",
+    "dedent(x)",
+    "TONE",
+    "tone",
+    "HOW",
+    "question",
+    "TONE.strip().upper()",
+    "question[:10]",
+    "question + x",
+    "ctx()",
+    "other()",
+    "await later()",
+    "later()",
+    "Agent.task()",
+    "RULE",
+    "x and RULE",
+    "RULE if x else Text(x)",
+    "ctx",
+    "card",
+    'text = "a"; text += x; text',
+    "text = ctx(); text",
+    'if x: "a"',
+    'for y in x: f"{y}"',
+    "for y in RULES: Text(y)\nfor rule in ('a', f'{x}'): rule",
+    "for y in questions: y",
+    'while x: "a"',
+    'try: load()\nexcept ValueError: "a"',
+    'with open(x) as file: "a"',
+    'with detached(): "a"',
+    'with card(): "a"',
+    'match x:\n    case 1: "a"',
+    'part = Section("b"); "a"; part',
+    'Text("a")\nText("b"); "c"',
+]
+PLACED = [
+    "...",
+    "None",
+    "1",
+    "pass",
+    "x",
+    "x.strip()",
+    "x.text",
+    "x + x",
+    "x % 'a'",
+    "Text(x)",
+    "part = Text(x); part",
+    "text = 'a' if x else Text('b'); text",
+    "prompt",
+    "unknown()",
+    "card()",
+    "imported()",
+    "RULES",
+    "part",
+    "text = 'a'",
+    "text = f'{x}'; text = Text('a'); text",
+    "*text, other = 'a', 'b'; text",
+    "text, other = 'ab'; text",
+    "(text := 'a')",
+    "x and Text('a')",
+    "Text('a') if x else None",
+    "Text('a'), Text('b')",
+    "[Text(y) for y in x]",
+    "[y for y in x]",
+    "for y in x: y",
+    "for y in RULE: y",
+    "print('a')",
+    "x.append('a')",
+    "yield",
+    "yield 'a'",
+    "await x",
+    "await unknown()",
+    "say()",
+    "note()",
+    "say_more()",
+    "keep(x)",
+    "store.put(x)",
+    "wrapped()",
+    "TONE2",
+    "x['a']",
+    "lambda: 'a'",
+    "x == 'a'",
+    "def g():\n    'A docstring.'\n    'a'",
+    "class A:\n    'A docstring.'",
+    "import RULE; RULE",
+    "def TONE(): ...\nTONE = x; TONE",
+    "str = x; str(x)",
+    "with x as TONE: TONE",
+    "try: load()\nexcept ValueError as TONE: TONE",
+    "del TONE; TONE",
+    "match x:\n    case {'a': TONE}: TONE",
+]
+PLACED_HEAD = """\
+from elsewhere import imported, part
+TONE, RULE, RULES = "a", Section("a", "x"), ("a", "b")
+TONE2 = "a"
+def change():
+    global TONE2
+    TONE2 = Text("a")
+@component
+def card(): Text("a")
+def unknown(): return "a"
+def say() -> str:
+    User("a")
+    return "a"
+def note() -> str:
+    card()
+    return "a"
+def say_more() -> str:
+    return say()
+def keep(parts) -> str:
+    parts.append("a")
+    return "a"
+class Store:
+    def put(self, x) -> str: return x
+store = load()
+@wraps
+def wrapped() -> str: return "a"
+"""
+
+
+def in_block(head: str, code: str) -> str:
+    """Return code in the block of a System, in a function with a few parameters."""
+    body = code.replace("\n", "\n        ")
+    return (
+        f"{head}async def f(x, question: str, questions: list[str]):\n    tone = 'a'\n"
+        f"    with Timeline() as prompt, System():\n        {body}\n        Text('b')\n"
+    )
+
+
+@pytest.mark.parametrize("code", LOST)
+def test_lost_texts_are_found(code: str, found: Find) -> None:
+    """A text as a statement of a block is one finding, however it is made."""
+    assert ["PD105"] == [it[:5] for it in found(in_block(LOST_HEAD, code), run=False)]
+
+
+@pytest.mark.parametrize("code", PLACED)
+def test_statements_that_may_write_are_not_found(code: str, found: Find) -> None:
+    """What may be a part of the block, may write or has another effect is no finding."""
+    assert [] == found(in_block(PLACED_HEAD, code), run=False)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ('import promptdsl as p\nwith p.System() as s:\n    "a"\n    p.Text("b")', ["PD105:3"]),
+        (
+            'from promptdsl import System as S\nwith S("x"):\n    "a"\n    "b"',
+            ["PD105:3", "PD105:4"],
+        ),
+        ('with open("a"):\n    "a"', []),
+        ('with detached():\n    "a"', []),
+        ('def System(): ...\nwith System():\n    "a"', []),
+        ('s = System()\nwith s:\n    "a"\n    Text("b")', ["PD105:3"]),
+        ('def f(s):\n    with s:\n        "a"', []),
+        ('with System():\n    Text("a")\n"b"', []),
+        ('with Timeline():\n    with Group():\n        with User():\n            "a"', ["PD105:4"]),
+        ('with System():\n    part = Section("a", "x")\n    part', []),
+        ('part = Section("a", "x")\nwith System():\n    part', ["PD105:3"]),
+        ('with detached():\n    part = Section("a", "x")\nwith System():\n    part', ["PD105:4"]),
+        ('with x:\n    part = Section("a", "x")\nwith System():\n    part', []),
+        ('def f():\n    part = Text("a")\n    with System():\n        part', []),
+        (
+            'def f():\n    part = Text("a")\n    with Timeline(), System():\n        part',
+            ["PD105:4"],
+        ),
+        (
+            'def f():\n    part = Text("a")\n    with detached(), Timeline(), System():\n'
+            "        part",
+            [],
+        ),
+        (
+            'def f():\n    part = Text("a")\n    def g():\n        with Timeline(), System():\n'
+            "            part",
+            [],
+        ),
+        (
+            'class A:\n    note: str\n    def b(self) -> str: return "a"\n    @property\n'
+            '    def c(self) -> str: return "a"\n    def d(self): return "a"\n'
+            "    def f(self, other):\n        with System():\n            self.b()\n"
+            "            self.c\n            self.d()\n            other.b()\n"
+            "            self.e()\n            Text(self.b())",
+            ["PD105:9", "PD105:10"],
+        ),
+        (
+            'def ctx() -> str: return "a"\ndef f(ctx):\n    with System():\n        ctx()\n'
+            "        Text('a')",
+            [],
+        ),
+        (
+            'class A:\n    TONE = "a"\n    def f(self):\n        with System():\n            TONE',
+            [],
+        ),
+        ('if x:\n    T = "a"\nelse:\n    T = Text("a")\nwith System():\n    T', []),
+        ('a = b = "a"\nb = a\nwith System():\n    b', ["PD105:4"]),
+        ("a = b\nb = a\nwith System():\n    b", []),
+        ("with System():\n    TONE\n    Text(TONE)", []),
+    ],
+)
+def test_blocks_and_names_of_texts(code: str, expected: list[str], found: Find) -> None:
+    """Blocks are those of components, and a name is what all its assignments make of it."""
+    assert expected == found(f"{code}\n", run=False)
+
+
+def test_what_is_lost_is_told(tmp_path: Path) -> None:
+    """Each kind of statement has advice of its own."""
+    code = """\
+async def later() -> str: return "a"
+def ctx() -> str: return "a"
+RULE = Section("rule", "x")
+async def f(x: str):
+    with Timeline():
+        "a"
+        with System():
+            x
+            RULE
+            ctx
+            ctx()
+            later()
+"""
+    findings = looked_at(tmp_path / "prompts.py", code, run=False).findings
+    other = ", or Value(...) if it comes from elsewhere"
+    assert [
+        "a string on a line of its own is sent nowhere; write System(...) or User(...) around it",
+        f"`x` on a line of its own is sent nowhere; write Text(...) around it{other}",
+        "`RULE` was written in no block, and its name alone places it in none; "
+        "write include(RULE), or give it as an argument",
+        "the function `ctx` is not called, so it writes nothing; write ctx(...)",
+        f"what `ctx()` returns is sent nowhere; write Text(...) around it{other}",
+        "`later()` is not awaited, so its text is sent nowhere; write Text(await later(...))",
+    ] == [f"{it.message}; {it.fix}" for it in findings]
+
+
+def test_a_block_with_a_lost_text_alone_is_one_finding(tmp_path: Path) -> None:
+    """The hint of an empty block is not told beside the text that is lost in it."""
+    code = "with System('a') as prompt, Section('b', title='B'):\n    'x'\n"
+    assert ["PD105:2"] == ids(looked_at(tmp_path / "prompts.py", code))

@@ -7,9 +7,10 @@ import attrs
 
 from promptdsl.checking.finding import CheckRule
 
-UNUSED, BROKEN = "PD001", "PD002"
-"""The rules about comments that ignore, and about errors: the checker finds these by itself."""
-_NUMBERS = (1, 2, *range(101, 105), *range(201, 211))
+UNUSED, BROKEN, LOST = "PD001", "PD002", "PD105"
+"""The rules about comments that ignore, and about errors: the checker finds these by itself. That
+about text that is written nowhere, which may leave a block empty."""
+_NUMBERS = (1, 2, *range(101, 106), *range(201, 211))
 
 
 def _rule(id: str) -> CheckRule:

@@ -1,6 +1,6 @@
 """The id of a section is its address, for overrides, tests and reports, so siblings have different
-ids. A block in which nothing is written is not sent: a string on a line of its own does nothing in
-Python. Sections in a branch or loop are not judged.
+ids. A block in which nothing is written is not sent. Sections in a branch or loop are not judged,
+and of a block that holds a string PD105 tells.
 """
 
 import ast
@@ -11,7 +11,6 @@ from promptdsl.checking.python_file import PythonFile
 
 _HOLD_SECTIONS = ("System", "Developer", "Section", "Event", "User", "Assistant", "Fragment")
 _EMPTY = ("Section", "System", "Developer", "User", "Assistant", "Event", "Ephemeral", "Grounding")
-_NOTHING = (ast.Pass, ast.Constant)
 
 
 def in_source(file: PythonFile) -> Found:
@@ -25,10 +24,15 @@ def in_source(file: PythonFile) -> Found:
         if name in _HOLD_SECTIONS:
             yield from _twice(file, _always(block))
         is_bare = len(arguments) <= (name in ("Section", "Grounding"))
-        does_nothing = all(isinstance(getattr(it, "value", it), _NOTHING) for it in block.body)
-        if name in _EMPTY and is_bare and does_nothing:
-            message = f"nothing is written in the block of {name}"
-            yield block, message, "write Text(...) in it: a string alone is not sent"
+        if name in _EMPTY and is_bare and all(map(_is_nothing, block.body)):
+            yield block, f"nothing is written in the block of {name}", "write Text(...) in it"
+
+
+def _is_nothing(statement: ast.stmt) -> bool:
+    """Return whether a statement is ``pass`` or ``...``, or a constant that is no string."""
+    value = getattr(statement, "value", statement)
+    is_constant = isinstance(value, ast.Constant) and not isinstance(value.value, str)
+    return is_constant or isinstance(value, ast.Pass)
 
 
 def _always(block: ast.With | ast.AsyncWith) -> Iterator[ast.expr]:
@@ -58,7 +62,7 @@ def _twice(file: PythonFile, nodes: Iterable[ast.expr]) -> Found:
 RULE = CheckRule(
     name="section twice, or empty block",
     source="The errors and hints of promptdsl (2026).",
-    wrong='with Section("rules", title="Rules"):\n    "Never promise refunds."\n',
+    wrong='with Section("rules", title="Rules"):\n    pass\n',
     right='with Section("rules", title="Rules"):\n    Text("Never promise refunds.")\n',
     hints=("empty_block", "title_only", "empty_grounding", "text_as_id"),
 )

@@ -1,0 +1,205 @@
+"""Only calls of components write. A string, a name or a call of a function that returns a str is a
+statement of Python which does nothing, in a block too: its text is sent nowhere. Judged is what
+cannot be a part that was written in the block.
+"""
+
+import ast
+from collections.abc import Iterator
+from itertools import islice
+from typing import NamedTuple
+
+import promptdsl
+from promptdsl.checking.bound_names import Binding, BoundNames, Function
+from promptdsl.checking.constants import Scope
+from promptdsl.checking.finding import CheckRule, Found
+from promptdsl.checking.python_file import PythonFile
+from promptdsl.checking.texts import Texts, decorators_of
+
+_BLOCKS = (
+    *("Timeline", "System", "Developer", "User", "Assistant", "ToolMessage", "Event", "Ephemeral"),
+    *("Grounding", "Turn", "History", "Section", "Fragment", "Group", "FirstFit", "Format"),
+    *("Limit", "Note", "List", "Checklist", "Item", "Quote", "ToolResult"),
+)
+"""The components that are opened as a block."""
+_HOLD_TURNS = ("Timeline", "History")
+_BODIES = (ast.stmt, ast.excepthandler, ast.match_case)
+
+
+class Statement(NamedTuple):
+    """An expression as a statement of a block: what it is in, and the blocks that are open.
+
+    A block of anything but a component is ``"detached"``, or ``""``.
+    """
+
+    node: ast.expr
+    scope: Scope
+    opened: tuple[str, ...]
+
+
+def in_source(file: PythonFile) -> Found:
+    """Yield each statement of a block that is text, or a part that was written elsewhere."""
+    if file.blocks:
+        finder = _Finder(file)
+        for statement in finder.statements():
+            yield from islice(finder.lost(statement), 1)
+
+
+class _Finder:
+    """Looks at the statements of a file."""
+
+    def __init__(self, file: PythonFile) -> None:
+        self._file, self._names = file, BoundNames(file)
+        self._texts = Texts(file, self._names)
+
+    def statements(self) -> Iterator[Statement]:
+        """Yield each expression that is a statement in the block of a component."""
+        root = self._file.tree
+        waiting: list[tuple[ast.AST, Scope, tuple[str, ...]]] = [(root, (root,), ())]
+        while waiting:
+            node, scope, opened = waiting.pop()
+            if isinstance(node, ast.Expr) and any(it in _BLOCKS for it in opened):
+                yield Statement(node.value, scope, opened)
+            if isinstance(node, Function | ast.ClassDef):
+                # The names of a class are not those of its methods.
+                around = [it for it in scope if not isinstance(it, ast.ClassDef)]
+                scope, opened = (node, *around), ()
+            elif isinstance(node, ast.With | ast.AsyncWith):
+                opened += tuple(self._opened(it.context_expr, scope) for it in node.items)
+            bodies = [it for it in ast.iter_child_nodes(node) if isinstance(it, _BODIES)]
+            waiting += [(it, scope, opened) for it in bodies]
+
+    def lost(self, statement: Statement) -> Found:
+        """Yield what is wrong with a statement, if it is certain."""
+        node, scope, opened = statement
+        match node:
+            case ast.IfExp(body=first, orelse=second):
+                yield from self.lost(Statement(first, scope, opened))
+                yield from self.lost(Statement(second, scope, opened))
+            case ast.BoolOp(values=[*_, final]):
+                yield from self.lost(Statement(final, scope, opened))
+            case ast.Tuple(elts=elements) | ast.List(elts=elements):
+                for it in elements:
+                    yield from self.lost(Statement(it, scope, opened))
+            case ast.Name() if parts := self._lost_part(statement):
+                yield node, *parts
+            case ast.Call() | ast.Await() | ast.Attribute() if self._has_effects(node, scope):
+                return
+            case ast.Call(func=func) if self._texts.awaited(func, scope):
+                message = f"`{ast.unparse(func)}()` is not awaited, so its text is sent nowhere"
+                yield node, message, f"write Text(await {ast.unparse(func)}(...))"
+            case _ if self._texts.is_text(node, scope):
+                yield node, *_lost_text(node, opened)
+            case _:
+                return
+
+    def _opened(self, node: ast.expr, scope: Scope) -> str:
+        """Return the component that a ``with`` opens, by its call or a name that is bound to it."""
+        if isinstance(node, ast.Name):
+            bindings, _ = self._names.resolve(node.id, scope)
+            names = {self._part(it) for it in bindings}
+            return names.pop() if len(names) == 1 else ""
+        name = self._file.public(node).partition(".")[0]
+        functions = self._texts.functions(getattr(node, "func", node), scope)
+        if functions and all(self._is_component(it) for it in functions):
+            return "Fragment"
+        return name if name in (*_BLOCKS, "detached") else ""
+
+    def _part(self, binding: Binding) -> str:
+        """Return the component that is assigned to a name, or ``""``."""
+        name = self._file.public(binding.node).partition(".")[0]
+        kind: object = getattr(promptdsl, name, None) if name and binding.kind == "value" else None
+        return name if isinstance(kind, type) and issubclass(kind, promptdsl.Node) else ""
+
+    def _is_component(self, function: Function) -> bool:
+        return "promptdsl.component" in map(self._file.dotted, function.decorator_list)
+
+    def _lost_part(self, statement: Statement) -> tuple[str, str] | None:
+        """Return what is wrong with the name of a function, or of a part that is in no block."""
+        name = ast.unparse(statement.node)
+        bindings, place = self._names.resolve(name, statement.scope)
+        if not bindings:
+            return None
+        functions = self._texts.functions(statement.node, statement.scope)
+        if functions and not any(decorators_of(it) - {"component"} for it in functions):
+            return (
+                f"the function `{name}` is not called, so it writes nothing",
+                f"write {name}(...)",
+            )
+        if all(self._part(it) and self._is_detached(it, place, statement) for it in bindings):
+            message = f"`{name}` was written in no block, and its name alone places it in none"
+            return message, f"write include({name}), or give it as an argument"
+        return None
+
+    def _is_detached(self, binding: Binding, place: Scope, statement: Statement) -> bool:
+        """Return whether no block was open where a part was written."""
+        if binding.blocks:
+            items = binding.blocks[-1].items
+            return self._opened(items[-1].context_expr, place) == "detached"
+        if len(place) == 1:
+            return True
+        # A function may be called in a block, but not one that opens a Timeline.
+        return place == statement.scope and statement.opened[0] == "Timeline"
+
+    def _has_effects(self, node: ast.expr, scope: Scope) -> bool:
+        """Return whether a call may do more than to return its text: write, or change a value."""
+        call = node.value if isinstance(node, ast.Await) else node
+        func = call.func if isinstance(call, ast.Call) else call
+        waiting, known = self._texts.functions(func, scope), set[Function]()
+        while waiting:
+            function = waiting.pop()
+            known.add(function)
+            for it in ast.walk(function):
+                if self._changes(it, function):
+                    return True
+                if isinstance(it, ast.Call):
+                    called = self._texts.functions(it.func, (function, *scope[-1:]))
+                    if any(map(self._is_component, called)):
+                        return True
+                    waiting += [each for each in called if each not in known]
+        return False
+
+    def _changes(self, node: ast.AST, function: Function) -> bool:
+        """Return whether a node of a function may write into a block, or change a value."""
+        match node:
+            case ast.Call() if self._file.public(node)[:1].isupper():
+                return True
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
+                return not self._is_made_in(function, name)
+            case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
+                return not self._is_made_in(function, name)
+            case ast.Expr(value=value):
+                return not isinstance(value, ast.Constant)
+            case ast.Attribute(ctx=ast.Store()) | ast.Global() | ast.Nonlocal() | ast.Yield():
+                return True
+            case _:
+                return False
+
+    def _is_made_in(self, function: Function, name: str) -> bool:
+        """Return whether a name is bound to a value of the function's own, not to one it gets."""
+        bindings = self._names.names_of(function).get(name, [])
+        return bool(bindings) and all(it.kind == "value" for it in bindings)
+
+
+def _lost_text(node: ast.expr, opened: tuple[str, ...]) -> tuple[str, str]:
+    """Return what is wrong with a text in a block, and what to write."""
+    block = [it for it in opened if it in _BLOCKS][-1]
+    fix, other = "write Text(...) around it", ", or Value(...) if it comes from elsewhere"
+    if block in _HOLD_TURNS:
+        fix, other = "write System(...) or User(...) around it", ""
+    call = node.value if isinstance(node, ast.Await) else node
+    match call:
+        case ast.Call(func=ast.Name() | ast.Attribute(value=ast.Name()) as func):
+            what = f"what `{ast.unparse(func)}()` returns"
+        case ast.Name() | ast.Attribute():
+            what = f"`{ast.unparse(call)}` on a line of its own"
+        case _:
+            return "a string on a line of its own is sent nowhere", fix
+    return f"{what} is sent nowhere", fix + other
+
+
+RULE = CheckRule(
+    name="text that is written nowhere",
+    source="The blocks of promptdsl (2026).",
+    wrong='with System():\n    Text("You help customers.")\n    "Be brief."\n',
+    right='with System():\n    Text("You help customers.")\n    Text("Be brief.")\n',
+)

@@ -1,0 +1,152 @@
+"""Which expressions of a file are text for certain; nothing is run."""
+
+import ast
+
+from promptdsl.checking.bound_names import Binding, BoundNames, Function, is_str
+from promptdsl.checking.constants import Scope, last
+from promptdsl.checking.python_file import PythonFile
+
+_METHODS = {
+    *("capitalize", "casefold", "center", "expandtabs", "format", "format_map", "join", "ljust"),
+    *("lower", "lstrip", "removeprefix", "removesuffix", "replace", "rjust", "rstrip", "strip"),
+    *("swapcase", "title", "translate", "upper", "zfill"),
+}
+_FUNCTIONS = {"promptdsl.dedent", "textwrap.dedent", "textwrap.indent", "inspect.cleandoc"}
+_WRAPPERS = {"staticmethod", "classmethod", "cache", "lru_cache", "override", "final"}
+"""The decorators that leave a function what it is."""
+_GETTERS = {"property", "cached_property"}
+_LISTS = {"list", "tuple", "set", "frozenset", "Sequence", "Iterable", "Collection", "Iterator"}
+_STRING = (ast.JoinedStr, getattr(ast, "TemplateStr", ast.JoinedStr))
+
+
+class Texts:
+    """Tells of the expressions of a file which are text, whatever happens when it runs."""
+
+    def __init__(self, file: PythonFile, names: BoundNames) -> None:
+        self._file, self._names = file, names
+        self._asked: set[tuple[ast.AST, str]] = set()
+
+    def is_text(self, node: ast.AST, scope: Scope) -> bool:
+        """Return whether an expression is text, or an error."""
+        match node:
+            case ast.Name(id=name):
+                return self._is_named_text(name, scope)
+            case ast.BinOp(left=left, op=ast.Add() | ast.Mult(), right=right):
+                return self.is_text(left, scope) or self.is_text(right, scope)
+            case ast.BinOp(left=value, op=ast.Mod()) | ast.Subscript(value=value):
+                return self.is_text(value, scope)
+            case ast.IfExp(body=first, orelse=second):
+                return self.is_text(first, scope) and self.is_text(second, scope)
+            case ast.BoolOp(values=values):
+                return all(self.is_text(it, scope) for it in values)
+            case ast.Call() | ast.Await() | ast.Attribute():
+                return self._gives_text(node, scope)
+            case _:
+                is_string = isinstance(node, ast.Constant) and isinstance(node.value, str)
+                return is_string or isinstance(node, _STRING)
+
+    def functions(self, func: ast.AST, scope: Scope) -> list[Function]:
+        """Return the functions of the file that an expression names; none if it may be another."""
+        bindings: list[Binding] = []
+        match func:
+            case ast.Name(id=name):
+                bindings, _ = self._names.resolve(name, scope)
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute):
+                owners, _ = self._names.resolve(name, scope)
+                if [it.kind for it in owners] == ["class"]:
+                    bindings = self._names.names_of(owners[0].node).get(attribute, [])
+            case _:
+                pass
+        functions = [it.node for it in bindings if isinstance(it.node, Function)]
+        return functions if len(functions) == len(bindings) else []
+
+    def awaited(self, func: ast.AST, scope: Scope) -> bool:
+        """Return whether a call gives text only when it is awaited."""
+        return self._give_text(self.functions(func, scope), is_awaited=True)
+
+    def _is_named_text(self, name: str, scope: Scope) -> bool:
+        bindings, place = self._names.resolve(name, scope)
+        if not bindings or (place[0], name) in self._asked:
+            return False
+        self._asked.add((place[0], name))
+        try:
+            first = [it for it in bindings if it.kind != "added"]
+            return bool(first) and all(self._binds_text(it, place) for it in first)
+        finally:
+            self._asked.remove((place[0], name))
+
+    def _binds_text(self, binding: Binding, scope: Scope) -> bool:
+        match binding:
+            case ("value", node, _):
+                return self.is_text(node, scope)
+            case ("annotation", node, _):
+                return is_str(node)
+            case ("each", node, _):
+                return self._holds_texts(node, scope)
+            case _:
+                return False
+
+    def _holds_texts(self, node: ast.AST, scope: Scope) -> bool:
+        """Return whether all that a loop takes of an expression is text."""
+        match node:
+            case ast.Tuple(elts=elements) | ast.List(elts=elements) | ast.Set(elts=elements):
+                return bool(elements) and all(self.is_text(it, scope) for it in elements)
+            case ast.Name(id=name):
+                bindings, place = self._names.resolve(name, scope)
+                if len(bindings) != 1:
+                    return False
+                kind, value, _ = bindings[0]
+                is_value = kind == "value" and not isinstance(value, ast.Name)
+                return (is_value and self._holds_texts(value, place)) or (
+                    kind == "annotation" and _is_list_of_str(value)
+                )
+            case _:
+                return False
+
+    def _gives_text(self, node: ast.Call | ast.Await | ast.Attribute, scope: Scope) -> bool:
+        """Return whether a call, or a property, gives a text."""
+        match node:
+            case ast.Await(value=ast.Call(func=func)):
+                return self.awaited(func, scope)
+            case ast.Attribute():
+                functions = self.functions(node, scope)
+                return bool(functions) and all(map(_is_property, functions))
+            case ast.Call(func=ast.Name(id="str")):
+                return self._names.resolve("str", scope) == ([], ())
+            case ast.Call(func=func):
+                is_method = isinstance(func, ast.Attribute) and func.attr in _METHODS
+                is_known = self._file.dotted(func) in _FUNCTIONS
+                is_known |= is_method and self.is_text(getattr(func, "value", func), scope)
+                return is_known or self._give_text(self.functions(func, scope))
+            case _:
+                return False
+
+    def _give_text(self, functions: list[Function], *, is_awaited: bool = False) -> bool:
+        """Return whether all of some functions are annotated to return text, and are no others."""
+        return bool(functions) and all(
+            isinstance(it, ast.AsyncFunctionDef) is is_awaited
+            and is_str(it.returns)
+            and decorators_of(it) <= _WRAPPERS
+            for it in functions
+        )
+
+
+def decorators_of(function: Function) -> set[str]:
+    """Return the last names of the decorators of a function."""
+    return {last(getattr(it, "func", it)) for it in function.decorator_list}
+
+
+def _is_property(function: Function) -> bool:
+    """Return whether a function is a property that is annotated as text."""
+    names = decorators_of(function)
+    return bool(names) and names <= _GETTERS and is_str(function.returns)
+
+
+def _is_list_of_str(annotation: ast.AST) -> bool:
+    match annotation:
+        case ast.Subscript(value=kind, slice=ast.Tuple(elts=[inner, ast.Constant(value=last_one)])):
+            return last(kind) == "tuple" and last_one is ... and is_str(inner)
+        case ast.Subscript(value=kind, slice=inner):
+            return last(kind) in _LISTS - {"tuple"} and is_str(inner)
+        case _:
+            return False
