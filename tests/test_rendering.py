@@ -505,7 +505,6 @@ def test_where_a_loss_is_from() -> None:
     assert [
         ("role", "developer[0]", first + 2),
         ("hint", "q", first + 3),
-        ("hint", "event[0]", first + 4),
     ] == sorted(
         [(loss.kind, loss.path, loss.source and loss.source.line) for loss in losses],
         key=lambda loss: loss[2] or 0,
@@ -567,8 +566,8 @@ def test_losses_of_a_prompt() -> None:
         (support(), "gpt-5", []),
         (Timeline(User("u"), Developer("d")), "claude-opus-5-5", []),
         (Timeline(User("u"), Developer("d")), "claude-opus-4-5", ["role"]),
-        (Timeline(User("u"), Event("e")), "claude-opus-4-5", ["hint"]),
-        (Timeline(User("u"), Ephemeral("e")), "claude-opus-4-5", ["hint"]),
+        (Timeline(User("u"), Event("e")), "claude-opus-4-5", []),
+        (Timeline(User("u"), Ephemeral("e")), "claude-opus-4-5", []),
         (Timeline(User("u\ud800")), "gpt-5", ["content"]),
         (
             Timeline(User("u"), Assistant("a", ToolUse("t", {}, id="c")), ToolMessage("c", "x")),
@@ -613,7 +612,10 @@ def test_strict_names_the_line() -> None:
 
 def test_a_hint_is_not_strict() -> None:
     """A strict render takes what is only a hint."""
-    tree = Timeline(User("u", name="ada"), Event("e"))
+    tree = Timeline(
+        User("u", name="ada"),
+        User("v", name="bob"),
+    )
     assert ["hint", "hint"] == [
         loss.kind for loss in render(tree, model="claude-opus-4-5", strict=True).losses
     ]

@@ -171,8 +171,22 @@ class Rendered:
         return tuple(Stage(name, tree) for name, tree in self._stages)
 
     def explain(self) -> dict[str, tuple[SettingValue, str]]:
-        """Return every configuration value with the name of the layer that set it."""
-        return self.config.explain()
+        """Return every configuration value with the name of the layer that set it.
+
+        An event or a request-only turn that the target takes in a user turn alone has a row of its
+        own, such as ``"sent.event[0]": ("user", "target anthropic")``.
+        """
+        sent: dict[str, tuple[SettingValue, str]] = {
+            f"sent.{origin.address}": (role, f"target {self.facts.provider}")
+            for index, role in self._sent_as.items()
+            for origin in self.messages[index].sources
+        }
+        return self.config.explain() | sent
+
+    @cached_property
+    def _sent_as(self) -> dict[int, str]:
+        """The roles of the events and request-only turns that are sent as a user's."""
+        return self._outcome().sent_as()
 
     @door
     def spans(self) -> "tuple[Span, ...]":
@@ -195,7 +209,7 @@ class Rendered:
         return Trace(self._stages[-1][1], self.messages, self.config)
 
     def __getstate__(self) -> dict[str, object]:
-        made_again = ("_trace", "_readable", "_places", "tokens")
+        made_again = ("_trace", "_readable", "_places", "_sent_as", "tokens")
         return {name: value for name, value in vars(self).items() if name not in made_again}
 
     @door
@@ -496,7 +510,7 @@ class Rendered:
 
         tokens = read(lambda: (self.tokens.total, self.tokens.messages))
         dropped = read(lambda: self.dropped) or ()
-        return Readable(self._marked, self.facts, self.losses, dropped, tokens)
+        return Readable(self._marked, self.facts, self.losses, dropped, tokens, self._sent_as)
 
     if not TYPE_CHECKING:
         # For a type checker, a __getattr__ has every attribute.
@@ -512,7 +526,7 @@ class Rendered:
     def __str__(self) -> str:
         from promptdsl.rendering.reports.text_view import text_view
 
-        return text_view(self._marked)
+        return text_view(self._marked, self._sent_as)
 
     def __repr__(self) -> str:
         return f"<{self._readable.summary}>"

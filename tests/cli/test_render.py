@@ -106,13 +106,12 @@ def test_losses_are_notes(cli: Command) -> None:
     assert (0, note) == (done.code, done.err)
 
 
-def test_hints_are_notes(cli: Command) -> None:
-    """What a target says in a form of its own is on standard error, too."""
+def test_an_event_in_the_turn_of_a_user_is_no_note(cli: Command) -> None:
+    """An event in the only place that a target has for it is no note: the explanation has it."""
     done = cli("render", "support.py:clicked", "--for", "anthropic")
-    assert (0, f"support.py:{LINES['clicked']}: hint: event turn as an instruction") == (
-        done.code,
-        done.err.partition(" (")[0],
-    )
+    assert (0, "") == (done.code, done.err)
+    done = cli("render", "support.py:clicked", "--explain", "--model", "claude-opus-4-5")
+    assert "sent.event[0] user target anthropic" == " ".join(done.out.split("\n")[-2].split())
 
 
 def test_losses_are_data_for_programs(cli: Command) -> None:

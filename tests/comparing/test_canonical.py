@@ -559,12 +559,12 @@ def test_blank_turns_are_not_sent() -> None:
     assert titles == ["user, not sent", added, "assistant", "user"]
 
 
-def test_hints_are_short() -> None:
+def test_losses_are_short() -> None:
     """Turns with one reason share a line; what becomes of them is in their titles."""
-    tree = Timeline(User("q"), Event(UserAction("left")), Grounding("account", "x"), User("q"))
+    tree = Timeline(User("q"), Developer("d"), Assistant("a"), Developer("e"), User("q"))
     header = prompt_file(render(tree, model="claude-sonnet-4-5")).header
-    hint = "event[0], account: this model takes no instructions here"
-    assert [value for name, value in header if name == "hint"] == [hint]
+    loss = "developer[0], developer[1]: this model takes no instructions here"
+    assert [value for name, value in header if name == "loss"] == [loss]
 
 
 def test_ids_as_sent() -> None:

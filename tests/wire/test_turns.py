@@ -410,14 +410,10 @@ def test_instructions_behind_results(messages: Any, expected: object, losses: ob
 
 
 @pytest.mark.parametrize("target", ALL)
-@pytest.mark.parametrize(
-    ("said", "what"),
-    [(EVENT, "event turn as an instruction"), (REQUEST, "request-only turn as an instruction")],
-)
-def test_what_is_fenced_already(target: str, said: Message, what: str) -> None:
-    """An event or request-only turn has a fence of its own, and is sent as it is, a hint."""
-    why = ELSEWHERE if target == NATIVE else NOT_HERE
-    assert ([("user", *said_of(said), "u")], [("hint", what, why)]) == (
+@pytest.mark.parametrize("said", [EVENT, REQUEST])
+def test_what_is_fenced_already(target: str, said: Message) -> None:
+    """An event or request-only turn has a fence of its own: it is sent as it is, no hint."""
+    assert ([("user", *said_of(said), "u")], []) == (
         turns(target, S, said, U),
         lost(target, S, said, U),
     )
@@ -427,7 +423,7 @@ def test_events_before_the_conversation() -> None:
     """No instruction stands as itself before the conversation, not even behind a user's event."""
     said = (say("user", "x", kind="event"), EVENT, A, U)
     assert [("user", "x", "e"), ("assistant", "a"), ("user", "u")] == turns(NATIVE, *said)
-    assert [("hint", "event turn as an instruction", ELSEWHERE)] == lost(NATIVE, *said)
+    assert [] == lost(NATIVE, *said)
 
 
 def said_of(message: Message) -> tuple[str, ...]:

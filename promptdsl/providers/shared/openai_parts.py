@@ -361,7 +361,7 @@ def sent_role(request: ChatLike, place: Place, parts: list[Param]) -> str:
     """Return the role a message of a user, a system or a developer is sent in.
 
     ``parts`` are those of its text: a later instruction is put in a fence where a server takes one
-    leading system message alone.
+    leading system message alone. An event and a request-only turn have their own.
     """
     role, facts, message = _native_role(request, place), request.facts, place.message
     # To a gateway only what was said as an instruction is one of the leading ones.
@@ -374,9 +374,9 @@ def sent_role(request: ChatLike, place: Place, parts: list[Param]) -> str:
     if facts.later_system is None:
         request.hint(place, "later_instruction", f"{message.role} message", _MAYBE)
         return role
-    reason = _WHY_MISPLACED if facts.instructions else f"{facts.provider} {_WHY_FENCED}"
-    request.hint(place, "fenced_turn", f"{message.role} message", reason)
     if message.kind in SPOKEN_KINDS:
+        reason = _WHY_MISPLACED if facts.instructions else f"{facts.provider} {_WHY_FENCED}"
+        request.hint(place, "fenced_turn", f"{message.role} message", reason)
         for part in parts:
             if _is_text(part):
                 part["text"] = fenced("developer", part["text"])

@@ -368,6 +368,7 @@ def _fenced(
 ) -> list[Param]:
     """Return an instruction as text of a user turn, inside a fence where it has none yet.
 
+    An event and a request-only turn have one: a user turn is the place that the model has for them.
     What is no text, such as a change of the tools, is lost. ``changed`` gets each param that
     replaces another one, by the id of this one.
     """
@@ -377,13 +378,9 @@ def _fenced(
         if "text" not in param:
             request.lose(place, "content", f"{param['type']} block", reason)
     params = [param for param in params if "text" in param]
-    if not params:
-        return []
-    reason = f"{reason}, so the text is sent in a user turn"
-    if message.kind not in SPOKEN_KINDS:
-        kind = "request-only" if message.kind == "request" else message.kind
-        request.hint(place, "fenced_turn", f"{kind} turn as an instruction", reason)
+    if not params or message.kind not in SPOKEN_KINDS:
         return params
+    reason = f"{reason}, so the text is sent in a user turn"
     request.lose(place, "role", f"{message.role} message", reason)
     for param in params:
         changed[id(param)] = sent = {**param, "text": fenced("developer", param["text"])}

@@ -8,7 +8,7 @@ The colours are those of the page around it, so that it can be read on light and
 from html import escape
 
 from promptdsl.foundation.unicode import visible
-from promptdsl.rendering.reports.readable import Card, Piece, Readable, cards_of
+from promptdsl.rendering.reports.readable import Card, Piece, Readable
 
 LONG = 4_000
 """The number of characters from which a card is closed at first."""
@@ -32,7 +32,7 @@ STYLE = """\
 
 def html_view(readable: Readable) -> str:
     """Return the cards of a request, each a part that can be opened and closed."""
-    cards = [*readable.notes(), *cards_of(readable.prompt)]
+    cards = [*readable.notes(), *readable.cards()]
     beside = len(cards) - len(readable.prompt.messages)
     parts = map(_part, cards, [*[None] * beside, *readable.message_tokens()])
     return (
@@ -45,7 +45,7 @@ def _part(card: Card, tokens: int | None) -> str:
     size = sum(len(piece.text) for piece in card.pieces)
     is_open = "" if size > LONG or card.what == "tool definition" else " open"
     count = "" if tokens is None else f"<small>{tokens:,} tokens</small>"
-    title = " ".join(filter(None, (f"<b>{_line(card.what)}</b>", _line(card.name), count)))
+    title = " ".join(filter(None, (f"<b>{_line(card.heading)}</b>", _line(card.name), count)))
     body = "".join(map(_piece, card.pieces))
     return f'<details class="{card.what}"{is_open}><summary>{title}</summary>{body}</details>\n'
 

@@ -4,17 +4,17 @@ from html import escape
 
 from promptdsl.foundation.escaping import code_fences
 from promptdsl.foundation.unicode import visible
-from promptdsl.rendering.reports.readable import Card, Piece, Readable, cards_of
+from promptdsl.rendering.reports.readable import Card, Piece, Readable
 
 
 def markdown_view(readable: Readable) -> str:
     """Return the cards of a request, each a part that can be opened and closed."""
-    cards = (*readable.notes(), *cards_of(readable.prompt))
+    cards = (*readable.notes(), *readable.cards())
     return "\n\n".join([f"<p>{_line(readable.summary)}</p>", *map(_part, cards)])
 
 
 def _part(card: Card) -> str:
-    title = f"<b>{_line(card.what)}</b> {_line(card.name)}".rstrip()
+    title = f"<b>{_line(card.heading)}</b> {_line(card.name)}".rstrip()
     is_open = "" if card.what == "tool definition" else " open"
     pieces = [f"<details{is_open}>\n<summary>{title}</summary>", *map(_piece, card.pieces)]
     return "\n\n".join([*pieces, "</details>"])

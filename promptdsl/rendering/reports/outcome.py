@@ -15,6 +15,7 @@ from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.written import WrittenPayload
 from promptdsl.rendering.measure import message_counts, messages_total
 from promptdsl.rendering.reports.cache_order import Payload
+from promptdsl.rendering.reports.readable import read
 from promptdsl.rendering.spans import Span
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.traced import TracedEntry
@@ -61,6 +62,23 @@ class Outcome:
         tools = tuple(tool for tool in sent.tools if f"tool {tool.name!r}" not in lost)
         output = None if "output schema" in lost else sent.sent_output
         return attrs.evolve(sent, tools=tools, output=output)
+
+    def sent_as(self) -> dict[int, str]:
+        """Return the role of each event and request-only turn that is sent as a user's, by index.
+
+        The target has no other place for it. One that is mapped to the role of a user is no such
+        turn. There are none where a file is gone, so that the payload cannot be written again.
+        """
+        written = self.written_payload
+        instructions = {
+            index
+            for index, it in enumerate(self.messages)
+            if it.kind in ("event", "request") and it.role in ("developer", "system")
+        }
+        if written is None or not instructions:
+            return {}
+        places = {place.message: place.role for place in read(written.places) or ()}
+        return {index: "user" for index in sorted(instructions) if places.get(index) == "user"}
 
     def counts(self) -> tuple[int, ...]:
         """Return the tokens of each message, its frame included."""

@@ -40,11 +40,20 @@ class Piece(NamedTuple):
 
 
 class Card(NamedTuple):
-    """A message, a tool or the form of the answer; ``what`` is its role or kind."""
+    """A message, a tool or the form of the answer; ``what`` is its role or kind.
+
+    ``sent_as`` is the role that a message is sent in, if it is another one.
+    """
 
     what: str
     name: str
     pieces: tuple[Piece, ...]
+    sent_as: str = ""
+
+    @property
+    def heading(self) -> str:
+        """What the card is, and how it is sent."""
+        return f"{self.what} as {self.sent_as}" if self.sent_as else self.what
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -52,7 +61,8 @@ class Readable:
     """The content of the views of a request.
 
     ``tokens`` are those of the request and of each message, ``None`` where a counter failed: a view
-    is there, too, when the file of an attachment is gone.
+    is there, too, when the file of an attachment is gone. ``sent_as`` are the roles of the messages
+    that are sent in another one, by index.
     """
 
     prompt: Prompt
@@ -60,6 +70,7 @@ class Readable:
     losses: tuple[Loss, ...]
     dropped: tuple[Dropped, ...]
     tokens: tuple[int, Sequence[int]] | None
+    sent_as: Mapping[int, str] = attrs.field(factory=dict[int, str])
 
     @cached_property
     def summary(self) -> str:
@@ -74,6 +85,10 @@ class Readable:
     def message_tokens(self) -> Sequence[int | None]:
         """Return the tokens of each message, ``None`` where they cannot be counted."""
         return self.tokens[1] if self.tokens else [None] * len(self.prompt.messages)
+
+    def cards(self) -> Iterator[Card]:
+        """Yield the cards of the request."""
+        return cards_of(self.prompt, self.sent_as)
 
     def notes(self) -> Iterator[Card]:
         """Yield the losses and what was dropped, a text each."""
@@ -106,7 +121,7 @@ def _counted(word: str, values: Sequence[object]) -> str:
     return f"{len(values):,} {word}{plural}"
 
 
-def cards_of(prompt: Prompt) -> Iterator[Card]:
+def cards_of(prompt: Prompt, sent_as: Mapping[int, str]) -> Iterator[Card]:
     """Yield the tools of a request, the form of its answer, and its messages."""
     for tool in prompt.tools:
         schema = write_json(tool.input_schema if tool.raw is None else tool.raw)
@@ -119,13 +134,13 @@ def cards_of(prompt: Prompt) -> Iterator[Card]:
         pieces = (*_described(output), Piece("schema", write_json(output.schema)))
         yield Card("output", output.name, pieces)
     tool_names: dict[str, str] = {}
-    for message in prompt.messages:
+    for index, message in enumerate(prompt.messages):
         tool_names |= {call.id: call.name for call in message.calls}
         name, pieces = message.name or "", tuple(_pieces(message.content, tool_names))
         if message.role == "tool" and len(message.content) == 1:
             # The label of its only result is the name of the message.
             name, pieces = pieces[0].label.removeprefix("result "), pieces[1:]
-        yield Card(message.role, name, pieces)
+        yield Card(message.role, name, pieces, sent_as.get(index, ""))
 
 
 def _described(part: ToolDefinition | OutputSchema) -> Iterator[Piece]:

@@ -205,7 +205,8 @@ class PromptRecord:
         tokens = data["tokens"]
         facts = ModelFacts(data["model"]["provider"], data["model"]["model"])
         sizes = None if tokens is None else (tokens["total"], tokens["messages"])
-        return html_view(Readable(self.prompt, facts, self.losses, self.dropped, sizes))
+        sent_as = {int(index): role for index, role in data.get("sent_as", {}).items()}
+        return html_view(Readable(self.prompt, facts, self.losses, self.dropped, sizes, sent_as))
 
     _repr_html_ = html
 

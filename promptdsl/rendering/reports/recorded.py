@@ -100,6 +100,8 @@ def record_of(
         },
         "inputs": None if inputs is None else _as_read(plain(inputs, "inputs")),
     }
+    if sent_as := outcome.sent_as():
+        data["sent_as"] = {str(index): role for index, role in sent_as.items()}
     limit = outcome.budget and outcome.budget.of(facts.window, facts.model)
     if outcome.budget is not None and limit is not None and tokens is not None:
         used, reserve = tokens["total"], outcome.budget.reserve + reserved(outcome.stages["read"])
@@ -280,7 +282,9 @@ BLOCK: Mapping[str, object] = {
 _SPAN = ("message", "block", "inner", "start", "end", "kind", "role", "cache")
 _PART = {"what": _kind, **dict.fromkeys(("depth", "tokens", "cache", "priority"), _same)}
 KEPT: Mapping[str, object] = {
-    **dict.fromkeys(("format", "content", "digest", "model", "budget", "libraries"), _same),
+    **dict.fromkeys(
+        ("format", "content", "digest", "model", "budget", "libraries", "sent_as"), _same
+    ),
     "messages": {"role": _same, "kind": _same, "content": _bare_blocks},
     "outline": [],
     "spans": dict.fromkeys(_SPAN, _same),

@@ -5,7 +5,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from promptdsl.foundation.unicode import visible
-from promptdsl.rendering.reports.readable import Piece, Readable, cards_of
+from promptdsl.rendering.reports.readable import Piece, Readable
 
 STYLES = {
     "system": "magenta",
@@ -23,11 +23,11 @@ def rich_view(readable: Readable) -> Group:
     panels = [
         Panel(
             Text("\n\n").join(map(_piece, card.pieces)),
-            title=Text(visible(f"{card.what} {card.name}".rstrip(), one_line=True)),
+            title=Text(visible(f"{card.heading} {card.name}".rstrip(), one_line=True)),
             title_align="left",
             border_style=STYLES.get(card.what, "dim"),
         )
-        for card in (*readable.notes(), *cards_of(readable.prompt))
+        for card in (*readable.notes(), *readable.cards())
     ]
     return Group(Text(readable.summary, style="bold"), *panels)
 

@@ -6,6 +6,7 @@ message, or like a call.
 """
 
 import re
+from collections.abc import Mapping
 
 from promptdsl.foundation.unicode import visible
 from promptdsl.messages.prompt import Prompt
@@ -15,13 +16,13 @@ WIDTH = 72
 _LIKE_A_RULE = re.compile(r"^(?=[^\S\n]*\\*[─━┄┅┈┉╌╍═―—⎯⸺⸻])", re.MULTILINE)
 
 
-def text_view(prompt: Prompt) -> str:
+def text_view(prompt: Prompt, sent_as: Mapping[int, str]) -> str:
     """Return the cards of a request, each under a rule with its name."""
-    return "\n\n".join(map(_card_text, cards_of(prompt)))
+    return "\n\n".join(map(_card_text, cards_of(prompt, sent_as)))
 
 
 def _card_text(card: Card) -> str:
-    name = visible(f"{card.what} {card.name}".rstrip(), one_line=True)
+    name = visible(f"{card.heading} {card.name}".rstrip(), one_line=True)
     rule = f"── {name} ".ljust(WIDTH, "─")
     body = "\n\n".join(map(_piece_text, card.pieces))
     return f"{rule}\n{body}" if body else rule
