@@ -665,15 +665,20 @@ NEAR = [
     ("gpt5", "gpt-5"),
     ("GPT-5", "gpt-5"),
     ("gpt4o", "gpt-4o"),
-    ("gpt-5.7", "gpt-5.6"),
     ("gpt-4o-turbo", "gpt-4-turbo"),
-    ("gpt-4o-realtime-preview", "gpt-4o"),
     ("chatgpt-5", "gpt-5-chat"),
     ("o1mini", "o1-mini"),
     ("gemini2.5-pro", "gemini-2.5-pro"),
     ("models/gemini-flash-2.5", "gemini-2.5-flash"),
 ]
 """Unknown names, and the known name that each is told."""
+
+OTHERS = [
+    *("gpt-5.7", "gpt-5.9-mini", "gpt-9-foo", "gpt-77", "gpt-4o-realtime-preview", "gpt-5-small"),
+    *("claude-opus-9", "claude-opus-5-6", "claude-sonnet-44-5", "claude-epic-9"),
+    *("gemini-4-pro", "gemini-2.6-flash", "claude-5-4-sonnet"),
+]
+"""Unknown names of known families, which may be newer than what is known."""
 
 ANY = [
     *("gpt-5-2025-08-07", "claude-sonnet-4-5-20250929", "claude-opus-5-5-latest"),
@@ -705,6 +710,34 @@ def test_a_name_that_is_near(model: str, meant: str) -> None:
     (loss,) = rendered.losses
     assert ("hint", f"model {model!r}", line) == (loss.kind, loss.what, loss.source.line)
     assert [f"did you mean {meant!r}?"] == [loss.why.rpartition(": ")[2]]
+
+
+@pytest.mark.parametrize("model", OTHERS)
+def test_a_name_with_another_number(model: str) -> None:
+    """A name with other digits, or other words, is another model: no known name is told."""
+    (why,) = named(model)
+    assert "register_model() adds its facts" == why.rpartition(": ")[2]
+
+
+@pytest.mark.parametrize(
+    ("model", "meant"),
+    [("gpt-5-min", True), ("gpt-5-miini", True), ("gpt-5-moxix", False), ("gpt-5-m", False)],
+)
+def test_a_near_name_has_two_edits_at_most(model: str, meant: bool) -> None:
+    """A letter or two are a slip; more are another name."""
+    (why,) = named(model)
+    assert meant == why.endswith("did you mean 'gpt-5-mini'?")
+
+
+@pytest.mark.parametrize("model", ["deepseek-chat", "mistral-large", "grok-4", "qwen3", "glm-4"])
+def test_an_open_model_says_how_to_name_its_provider(model: str) -> None:
+    """The error for a model that no interface is known for has the answer for nearly all."""
+    error = raised(TargetError, render(User("Hi."), model=model).payload)
+    assert (
+        f"name its provider: render(tree, model={model!r}, "
+        'provider="openai_compatible") for open models and most servers'
+    ) == error.fix
+    assert "messages" in render(User("Hi."), model=model, provider="openai_compatible").payload()
 
 
 def test_the_text_of_the_hint() -> None:
@@ -767,7 +800,8 @@ def test_a_payload_without_a_target_says_what_is_meant() -> None:
     error = raised(TargetError, render(User("Hi."), model="gpt5").payload)
     assert "the model 'gpt5' is unknown, so there is no target" == error.what
     assert (
-        "did you mean 'gpt-5'? Or name its provider: render(tree, model='gpt5', provider=...)"
+        "did you mean 'gpt-5'? Or name its provider: render(tree, model='gpt5', "
+        'provider="openai_compatible") for open models and most servers'
     ) == error.fix
 
 

@@ -115,8 +115,11 @@ class RowRenderer:
             self.options["provider"] = format
         provider = self.trial.facts.provider
         if format is None and provider is None and model is not None:
-            fix = "name the service: --format, or format= in code"
-            raise OptionError(f"the provider of the model {model!r} is not known", fix=fix)
+            fix = "name the service: --format, or format= in code; open models: openai_compatible"
+            losses = promptdsl.render(promptdsl.User("?"), model=model).losses
+            near = [it.why.rpartition(": ")[2] for it in losses if it.name == "unknown_model"]
+            problem = f"the provider of the model {model!r} is not known"
+            raise OptionError(problem, fix=" Or ".join([*near, fix]))
         self.format = format or provider or MESSAGES
         for key in self.service.required:
             if key not in self.extra or isinstance(self.extra[key], str):

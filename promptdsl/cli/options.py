@@ -196,6 +196,7 @@ def model_notes(rendered: Rendered, arguments: argparse.Namespace) -> list[str]:
         return []
     note = facts.label
     if facts.provider is None:
-        note = f"{subject} is not known: name its provider with --for"
+        way = "name its provider with --for, openai_compatible for open models and most servers"
+        note = f"{subject} is not known: {way}"
     hints = [loss.why.rpartition(": ")[2] for loss in rendered.losses if loss.what == subject]
     return ["; ".join([note, *hints])]

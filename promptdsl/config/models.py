@@ -270,17 +270,15 @@ def family_provider(model: str) -> str | None:
 def near_name(model: str, provider: str | None) -> str | None:
     """Return advice on an unknown name of a model, ``None`` for a name that may be any.
 
-    A name is near a known one if it differs by a few letters and by no digit: another number is
-    another model. An unknown name of a known family gets the nearest name of all. ``provider`` is
-    the provider that was given.
+    A name is near a known one if it differs by one or two letters and by no digit: another number
+    is another model. Capitals, the order of words and what is between them do not count.
+    ``provider`` is the provider that was given.
     """
     return _advice(model, provider, _added, REGISTRY.added)
 
 
 @lru_cache(maxsize=256)
 def _advice(model: str, provider: str | None, added: "_Added", _servers: Added) -> str | None:
-    from difflib import get_close_matches
-
     wire = wire_of(provider)
     if not model or wire.any_model or _entries(model, added):
         return None
@@ -289,33 +287,49 @@ def _advice(model: str, provider: str | None, added: "_Added", _servers: Added) 
     name = next(without_version).lower()
     if name in provider_names():
         return f"it is a provider: write provider={name!r}"
-    beginning = next((pattern for pattern in known if name.startswith(f"{pattern}-")), None)
-    is_deployment = beginning is not None and wire.deploys
+    is_deployment = wire.deploys and any(name.startswith(f"{pattern}-") for pattern in known)
     digits = _NO_DIGIT.sub("", name)
-    alike = [
-        (_likeness(name, pattern), pattern)
-        for pattern in known
-        if _NO_DIGIT.sub("", pattern) == digits
-    ]
+    numbered = [pattern for pattern in known if _NO_DIGIT.sub("", pattern) == digits]
+    alike = [(_likeness(name, pattern), pattern) for pattern in numbered]
     likeness, near = max(alike, default=(0, ""))
     if likeness >= (0.9 if is_deployment else 0.8):
         return f"did you mean {near!r}?"
     if is_deployment or family_provider(model) is None:
         return None
-    close = [beginning] if beginning else get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]!r}?" if close else "register_model() adds its facts"
+    return "register_model() adds its facts"
 
 
 _NO_DIGIT = re.compile(r"\D")
+_MOST_EDITS = 2
+"""The most letters by which a misspelt name differs."""
 
 
 def _likeness(name: str, pattern: str) -> float:
-    """Return how alike two names are, from 0 to 1; the order of their words does not matter."""
+    """Return how alike two names are, from 0 to 1; 0 for names that differ in many letters.
+
+    The order of their words does not matter.
+    """
     from difflib import SequenceMatcher
 
     in_order = ["-".join(sorted(re.split(r"[-._ ]", text))) for text in (name, pattern)]
     pairs = ([name, pattern], in_order)
-    return max(SequenceMatcher(None, text, other).ratio() for text, other in pairs)
+    near = [
+        (first, second)
+        for first, second in pairs
+        if abs(len(first) - len(second)) <= _MOST_EDITS and _edits(first, second) <= _MOST_EDITS
+    ]
+    return max((SequenceMatcher(None, first, second).ratio() for first, second in near), default=0)
+
+
+def _edits(text: str, other: str) -> int:
+    """Return how many letters are added, left out or changed between two texts."""
+    row = list(range(len(other) + 1))
+    for count, letter in enumerate(text, 1):
+        above, row = row, [count]
+        for place, its_letter in enumerate(other):
+            changed = above[place] + (letter != its_letter)
+            row.append(min(changed, above[place + 1] + 1, row[place] + 1))
+    return row[-1]
 
 
 @attrs.frozen(eq=False, repr=False)

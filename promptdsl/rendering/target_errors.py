@@ -22,7 +22,8 @@ def no_target(model: str | None) -> TargetError:
     problem, fix = "this was rendered without a target", "name one: render(tree, model=...)"
     if model is not None:
         problem = f"the model {model!r} is unknown, so there is no target"
-        fix = f"name its provider: render(tree, model={model!r}, provider=...)"
+        call = f'render(tree, model={model!r}, provider="openai_compatible")'
+        fix = f"name its provider: {call} for open models and most servers"
         fix = " Or ".join(filter(None, (near_name(model, None), fix)))
     return TargetError(problem, fix=fix, at=(author(),))
 

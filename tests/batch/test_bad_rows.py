@@ -139,6 +139,11 @@ def test_stopping_at_the_first_bad_row_and_going_on(folder: Folder) -> None:
             ("ask", "rows.jsonl", "--model", "unheard-of"),
             "the provider of the model 'unheard-of' is not known",
         ),
+        (
+            ("ask", "rows.jsonl", "--model", "gpt5"),
+            "the provider of the model 'gpt5' is not known: did you mean 'gpt-5'? Or name the "
+            "service: --format, or format= in code; open models: openai_compatible",
+        ),
         (("ask", "rows.jsonl", "-p", "questoin=1"), "prompts.py:ask has no parameter 'questoin'"),
         (("ask", "missing.jsonl"), "no such file: missing.jsonl"),
         (("os", "rows.jsonl"), "prompts.py:os is no function whose parameters are columns"),
