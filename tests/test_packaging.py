@@ -21,7 +21,7 @@ LOCATE = "import promptdsl; print(promptdsl.__file__)"
 SAY = """
 from promptdsl import Event, UserAction, render
 
-print(render(Event(UserAction("left"))).messages[0].plain)
+print(render(Event(UserAction("left"))).messages[0].text)
 """
 STARTER = """
 from promptdsl import Library, Template, System, render

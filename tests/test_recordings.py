@@ -305,6 +305,15 @@ def test_what_is_known_moves_on() -> None:
     assert tuple(grown) == recorded_before(grown).given  # type: ignore[union-attr]
 
 
+def test_two_that_end_in_the_same_message() -> None:
+    """Of two conversations of equal length with the same last message each has its own messages."""
+    first = talk(4)
+    second = [Message("user", "another"), *first[1:]]
+    assert ["word 0", "another"] == [
+        rendered(messages, "1").messages[1].text for messages in (first, second)
+    ]
+
+
 def test_what_is_known_goes_with_the_conversation() -> None:
     """Nothing keeps a conversation that its application has dropped."""
     messages = talk(8)

@@ -558,6 +558,10 @@ def test_inlined(part: Any, definitions: dict[str, Any]) -> None:
     [
         ({"A": {"type": "string"}}, ({"type": "string", "description": "d"}, True)),
         (
+            {"A": {"type": "string", "description": "that of all uses"}},
+            ({"type": "string", "description": "d"}, True),
+        ),
+        (
             {"A": {"$ref": "#/$defs/B"}, "B": {"type": "null"}},
             ({"type": "null", "description": "d"}, True),
         ),

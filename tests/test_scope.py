@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import pytest
@@ -1020,6 +1021,25 @@ def test_blocks_closed_out_of_order_are_an_error() -> None:
 
     error = raised(ScopeError, write)
     assert lines_of(write, 4, 1, 1) == error.at
+
+
+def test_two_blocks_left_open_in_one_that_closes() -> None:
+    """Both are taken out: nothing of them is in the block around them."""
+    first, second = Section("b", "c"), Fragment("d")
+    with Timeline() as tree:
+        System("a")
+        outer = User("q")
+        outer.__enter__()
+        first.__enter__()
+        second.__enter__()
+        with suppress(ScopeError):
+            outer.__exit__(None, None, None)
+    problems = [raised(ScopeError, partial(System, part)).what for part in (first, second)]
+    assert [("system", ["a"])] == said(tree)
+    assert problems == [
+        "the block of this Section raised, so it was never finished",
+        "the block of this Fragment raised, so it was never finished",
+    ]
 
 
 def test_an_exception_under_way_is_not_replaced() -> None:

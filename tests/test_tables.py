@@ -56,6 +56,15 @@ def test_without_columns(format: str, expected: str) -> None:
     assert expected == table_text(None, ROWS[:1], format)
 
 
+def test_two_columns_of_one_name_among_others() -> None:
+    """Each cell has the name of its own column."""
+    expected = (
+        '<table>\n<row><cell column="a">1</cell><cell column="b">2</cell>'
+        '<cell column="c">3</cell><cell column="b">4</cell></row>\n</table>'
+    )
+    assert expected == table_text(("a", "b", "c", "b"), [(1, 2, 3, 4)], "xml")
+
+
 def test_every_format_is_tested() -> None:
     """These are the formats there are."""
     assert ["csv", "html", "json", "markdown", "xml"] == sorted(FORMATS)

@@ -389,6 +389,11 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: Library("house", requires="promptdsl~=1"),
         "the library 'house' requires 'promptdsl~=1', which is no version",
     ),
+    "the second of two": (
+        lambda: Library("house", requires="promptdsl>=0.0.1,<0.0.2"),
+        "the library 'house' requires promptdsl>=0.0.1,<0.0.2, and promptdsl "
+        f"{version('promptdsl')} is installed",
+    ),
     "other": (
         lambda: Library("house", requires="jinja2>=3"),
         "the library 'house' requires 'jinja2>=3', which is no version",

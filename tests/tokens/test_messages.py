@@ -124,6 +124,13 @@ def test_bytes_in_an_unknown_block_are_a_picture() -> None:
     assert 1 + len('{"image":""}') == block_tokens(block, FREE, NO_MODEL)
 
 
+def test_two_pictures_in_an_unknown_block() -> None:
+    """Each of them counts."""
+    image = f"data:image/png;base64,{PNG}"
+    block = UnknownBlock({"type": "screenshot", "a": image, "b": image})
+    assert 2 + len('{"a":"","b":""}') == block_tokens(block, FREE, NO_MODEL)
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(-1e9, 1e9) | TEXTS,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
