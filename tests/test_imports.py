@@ -4,8 +4,9 @@ import ast
 import pkgutil
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import get_args, get_type_hints
 
@@ -13,6 +14,7 @@ import pytest
 
 import promptdsl
 from tests.errors import raised
+from tests.stubs import stub, stub_file, tables
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -143,28 +145,30 @@ def test_the_front_door_is_complete() -> None:
     assert found == list(promptdsl.__all__)
 
 
-def homes(package: str) -> Iterator[dict[str, str]]:
-    """Yield the modules of a package's names: those its imports name, and those they load from."""
-    tree = ast.parse((ROOT / package.replace(".", "/") / "__init__.py").read_text("utf-8"))
-    (guarded,) = [node for node in tree.body if isinstance(node, ast.If)]
-    yield {
-        alias.name: str(node.module).removeprefix(f"{package}.")
-        for node in guarded.body
+def test_each_stub_is_that_of_a_table() -> None:
+    """Type checkers and editors read a stub for each package with lazy names, and no other."""
+    assert sorted(map(stub_file, tables())) == sorted((ROOT / "promptdsl").rglob("*.pyi"))
+
+
+@pytest.mark.parametrize("package", tables())
+def test_a_stub_is_made_of_its_table(package: str) -> None:
+    """A stub is what the table of names comes to: python -m tests.stubs writes it anew."""
+    assert stub(package, tables()[package]) == stub_file(package).read_text("utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("package", tables())
+def test_a_stub_names_what_is_loaded(package: str) -> None:
+    """Each import of a stub brings the object that its package gives for the name."""
+    loading = import_module(package)
+    imports = ast.parse(stub_file(package).read_text("utf-8")).body
+    stated = {
+        alias.asname: getattr(import_module(str(node.module)), alias.name)
+        for node in imports
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
-        if alias.asname == alias.name
     }
-    (table,) = [node for node in ast.walk(guarded) if isinstance(node, ast.Dict)]
-    entries: dict[str, str] = ast.literal_eval(table)
-    yield {name: module for module, names in entries.items() for name in names.split()}
-
-
-@pytest.mark.parametrize("package", ["promptdsl", "promptdsl.comparing", "promptdsl.tokens"])
-def test_type_checkers_see_what_is_loaded(package: str) -> None:
-    """The imports for type checkers, the table of names and ``__all__`` agree."""
-    imported, table = homes(package)
-    assert imported == table
-    assert sorted(table) == sorted(sys.modules[package].__all__)
+    assert {name: getattr(loading, name) for name in loading.__all__} == stated
 
 
 def test_no_module_hides_a_public_name() -> None:

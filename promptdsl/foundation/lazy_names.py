@@ -14,8 +14,8 @@ def lazy_names(
     """Return the ``__all__``, ``__getattr__`` and ``__dir__`` of a package.
 
     ``package`` is its ``globals()``; ``homes`` lists its public names by module, relative to it.
-    After its first use a name is a plain global. ``__all__`` has constants first. Type checkers
-    read the imports of the package instead, in which each public name is ``import x as x``.
+    After its first use a name is a plain global. ``__all__`` has constants first. Type checkers and
+    editors run no code: they read the stub beside the package, which is made of ``homes``.
     """
     modules = {name: module for module, names in homes.items() for name in names.split()}
 

@@ -28,11 +28,13 @@ from promptdsl.comparing.matrix import applied, difference
 from promptdsl.comparing.shown_texts import Scrubber
 from promptdsl.comparing.snapshot_file import (
     PromptFile,
-    SnapshotFormatError,
     is_same_snapshot,
     newer_version,
     parse,
     serialise,
+)
+from promptdsl.comparing.snapshot_file import (
+    SnapshotFormatError as SnapshotFormatError,  # noqa: PLC0414 - a public name of testing, too
 )
 from promptdsl.comparing.text import failure_text
 from promptdsl.testing.checked import assert_checked

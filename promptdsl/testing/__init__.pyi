@@ -1,0 +1,16 @@
+# Written by python -m tests.stubs, from the table of names in __init__.py.
+
+from promptdsl.testing.assertions import assert_fits as assert_fits
+from promptdsl.testing.assertions import assert_no_losses as assert_no_losses
+from promptdsl.testing.assertions import assert_no_section as assert_no_section
+from promptdsl.testing.assertions import assert_prefix_stable as assert_prefix_stable
+from promptdsl.testing.assertions import assert_same_prompt as assert_same_prompt
+from promptdsl.testing.assertions import assert_section as assert_section
+from promptdsl.testing.checked import assert_checked as assert_checked
+from promptdsl.testing.hostile import HOSTILE as HOSTILE
+from promptdsl.testing.hostile import HostileText as HostileText
+from promptdsl.testing.injection import assert_injection_safe as assert_injection_safe
+from promptdsl.testing.snapshot import ComparedPrompt as ComparedPrompt
+from promptdsl.testing.snapshot import PromptSnapshot as PromptSnapshot
+from promptdsl.testing.snapshot import SnapshotFormatError as SnapshotFormatError
+from promptdsl.testing.store_contract import check_store as check_store
