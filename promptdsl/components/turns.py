@@ -33,8 +33,8 @@ class TurnComponent(Container, TurnNode):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if not TYPE_CHECKING:
-            cls.__init__ = with_own_code(TurnComponent.__init__)
+        # Not an assignment: editors would take it for the signature.
+        type.__setattr__(cls, "__init__", with_own_code(TurnComponent.__init__))
 
     def __init__(self, *content: Content, **options: Unpack[TurnOptions]) -> None:
         self.role = self._spoken_by

@@ -69,7 +69,7 @@ class Rendered:
     Notebooks and the library ``rich`` show the messages as boxes. An f-string of it is an error.
     """
 
-    messages: tuple[Message, ...]
+    _messages: tuple[Message, ...] = attrs.field(alias="messages")
     config: Resolved
     facts: ModelFacts
     _dropped: "Callable[[], tuple[Dropped, ...]]" = attrs.field(alias="dropped")
@@ -85,6 +85,11 @@ class Rendered:
     _hints: bool = attrs.field(alias="hints")
     _is_part: bool = attrs.field(alias="is_part")
     _write: "Callable[[Prompt, ModelFacts], WrittenPayload]" = attrs.field(alias="write")
+
+    @property  # of a field that is a tuple, jedi does not know the items
+    def messages(self) -> tuple[Message, ...]:
+        """The messages that are sent, neutral of any provider."""
+        return self._messages
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
