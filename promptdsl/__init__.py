@@ -63,6 +63,7 @@ __all__, __getattr__, __dir__ = _lazy_names(
         "foundation.notice": "UNTRUSTED_NOTICE",
         "foundation.source": "Source",
         "foundation.trusted": "trusted",
+        "foundation.version": "__version__",
         "libraries.library": "Library",
         "libraries.template_section": "SectionInfo",
         "messages": (

@@ -91,6 +91,7 @@ from promptdsl.foundation.library_section import LibrarySection as LibrarySectio
 from promptdsl.foundation.notice import UNTRUSTED_NOTICE as UNTRUSTED_NOTICE
 from promptdsl.foundation.source import Source as Source
 from promptdsl.foundation.trusted import trusted as trusted
+from promptdsl.foundation.version import __version__ as __version__
 from promptdsl.libraries.library import Library as Library
 from promptdsl.libraries.template_section import SectionInfo as SectionInfo
 from promptdsl.messages import AudioBlock as AudioBlock

@@ -12,12 +12,20 @@ from zipfile import ZipFile
 
 import pytest
 
+import promptdsl
+
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATE = "events/user_action.md.j2"
 
 LOCATE = "import promptdsl; print(promptdsl.__file__)"
+VERSIONS = """
+from importlib.metadata import version
+import promptdsl
+
+print(version("promptdsl"), promptdsl.__version__)
+"""
 SAY = """
 from promptdsl import Event, UserAction, render
 
@@ -84,6 +92,12 @@ def test_an_installed_wheel_is_what_runs(installed: Path, tmp_path: Path) -> Non
     assert f"{installed / 'promptdsl' / '__init__.py'}\n" == found
 
 
+def test_an_installed_wheel_says_its_version(installed: Path, tmp_path: Path) -> None:
+    """``promptdsl.__version__`` of an installed wheel is the version in its metadata."""
+    versions = _run(sys.executable, "-c", VERSIONS, cwd=tmp_path, PYTHONPATH=str(installed))
+    assert f"{promptdsl.__version__} {promptdsl.__version__}\n" == versions
+
+
 def test_an_installed_wheel_holds_the_templates(installed: Path, tmp_path: Path) -> None:
     """A template that an installed wheel reads is its own, as in the source tree to the byte."""
     folder = installed / "promptdsl" / "templates" / "starter"
@@ -142,7 +156,9 @@ def test_a_wheel_holds_every_file_of_the_package_once(wheel: Path) -> None:
     assert Counter(path.as_posix() for path in (*package, *templates)) == Counter(names)
 
 
-@pytest.mark.parametrize("path", ["LICENSE", "README.md", f"templates/{TEMPLATE}"])
+@pytest.mark.parametrize(
+    "path", ["LICENSE", "README.md", "promptdsl/__init__.pyi", f"templates/{TEMPLATE}"]
+)
 def test_a_source_distribution_can_be_built_from(built: Path, path: str) -> None:
     """A source distribution holds what a wheel is built from."""
     (archive,) = built.glob("*.tar.gz")

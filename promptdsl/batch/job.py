@@ -6,12 +6,11 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from glob import escape, glob
-from importlib.metadata import version
 from itertools import chain, islice
 from platform import python_version
 from typing import Any, NamedTuple
 
-from promptdsl import ModelFacts, Rendered
+from promptdsl import ModelFacts, Rendered, __version__
 from promptdsl.batch.engine import Pools, Work, results
 from promptdsl.batch.problem import is_ours_or_installed
 from promptdsl.batch.renderer import RowRenderer, RowResult
@@ -196,7 +195,7 @@ def _about(
             "adapter": ModelFacts(job.renderer.format).wire.adapter,
             **{"inputs": paths, **job.options},
         },
-        "versions": {"format": 1, "promptdsl": version("promptdsl"), "python": python_version()},
+        "versions": {"format": 1, "promptdsl": __version__, "python": python_version()},
         "files": {path: digest_of(path) for path in sorted(project | named)},
         "libraries": {it.name: [it.version, it.digest] for it in sections},
     }

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor
 from functools import lru_cache
 from glob import escape
-from importlib.metadata import version
 from secrets import token_hex
 from typing import Any, cast
 
+from promptdsl import __version__
 from promptdsl.batch.engine import LoadWork, Work, without_rows
 from promptdsl.batch.renderer import RowResult
 from promptdsl.batch.rows import TableRow
@@ -53,7 +53,7 @@ class RayPool:
         # folder of the same name there may have other files.
         was_sent = self._is_ours and address != "local"
         folder = None if was_sent else os.getcwd()
-        self._load = pickle.dumps((version("promptdsl"), folder, load))
+        self._load = pickle.dumps((__version__, folder, load))
         self._task = self._ray.remote(num_cpus=1, max_retries=3)(_results)
         self._begun = set[Any]()  # Any: a reference of Ray
 
@@ -130,9 +130,8 @@ def _one_line(error: BaseException) -> str:
 @lru_cache(maxsize=1)
 def _work(loaded: bytes) -> Work:
     needed, folder, load = pickle.loads(loaded)
-    there = version("promptdsl")
-    if needed != there:
-        what = f"the Ray cluster has promptdsl {there}, and this process {needed}"
+    if needed != __version__:
+        what = f"the Ray cluster has promptdsl {__version__}, and this process {needed}"
         raise OptionError(what, fix="install the same version on both")
     if folder is not None:
         os.chdir(folder)

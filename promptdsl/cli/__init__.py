@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
+import promptdsl
 from promptdsl.cli.commands import COMMANDS, add_commands
 from promptdsl.cli.errors import UsageError, error_text, near
 from promptdsl.cli.show import relative
@@ -45,9 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else OK
     if arguments.version:
-        from importlib.metadata import version
-
-        return _print_text(sys.stdout, f"promptdsl {version('promptdsl')}")
+        return _print_text(sys.stdout, f"promptdsl {promptdsl.__version__}")
     if arguments.command is None:
         parser.print_help(sys.stderr)
         return USAGE

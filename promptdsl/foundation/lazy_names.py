@@ -14,7 +14,8 @@ def lazy_names(
     """Return the ``__all__``, ``__getattr__`` and ``__dir__`` of a package.
 
     ``package`` is its ``globals()``; ``homes`` lists its public names by module, relative to it.
-    After its first use a name is a plain global. ``__all__`` has constants first. Type checkers and
+    After its first use a name is a plain global. ``__all__`` has constants first, and no name with
+    an underscore before it. Type checkers and
     editors run no code: they read the stub beside the package, which is made of ``homes``.
     """
     modules = {name: module for module, names in homes.items() for name in names.split()}
@@ -38,5 +39,5 @@ def lazy_names(
     def names() -> list[str]:
         return sorted({*package, *modules})
 
-    public = sorted(modules, key=lambda name: (not name.isupper(), name))
-    return public, load, names
+    public = [name for name in modules if not name.startswith("_")]
+    return sorted(public, key=lambda name: (not name.isupper(), name)), load, names

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache, cached_property, partial
 from hashlib import sha256
-from importlib.metadata import PackageNotFoundError, version
 from inspect import Parameter
 from types import FunctionType
 from typing import cast
@@ -19,6 +18,7 @@ from promptdsl.components.scope import getframe
 from promptdsl.foundation.errors import LibraryError, nearest, shown
 from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.source import author_frame, door
+from promptdsl.foundation.version import __version__
 from promptdsl.libraries.template_section import SectionInfo, TemplateSection, template_component
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.templates.inputs import Input
@@ -354,20 +354,16 @@ def _check_version(library: str, requires: object) -> None:
     found = _REQUIRES.fullmatch(requires) if isinstance(requires, str) else None
     written = found[1] if found else "?"
     conditions = [_CONDITION.fullmatch(it) for it in written.split(",")] if written else []
-    try:
-        installed = version("promptdsl")
-    except PackageNotFoundError:
-        installed = ""
     for condition in conditions:
         if condition is None:
             raise LibraryError(
                 f"the library {library!r} requires {requires!r:.100}, which is no version",
                 fix='write requires="promptdsl>=0.1,<1"',
             )
-        fits = _COMPARED[condition[1]](_release(installed), _release(condition[2]))
-        if installed and not fits:
+        fits = _COMPARED[condition[1]](_release(__version__), _release(condition[2]))
+        if not fits:
             raise LibraryError(
-                f"the library {library!r} requires {requires}, and promptdsl {installed} is "
+                f"the library {library!r} requires {requires}, and promptdsl {__version__} is "
                 "installed",
                 fix="install a version of one that fits the other",
             )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import promptdsl
 from promptdsl.cli import main
 from tests.cli.conftest import LINES, Command
 from tests.internals import cli_module
@@ -184,8 +185,9 @@ def test_a_full_disk_is_said(prompts: Path) -> None:
 
 
 def test_the_version_is_that_of_the_package(cli: Command) -> None:
-    """The version is that of the installed package."""
+    """The version is that of the installed package, and of ``promptdsl.__version__``."""
     assert (0, f"promptdsl {version('promptdsl')}\n", "") == cli("--version")
+    assert version("promptdsl") == promptdsl.__version__
 
 
 def test_no_command_shows_the_help(cli: Command) -> None:
