@@ -10,6 +10,8 @@ ROOM ?= passes
 SAMPLE ?= 300
 SEED ?= 0
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+# It installs groups of dependencies; the pip of a new environment may be older.
+NEW_PIP := $(PIP_INSTALL) 'pip>=25.1'
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-ray test test-all test-random test-314 test-engines check bench mutants clean
@@ -96,18 +98,21 @@ $(VENV)/.ray: pyproject.toml
 
 $(VENV)-engines/.test: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-engines
-	$(VENV)-engines/bin/python $(PIP_INSTALL) -e '.[engines]'
+	$(VENV)-engines/bin/python $(NEW_PIP)
+	$(VENV)-engines/bin/python $(PIP_INSTALL) -e . --group engines
 	@touch $@
 
 $(VENV)/.test: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python $(PIP_INSTALL) -e '.[test]'
+	$(BIN)/python $(NEW_PIP)
+	$(BIN)/python $(PIP_INSTALL) -e . --group test
 	@touch $@
 
 # mini-swe-agent asks for datasets and textual, which its prompts do not need: what they need is in dev.
 $(VENV)/.dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python $(PIP_INSTALL) -e '.[dev]'
+	$(BIN)/python $(NEW_PIP)
+	$(BIN)/python $(PIP_INSTALL) -e . --group dev
 	$(BIN)/python $(PIP_INSTALL) --no-deps 'mini-swe-agent>=2.4,<3'
 	@touch $@
 
@@ -131,5 +136,6 @@ $(VENV)/.dev: pyproject.toml
 
 $(VENV)-bench/.bench: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-bench
-	$(BENCH_BIN)/python $(PIP_INSTALL) -e '.[benchmarks]'
+	$(BENCH_BIN)/python $(NEW_PIP)
+	$(BENCH_BIN)/python $(PIP_INSTALL) -e . --group benchmarks
 	@touch $@

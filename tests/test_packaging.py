@@ -1,11 +1,15 @@
 """What is installed: built, installed and run from another folder, without the network."""
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
+import tomllib
 import venv
 from collections import Counter
+from email import message_from_bytes
+from email.message import Message
 from pathlib import Path
 from sysconfig import get_path
 from zipfile import ZipFile
@@ -37,6 +41,7 @@ from promptdsl import Library, Template, System, render
 print(*Library.load("starter").sections)
 print(render(System(Template("starter:citing"))).messages[0].text.partition(" ")[0])
 """
+DESCRIBED = "The pages (`docs/`) and the examples (`examples/`) are in the source distribution."
 SAID = '<event type="user_action">\nUser left\n</event>\n'
 OPENED = f"""
 import sys
@@ -165,6 +170,28 @@ def test_a_source_distribution_can_be_built_from(built: Path, path: str) -> None
     with tarfile.open(archive) as files:
         kept = [name for name in files.getnames() if name.partition("/")[2] == path]
     assert [f"{archive.name.removesuffix('.tar.gz')}/{path}"] == kept
+
+
+def test_a_release_publishes_no_group_of_the_project(wheel: Path) -> None:
+    """The extras of a release are features: what its tests need is a group of dependencies."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    features = sorted(project["project"]["optional-dependencies"])
+    assert features == sorted(_metadata(wheel).get_all("Provides-Extra", ()))
+    assert set() == {*features} & {"test", "dev", "engines", "benchmarks"}
+
+
+def test_a_release_is_described_without_dead_links(wheel: Path) -> None:
+    """The description is README.md with the words of its links to files, which no index has."""
+    description = _metadata(wheel).get_payload()
+    link = r"\]\((?!https://)[^)]*\)"
+    assert (True, []) == ("- Guide: compose" in description, re.findall(link, description))
+    assert DESCRIBED == description.splitlines()[-1]
+
+
+def _metadata(wheel: Path) -> Message:
+    with ZipFile(wheel) as files:
+        (name,) = [name for name in files.namelist() if name.endswith(".dist-info/METADATA")]
+        return message_from_bytes(files.read(name))
 
 
 def _files(folder: Path) -> list[Path]:
