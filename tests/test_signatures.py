@@ -525,5 +525,5 @@ def test_without_the_library_that_reads_docstrings() -> None:
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (
         "docstrings are read by docstring-parser, which is not installed\n"
-        "pip install 'promptdsl[tools]', or give a JSON schema\n"
+        "install the extra `tools` of promptdsl, or give a JSON schema\n"
     ) == run.stdout

@@ -9,6 +9,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, cast
 
 from promptdsl.foundation.errors import ContentError
+from promptdsl.foundation.extras import install_advice
 from promptdsl.foundation.json import JsonValue
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from pydantic_core import core_schema
 
 
-NEEDED = "pip install 'promptdsl[tools]', or give a JSON schema"
+NEEDED = f"{install_advice('tools')}, or give a JSON schema"
 
 
 def type_schema(

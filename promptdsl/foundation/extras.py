@@ -14,6 +14,9 @@ def require(module: str, extra: str) -> ModuleType:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        raise PromptError(
-            f"{error.name} is not installed", fix=f"pip install 'promptdsl[{extra}]'"
-        ) from None
+        raise PromptError(f"{error.name} is not installed", fix=install_advice(extra)) from None
+
+
+def install_advice(extra: str) -> str:
+    """Return what to do without the packages of an extra, from a checkout or from an index."""
+    return f"install the extra `{extra}` of promptdsl"

@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 MODELS = (
     "prompt_models(*models, budget=None): the models that the prompts of a test are rendered for"
 )
-NO_SYRUPY = (
-    "the fixture prompt_snapshot needs syrupy: run pip install 'promptdsl[testing]', "
-    "and do not switch syrupy off"
-)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -110,7 +106,10 @@ def prompt_snapshot(
     one test, ``scrub=`` for what differs in each run.
     """
     if not request.config.pluginmanager.hasplugin("syrupy"):
-        pytest.fail(NO_SYRUPY, pytrace=False)
+        from promptdsl.foundation.extras import install_advice
+
+        advice = f"{install_advice('testing')}, and do not switch syrupy off"
+        pytest.fail(f"the fixture prompt_snapshot needs syrupy: {advice}", pytrace=False)
     from promptdsl.testing.snapshot import PromptSnapshot, SnapshotFiles
 
     return PromptSnapshot(SnapshotFiles(request), prompt_scrubbers)

@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Any, Never
 
 from promptdsl import ProviderName, Rendered, User, render
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, TargetError
+from promptdsl.foundation.extras import install_advice
 from promptdsl.foundation.source import author
 
 try:
     import pytest
     from syrupy.assertion import SnapshotAssertion
 except ModuleNotFoundError as error:
-    raise PromptError(
-        f"{error.name} is not installed", fix="pip install 'promptdsl[testing]'"
-    ) from None
+    raise PromptError(f"{error.name} is not installed", fix=install_advice("testing")) from None
 
 from promptdsl.comparing.canonical import fixed_tokens, prompt_file
 from promptdsl.comparing.matrix import applied, difference

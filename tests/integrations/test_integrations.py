@@ -351,7 +351,7 @@ def test_not_installed(
 ) -> None:
     """Without the other library the error names the extra that brings it."""
     monkeypatch.setitem(__import__("sys").modules, module, None)
-    with pytest.raises(PromptError, match=rf"pip install 'promptdsl\[{extra}\]'"):
+    with pytest.raises(PromptError, match=f"install the extra `{extra}` of promptdsl"):
         integration[0](rendered([]))
 
 

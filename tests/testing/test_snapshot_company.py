@@ -102,7 +102,7 @@ def test_without_syrupy(tmp_path: Path, project: Project) -> None:
     project.write(test_a="def test_plain(): ...")
     assert "\n1 passed in" in elsewhere.pytest("-W", "error", cwd=project.folder)
     project.write(test_a='def test_a(prompt_snapshot): prompt_snapshot(User("Hi."))')
-    expected = "the fixture prompt_snapshot needs syrupy: run pip install 'promptdsl[testing]'"
+    expected = "the fixture prompt_snapshot needs syrupy: install the extra `testing` of promptdsl"
     assert expected in elsewhere.pytest(cwd=project.folder)
 
 

@@ -204,4 +204,4 @@ def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without SQLAlchemy, the error says how to install it."""
     monkeypatch.setitem(sys.modules, "sqlalchemy", None)
     error = raised(PromptError, SqlStore.table)
-    assert error.fix == "pip install 'promptdsl[sql]'"
+    assert error.fix == "install the extra `sql` of promptdsl"
