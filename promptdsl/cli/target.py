@@ -25,6 +25,7 @@ class _LoadedFile(ModuleType):
 def loaded_target(target: str) -> Generator[object]:
     """Give the object that TARGET names; imports work as when its file or module is run.
 
+    The only prompt or function of a file or module needs no name.
     ``support:refunds`` is the section of an installed library where no module has the name of the
     library. Raises :class:`UsageError` for a file, a module or a name that is not there, and
     whatever the code in it raises.
@@ -40,17 +41,25 @@ def loaded_target(target: str) -> Generator[object]:
                 yield section_prompt(library, section)
             return
         module = _load_file(location) if is_file else _import_module(location)
-        if name not in vars(module):
-            known = [key for key, value in vars(module).items() if _is_prompt(key, value, module)]
-            if not name:
-                names = ", ".join(sorted(known)) or "none that is a prompt or a function"
-                raise UsageError(f"{FORM}: name one; in {location} there is {names}")
-            raise UsageError(f"{location} has no name {name!r}{near(name, known)}")
-        yield vars(module)[name]
+        yield _value(module, name, location)
     finally:
         sys.path[:] = paths
         for key in [key for key, module in sys.modules.items() if type(module) is _LoadedFile]:
             del sys.modules[key]
+
+
+def _value(module: ModuleType, name: str, location: str) -> object:
+    """Return what a name stands for in a module; without a name, its only prompt or function."""
+    values = vars(module)
+    if name in values:
+        return values[name]
+    known = sorted(key for key, value in values.items() if _is_prompt(key, value, module))
+    if name:
+        raise UsageError(f"{location} has no name {name!r}{near(name, known)}")
+    if len(known) != 1:
+        names = ", ".join(known) or "none that is a prompt or a function"
+        raise UsageError(f"{FORM}: name one; in {location} there is {names}")
+    return values[known[0]]
 
 
 def _is_library(name: str) -> bool:

@@ -50,9 +50,31 @@ def test_a_function_may_be_asynchronous(cli: Command) -> None:
 
 def test_what_was_imported_from_promptdsl_is_no_target(cli: Command, prompts: Path) -> None:
     """The constants of the package are suggested to nobody who imported all of it."""
-    written(prompts / "all_of_it.py", "from promptdsl import *\nSAID = User('Hi.')\n")
+    written(prompts / "all_of_it.py", "from promptdsl import *\nSAID = ASKED = User('Hi.')\n")
     done = cli("render", "all_of_it.py")
-    assert "name one; in all_of_it.py there is SAID\n" == done.err.rpartition(": ")[2]
+    assert "name one; in all_of_it.py there is ASKED, SAID\n" == done.err.rpartition(": ")[2]
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    ["SAID = User('Hi.')\n", "def said():\n    return User('Hi.')\n"],
+    ids=["object", "function"],
+)
+@pytest.mark.parametrize("target", ["single.py", "single.py:", "single"])
+def test_the_only_prompt_of_a_file_needs_no_name(
+    cli: Command, prompts: Path, target: str, prompt: str
+) -> None:
+    """Of a file with one prompt, or one function, a target needs no name."""
+    written(prompts / "single.py", "from promptdsl import *\n_NAME = 'Ann'\n" + prompt)
+    assert Done(0, ruled("[user]\nHi.\n"), "") == cli("render", target)
+
+
+def test_a_file_without_a_prompt(cli: Command, prompts: Path) -> None:
+    """A file without a prompt is an error of the call."""
+    written(prompts / "none.py", "from promptdsl import *\n_SAID = User('Hi.')\n")
+    done = cli("render", "none.py")
+    told = "name one; in none.py there is none that is a prompt or a function\n"
+    assert (2, told) == (done.code, done.err.rpartition(": ")[2])
 
 
 def test_an_absolute_path_is_a_file(cli: Command, prompts: Path) -> None:
