@@ -1,6 +1,7 @@
 """What editors see without running code: names, members, signatures and docstrings."""
 
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from inspect import isclass, isfunction
@@ -14,6 +15,9 @@ from tests.folding import failures
 from tests.language_server import LanguageServer, language_server
 
 ROOT = Path(__file__).resolve().parents[1]
+
+ENVIRONMENT = jedi.create_environment(sys.executable, safe=False)
+"""A process of its own: in this one pytest takes part in imports."""
 
 RENDERED = "from promptdsl import User, render\nrendered = render(User('x'))\n"
 """The beginning of a file in which somebody reads a result."""
@@ -74,7 +78,7 @@ SENTENCES = {
 
 def script(code: str) -> jedi.Script:
     """Return what jedi knows of a file; it runs no code of the package."""
-    return jedi.Script(code, environment=jedi.InterpreterEnvironment(), project=jedi.Project(ROOT))
+    return jedi.Script(code, environment=ENVIRONMENT, project=jedi.Project(ROOT))
 
 
 def offered(code: str, names: Iterable[str]) -> list[str]:

@@ -14,7 +14,7 @@ import pytest
 
 import promptdsl
 from tests.errors import raised
-from tests.stubs import stub, stub_file, tables
+from tests.public_names import file_of, tables, with_imports
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -145,31 +145,31 @@ def test_the_front_door_is_complete() -> None:
     assert found == list(promptdsl.__all__)
 
 
-def test_each_stub_is_that_of_a_table() -> None:
-    """Type checkers and editors read a stub for each package with lazy names, and no other."""
-    assert sorted(map(stub_file, tables())) == sorted((ROOT / "promptdsl").rglob("*.pyi"))
-
-
 @pytest.mark.parametrize("package", tables())
-def test_a_stub_is_made_of_its_table(package: str) -> None:
-    """A stub is what the table of names comes to: python -m tests.stubs writes it anew."""
-    assert stub(package, tables()[package]) == stub_file(package).read_text("utf-8")
+def test_the_imports_of_a_package_are_made_of_its_table(package: str) -> None:
+    """The imports for tools that run no code are what the table of names comes to.
+
+    ``python -m tests.public_names`` writes them anew.
+    """
+    text = file_of(package).read_text("utf-8")
+    assert with_imports(text, package, tables()[package]) == text
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("package", tables())
-def test_a_stub_names_what_is_loaded(package: str) -> None:
-    """Each import of a stub brings the object that its package gives for the name."""
+def test_tools_read_what_is_loaded(package: str) -> None:
+    """Each of these imports brings the object that the package gives for the name."""
     loading = import_module(package)
-    imports = ast.parse(stub_file(package).read_text("utf-8")).body
-    stated = {
+    nodes = ast.walk(ast.parse(file_of(package).read_text("utf-8")))
+    imported = {
         alias.asname: getattr(import_module(str(node.module)), alias.name)
-        for node in imports
+        for node in nodes
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
+        if alias.asname == alias.name
     }
     names = " ".join(tables()[package].values()).split()
-    assert {name: getattr(loading, name) for name in names} == stated
+    assert {name: getattr(loading, name) for name in names} == imported
 
 
 def test_no_module_hides_a_public_name() -> None:

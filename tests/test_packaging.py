@@ -161,9 +161,7 @@ def test_a_wheel_holds_every_file_of_the_package_once(wheel: Path) -> None:
     assert Counter(path.as_posix() for path in (*package, *templates)) == Counter(names)
 
 
-@pytest.mark.parametrize(
-    "path", ["LICENSE", "README.md", "promptdsl/__init__.pyi", f"templates/{TEMPLATE}"]
-)
+@pytest.mark.parametrize("path", ["LICENSE", "README.md", f"templates/{TEMPLATE}"])
 def test_a_source_distribution_can_be_built_from(built: Path, path: str) -> None:
     """A source distribution holds what a wheel is built from."""
     (archive,) = built.glob("*.tar.gz")

@@ -14,9 +14,9 @@ def lazy_names(
     """Return the ``__all__``, ``__getattr__`` and ``__dir__`` of a package.
 
     ``package`` is its ``globals()``; ``homes`` lists its public names by module, relative to it.
-    After its first use a name is a plain global. ``__all__`` has constants first, and no name with
-    an underscore before it. Type checkers and
-    editors run no code: they read the stub beside the package, which is made of ``homes``.
+    After its first use a name is a plain global. ``__all__`` has constants first, and no name that
+    begins with an underscore. Tools that run no code read imports in the package instead, which are
+    made of ``homes``: a name is declared there alone.
     """
     modules = {name: module for module, names in homes.items() for name in names.split()}
 

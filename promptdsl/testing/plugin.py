@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-TYPE_CHECKING = False  # typing has it too, and costs more than all of this
+TYPE_CHECKING = not __name__  # False, but not to editors: typing has it, and costs more than this
 if TYPE_CHECKING:
     from typing import Any
 

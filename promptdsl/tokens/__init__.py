@@ -8,15 +8,26 @@ part (``payload_parts``, ``wire_json``); both add ``attachments`` (``images``), 
 to divide a text.
 """
 
-from promptdsl.foundation.lazy_names import lazy_names
+TYPE_CHECKING = not __name__  # False, but not to editors that run no code: they read these imports
+if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table below.
+    from promptdsl.tokens.count import Count as Count
+    from promptdsl.tokens.count import TokenCounter as TokenCounter
+    from promptdsl.tokens.count import Tokens as Tokens
+    from promptdsl.tokens.counters import counter as counter
+    from promptdsl.tokens.counters import tokens_for as tokens_for
+    from promptdsl.tokens.cut import fitting_prefix as fitting_prefix
+    from promptdsl.tokens.encodings import download as download
+    from promptdsl.tokens.splitting import split_text as split_text
+else:
+    from promptdsl.foundation.lazy_names import lazy_names
 
-__all__, __getattr__, __dir__ = lazy_names(
-    globals(),
-    {
-        "count": "Count TokenCounter Tokens",
-        "counters": "counter tokens_for",
-        "cut": "fitting_prefix",
-        "encodings": "download",
-        "splitting": "split_text",
-    },
-)
+    __all__, __getattr__, __dir__ = lazy_names(
+        globals(),
+        {
+            "count": "Count TokenCounter Tokens",
+            "counters": "counter tokens_for",
+            "cut": "fitting_prefix",
+            "encodings": "download",
+            "splitting": "split_text",
+        },
+    )

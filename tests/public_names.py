@@ -1,7 +1,7 @@
-"""Stubs of the packages whose names are lazy: python -m tests.stubs writes them.
+"""Imports of public names for tools that run no code: python -m tests.public_names writes them.
 
 A public name is declared once, in the table that an ``__init__.py`` gives to ``lazy_names``. Type
-checkers and editors run no code: they read the ``__init__.pyi`` beside it, made of that table.
+checkers, editors and linters read imports instead: a block in the same file, made of that table.
 """
 
 import ast
@@ -10,7 +10,7 @@ from pathlib import Path
 import promptdsl
 
 PACKAGE = Path(promptdsl.__file__).parent
-HEAD = "# Written by python -m tests.stubs, from the table of names in __init__.py.\n"
+HEAD = "if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table below.\n"
 WIDTH = 100
 
 
@@ -29,19 +29,21 @@ def tables() -> dict[str, dict[str, str]]:
     }
 
 
-def stub(package: str, table: dict[str, str]) -> str:
-    """Return the text of a package's stub: an import for each of its names, as ruff sorts them."""
+def file_of(package: str) -> Path:
+    """Return the file that has the table of a package, and its imports."""
+    return PACKAGE.parent.joinpath(*package.split("."), "__init__.py")
+
+
+def with_imports(text: str, package: str, table: dict[str, str]) -> str:
+    """Return the text of a package's file with an import for each name, as ruff sorts them."""
+    before, _, rest = text.partition(HEAD)
+    _, end, after = rest.partition("else:\n")
     imports = [
         _import(f"{package}.{module}", name)
         for module, names in sorted(table.items())
         for name in sorted(names.split(), key=_kind)
     ]
-    return HEAD + "\n" + "".join(imports)
-
-
-def stub_file(package: str) -> Path:
-    """Return the file of a package's stub."""
-    return PACKAGE.parent.joinpath(*package.split("."), "__init__.pyi")
+    return "".join((before, HEAD, *imports, end, after))
 
 
 def _kind(name: str) -> tuple[bool, bool, str]:
@@ -50,13 +52,14 @@ def _kind(name: str) -> tuple[bool, bool, str]:
 
 
 def _import(module: str, name: str) -> str:
-    """Return the import of a public name: without ``as``, a name of a stub is private."""
-    line = f"from {module} import {name} as {name}"
+    """Return the import of a public name: without ``as``, type checkers take it for private."""
+    line = f"    from {module} import {name} as {name}"
     if len(line) > WIDTH:
-        line = f"from {module} import (\n    {name} as {name},\n)"
+        line = f"    from {module} import (\n        {name} as {name},\n    )"
     return line + "\n"
 
 
 if __name__ == "__main__":
     for package, table in tables().items():
-        stub_file(package).write_text(stub(package, table), "utf-8")
+        file = file_of(package)
+        file.write_text(with_imports(file.read_text("utf-8"), package, table), "utf-8")
