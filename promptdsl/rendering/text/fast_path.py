@@ -49,13 +49,12 @@ def lower_plain(
     """
     for index in range(start, len(turns)):
         turn: Any = turns[index]  # Any: a turn, known by its mask without a check of its class
-        child: Any  # its only child, a string or a node, if it has one
+        child: Child | None
         if turn._mask & SPOKEN:
             role: Role = turn.role
             content = turn.content
             child = content[0] if len(content) == 1 else None
-            is_part = type(child) is not str and child is not None
-            if is_part and child._node is TextNode and len(child.content) == 1:
+            if isinstance(child, TextNode) and child._node is TextNode and len(child.content) == 1:
                 child = child.content[0]
         elif turn._mask & SYSTEM and turn._node is TurnNode and turn.options is DEFAULTS:
             role = "system"
