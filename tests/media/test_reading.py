@@ -501,6 +501,7 @@ def test_large_base64_is_refused_before_it_is_decoded() -> None:
     assert "make it smaller, or upload it and write from_file_id(id)" == error.fix
 
 
+@pytest.mark.slow
 def test_base64_of_the_limit_is_taken() -> None:
     """The limit itself is not over it, with its padding counted."""
     encoded = base64.b64encode(PNG.ljust(MAX_BYTES, b"\x00")).decode()

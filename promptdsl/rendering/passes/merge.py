@@ -47,10 +47,12 @@ def _has_neighbours(root: RootNode) -> bool:
     """Return whether two neighbours may merge, by their roles and kinds."""
     before: TurnNode | Message | None = None
     if not root._mask & RECORDED:
+        role_before: Role | None = None
         for turn in cast("Sequence[TurnNode]", root.content):
-            if before is not None and turn.role == before.role and _are_alike(before, turn):
+            role = turn.role
+            if role == role_before and before is not None and _are_alike(before, turn):
                 return True
-            before = turn
+            before, role_before = turn, role
         return False
     for child in _turns(root):
         first: TurnNode | Message
