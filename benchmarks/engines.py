@@ -26,7 +26,7 @@ RUNS = {
     "workers": (*COMMAND, "--output", "OUTPUT", "--workers", "2"),
     "ray": (*COMMAND, "--output", "OUTPUT", "--engine", "ray"),
     **{
-        name: ("-m", "benchmarks.peers.engine_loops", name, "ROWS", "OUTPUT")
+        name: ("-m", "benchmarks.engine_loops", name, "ROWS", "OUTPUT")
         for name in ("ray_data", "ray_by_hand", "daft", "spark", "datasets")
     },
 }

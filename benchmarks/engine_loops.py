@@ -1,6 +1,6 @@
 """Programs that write the requests of rows in the engines of others, each a process of its own.
 
-``python -m benchmarks.peers.engine_loops NAME ROWS OUTPUT``
+``python -m benchmarks.engine_loops NAME ROWS OUTPUT``
 """
 
 import json
