@@ -1,8 +1,9 @@
 # Python 3.11 or newer, pip and make are all that is needed: every target makes what it runs in.
 # test-314 needs node and npm too.
 PYTHON ?= python3
-# With PYTHON=python3.12 they are .venv-3.12 and so on: each Python has environments of its own.
-VENV := .venv$(patsubst python%,-%,$(filter python3.%,$(notdir $(PYTHON))))
+# With PYTHON=python3.12 they are .venv-3.12 and so on: each version of Python has its own.
+SHORT_VERSION := import sys; print("%d.%d" % sys.version_info[:2])
+VENV := .venv$(if $(filter file,$(origin PYTHON)),,-$(shell $(PYTHON) -c '$(SHORT_VERSION)'))
 BIN := $(VENV)/bin
 BENCH_BIN := $(VENV)-bench/bin
 JOBS ?= 2

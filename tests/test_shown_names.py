@@ -7,18 +7,30 @@ import pytest
 from promptdsl import *
 
 PART = ["content", "options", "source"]
+FROM = ["from_base64", "from_bytes", "from_file_id", "from_path", "from_url"]
 TARGETS = ["to_anthropic", "to_bedrock", "to_chat_template", "to_gemini", "to_openai"]
+
+
+@component
+def card(text: str) -> None:
+    """Write a text."""
+    Text(text)
+
+
 NAMES: dict[str, tuple[Any, list[str]]] = {
     "a text": (Text("a"), PART),
     "a turn": (User("a"), [*PART, "kind", "role"]),
     "a frozen turn": (Timeline(User("a")).content[0], [*PART, "kind", "role"]),
     "a section": (Section("s", "a"), [*PART, "title"]),
-    "a prompt": (Timeline(User("a")), [*PART, "equipment", "transformation"]),
+    "a prompt": (Timeline(User("a")), [*PART, "transformation"]),
     "a grounding": (
         Grounding("g", "a"),
         [*PART, "grounding", "order", "position", "title", "type"],
     ),
     "a call": (ToolUse("t", {}, id="1"), [*PART, "block"]),
+    "a template": (Template.from_string("a"), [*PART, "from_format", "from_string", "variables"]),
+    "an image": (Image.from_file_id("f"), [*PART, "block", *FROM]),
+    "what a component of one's own wrote": (card("a"), [*PART, "name"]),
     "a tool": (
         Tool(name="t", description="d", input_schema={"type": "object"}),
         [*PART, "definition"],

@@ -21,7 +21,10 @@ COMMANDS = {
     "transcript": ("transcript", "show, check, repair and convert recorded conversations"),
 }
 """The module and the summary of each command, by its name."""
-TARGET = "file.py:name or module:name, where name is a prompt or a function that returns one"
+TARGET = (
+    "file.py:name or module:name, where name is a prompt or a function that returns one; "
+    "the only prompt of a file needs no name"
+)
 
 AddParser: TypeAlias = Callable[..., argparse.ArgumentParser]
 """``add_parser`` of the commands of a parser."""

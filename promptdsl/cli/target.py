@@ -7,10 +7,10 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from importlib.machinery import PathFinder, SourceFileLoader
 from importlib.util import find_spec
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 import promptdsl
-from promptdsl import Library
+from promptdsl import Library, Timeline
 from promptdsl.cli.errors import UsageError, near
 from promptdsl.cli.libraries import loaded_section, section_prompt
 
@@ -25,7 +25,8 @@ class _LoadedFile(ModuleType):
 def loaded_target(target: str) -> Generator[object]:
     """Give the object that TARGET names; imports work as when its file or module is run.
 
-    The only prompt or function of a file or module needs no name.
+    The only prompt of a file or module, a timeline or a function, needs no name; where there is
+    none, its only part.
     ``support:refunds`` is the section of an installed library where no module has the name of the
     library. Raises :class:`UsageError` for a file, a module or a name that is not there, and
     whatever the code in it raises.
@@ -56,10 +57,21 @@ def _value(module: ModuleType, name: str, location: str) -> object:
     known = sorted(key for key, value in values.items() if _is_prompt(key, value, module))
     if name:
         raise UsageError(f"{location} has no name {name!r}{near(name, known)}")
-    if len(known) != 1:
+    prompts = _unnamed_prompts([values[key] for key in known])
+    if len(prompts) != 1:
         names = ", ".join(known) or "none that is a prompt or a function"
         raise UsageError(f"{FORM}: name one; in {location} there is {names}")
-    return values[known[0]]
+    return prompts[0]
+
+
+def _unnamed_prompts(values: Sequence[object]) -> list[object]:
+    """Return what a target without a name may mean: each timeline and function, else each part.
+
+    Beside these a turn or a section is a part of one, and what ``@component`` makes writes parts.
+    """
+    different = list({id(value): value for value in values}.values())
+    prompts: list[object] = [it for it in different if isinstance(it, Timeline | FunctionType)]
+    return prompts or different
 
 
 def _is_library(name: str) -> bool:

@@ -60,7 +60,7 @@ class MediaComponent(Component, MediaNode):
     __slots__ = ()
     _own = bits(MEDIA)
     _accepts = frozenset({"media_type", "title"})
-    block_class: ClassVar[type[MediaBlock]]
+    _block_class: ClassVar[type[MediaBlock]]
 
     def __init__(self, *_: object, **__: object) -> None:
         raise ContentError(
@@ -132,7 +132,7 @@ class Image(MediaComponent):
 
     __slots__ = ()
     _accepts = MediaComponent._accepts | {"detail"}
-    block_class = ImageBlock
+    _block_class = ImageBlock
 
 
 class Audio(MediaComponent):
@@ -149,7 +149,7 @@ class Audio(MediaComponent):
     """
 
     __slots__ = ()
-    block_class = AudioBlock
+    _block_class = AudioBlock
 
 
 class Document(MediaComponent):
@@ -168,7 +168,7 @@ class Document(MediaComponent):
     """
 
     __slots__ = ()
-    block_class = DocumentBlock
+    _block_class = DocumentBlock
 
 
 class Video(MediaComponent):
@@ -185,7 +185,7 @@ class Video(MediaComponent):
     """
 
     __slots__ = ()
-    block_class = VideoBlock
+    _block_class = VideoBlock
 
 
 M = TypeVar("M", bound=MediaComponent)
@@ -231,8 +231,8 @@ def _write_media(
             texts[name] = exact(value)
     media_type = texts.pop("media_type", None)
     try:
-        source = read(_checked_data(cls, read, data), media_type, kind=cls.block_class.type)
-        component.block = cls.block_class(source, **texts)
+        source = read(_checked_data(cls, read, data), media_type, kind=cls._block_class.type)
+        component.block = cls._block_class(source, **texts)
     except PromptError as error:
         raise error.located(component.source) from None
     place(component)

@@ -96,7 +96,9 @@ class FrozenComponent:
     __exit__ = Node.__exit__
 
     def __init_subclass__(cls) -> None:
-        """Do nothing: what a class of components needs is inherited."""
+        """Refuse a subclass of an author, as a component does; the rest is inherited."""
+        if cls.__module__.partition(".")[0] != "promptdsl":
+            super().__init_subclass__()
 
 
 def is_unused(part: Node) -> bool:

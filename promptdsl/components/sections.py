@@ -117,7 +117,8 @@ class ReplacedSection(Section):
 
 
 ReplacedSection._frozen = Section._frozen
-ReplacedSection._saved_as, ReplacedSection.__name__ = Section, Section.__name__
+ReplacedSection._saved_as = Section
+ReplacedSection.__name__ = ReplacedSection.__qualname__ = Section.__name__
 
 
 def take_replacement(section: Section) -> None:

@@ -33,7 +33,7 @@ HINTS: Mapping[str, str] = {
     # About what the target takes in another form, or not.
     "cache_mark": "A cache mark is not sent, or lives for another time than was asked for.",
     "speaker_name": "The target has no field for the name of a speaker.",
-    "fenced_turn": "A later instruction, or an event with an attachment, is sent as a user's turn.",
+    "fenced_turn": "An instruction, or an event or facts with a file, is sent as a user's turn.",
     "later_instruction": "A system message after the first is sent, which some servers refuse.",
     "unproven_media": "An attachment goes to a model of which nothing is known.",
     "media_field": "The target has no field for the title or the detail of an attachment.",

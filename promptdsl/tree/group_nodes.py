@@ -145,6 +145,7 @@ class ComponentNode(FragmentNode):
     """
 
     _beside = ("running", "instead_of")
+    _internal = ("by", "section")
     name: str
     by: str | None
     section: LibrarySection | None = None

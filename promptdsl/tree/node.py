@@ -1,6 +1,6 @@
 """The node: a frozen part of a tree that knows its source line.
 
-Its ``mask`` is the kind of the node and of the nodes below it (:mod:`promptdsl.tree.masks`). No
+Its ``_mask`` is the kind of the node and of the nodes below it (:mod:`promptdsl.tree.masks`). No
 method of a node recurses, so a tree may be ten thousand levels deep.
 """
 
@@ -115,6 +115,8 @@ class Node:
     __slots__ = ("_code", "_mask", "_offset", "content", "options")
     _beside: ClassVar[tuple[str, ...]] = ()
     """The slots that are not fields: notes about a node that are not compared or saved."""
+    _internal: ClassVar[tuple[str, ...]] = ()
+    """The fields that are of no use to an author: ``dir()`` leaves them out."""
     _field_names: ClassVar[tuple[str, ...]] = ()
     """The names of the fields, those of the base class first."""
     _defaults: ClassVar[Mapping[str, object]] = EMPTY
@@ -177,8 +179,7 @@ class Node:
 
     def __dir__(self) -> Iterable[str]:
         """Return the names that an author may use, and those with an underscore."""
-        names = set(object.__dir__(self))
-        return names.difference(Node._refused)
+        return set(object.__dir__(self)).difference(Node._refused, self._beside, self._internal)
 
     def __copy__(self) -> "Node":
         return self

@@ -234,6 +234,7 @@ class TemplateNode(Node):
     _volatile_fields = ("variables",)
 
     _beside = ("keywords", "compiled")
+    _internal = ("template", "overrides")
     template: Any  # Any: only the renderer of templates reads it
     variables: Mapping[str, object]
     overrides: Any = ()  # Any: of ``components``, a floor above this room

@@ -24,6 +24,7 @@ class RootNode(Node):
     content: tuple[Node, ...]  # pyright: ignore[reportIncompatibleVariableOverride] # frozen
     transformation: Any  # Any: a layer of ``config``, which this room may not import
     equipment: tuple[Node, ...]
+    _internal = ("equipment",)
     _second_block: ClassVar[str] = (
         "write all turns in one block, or include() a Fragment of shared turns in each Timeline"
     )

@@ -50,7 +50,8 @@ def test_a_function_may_be_asynchronous(cli: Command) -> None:
 
 def test_what_was_imported_from_promptdsl_is_no_target(cli: Command, prompts: Path) -> None:
     """The constants of the package are suggested to nobody who imported all of it."""
-    written(prompts / "all_of_it.py", "from promptdsl import *\nSAID = ASKED = User('Hi.')\n")
+    code = "from promptdsl import *\nSAID = User('Hi.')\nASKED = User('Ho.')\n"
+    written(prompts / "all_of_it.py", code)
     done = cli("render", "all_of_it.py")
     assert "name one; in all_of_it.py there is ASKED, SAID\n" == done.err.rpartition(": ")[2]
 
@@ -67,6 +68,21 @@ def test_the_only_prompt_of_a_file_needs_no_name(
     """Of a file with one prompt, or one function, a target needs no name."""
     written(prompts / "single.py", "from promptdsl import *\n_NAME = 'Ann'\n" + prompt)
     assert Done(0, ruled("[user]\nHi.\n"), "") == cli("render", target)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "RULES = Section('r', 'a')\nwith Timeline() as prompt:\n    question = User('Hi.')\n",
+        "first = second = Timeline(User('Hi.'))\n",
+        "@component\ndef card():\n    Text('a')\n\ndef said():\n    return User('Hi.')\n",
+    ],
+    ids=["turns with names", "two names", "a component"],
+)
+def test_a_prompt_beside_its_parts(cli: Command, prompts: Path, code: str) -> None:
+    """The names of its turns, sections and components are not meant, nor is a second name."""
+    written(prompts / "parts.py", "from promptdsl import *\n" + code)
+    assert Done(0, ruled("[user]\nHi.\n"), "") == cli("render", "parts.py")
 
 
 def test_a_file_without_a_prompt(cli: Command, prompts: Path) -> None:

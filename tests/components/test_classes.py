@@ -143,12 +143,20 @@ def test_the_ways_to_ask() -> None:
     assert kinds == [kind(prompt), kind(prompt.content[1]), isinstance(prompt, HasContent)]
 
 
+def test_a_frozen_class_has_no_subclasses() -> None:
+    """The class of a part that is used refuses a subclass as its component does."""
+    used = Timeline(User("a")).content[0]
+    with pytest.raises(ContentError, match="Own cannot be a subclass of User"):
+        type("Own", (type(used),), {})
+
+
 def test_what_a_replaced_section_is() -> None:
     """A section that takes the place of its replacement when its block closes is a section."""
     replaced = Section("tone", "Be kind.")
     with override({"tone": replaced}), System() as system, Section("tone") as section:
         Text("Be brief.")
-    assert ("Section", True) == (type(section).__name__, isinstance(section, Section))
+    assert ("Section", "Section") == (type(section).__name__, type(section).__qualname__)
+    assert isinstance(section, Section)
     assert render(system).messages[0].text == "Be kind."
 
 

@@ -91,10 +91,13 @@ def test_free_keywords_stay(component: Any) -> None:
 def test_only_listed_options_are_taken() -> None:
     """Every component that lists options takes these, and refuses any other by name."""
     classes = [getattr(promptdsl, name) for name in promptdsl.__all__]
-    components: list[Any] = [x for x in classes if getattr(x, "accepts", None)]
-    for component in components:
-        listed = inspect.signature(component).parameters
-        assert component._accepts <= listed.keys() or component.__name__ in _MEDIA
+    components: list[Any] = [x for x in classes if getattr(x, "_accepts", None)]
+    listed = [inspect.signature(component).parameters.keys() for component in components]
+    assert [True] * len(components) == [
+        component._accepts <= names or component.__name__ in _MEDIA
+        for component, names in zip(components, listed, strict=True)
+    ]
+    assert len(components) > 9
     with pytest.raises(OptionError, match="did you mean 'audience'"):
         Section("x", "y", audiense="all")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 
