@@ -27,6 +27,14 @@ NAMES: dict[str, tuple[Any, list[str]]] = {
         Grounding("g", "a"),
         [*PART, "grounding", "order", "position", "title", "type"],
     ),
+    "a history": (
+        History([]),
+        [
+            *(*PART, "clear_results", "cut_line", "from_anthropic", "from_bedrock"),
+            *("from_chat_template", "from_gemini", "from_openai", "from_openai_responses"),
+            *("keep", "keep_compacted", "max_result_tokens", "pin", "priority", "step"),
+        ],
+    ),
     "a call": (ToolUse("t", {}, id="1"), [*PART, "block"]),
     "a template": (Template.from_string("a"), [*PART, "from_format", "from_string", "variables"]),
     "an image": (Image.from_file_id("f"), [*PART, "block", *FROM]),

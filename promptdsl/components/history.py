@@ -30,7 +30,7 @@ from promptdsl.tree import masks
 from promptdsl.tree.group_nodes import ClearResults, ConversationNode
 from promptdsl.tree.node import Child, Node, found_in, label, make, named_label
 from promptdsl.tree.turn_nodes import RecordedNode, TurnNode
-from promptdsl.tree.unknown_names import UnknownName
+from promptdsl.tree.unknown_names import refuse
 
 
 class HistoryOptions(TypedDict, total=False):
@@ -174,12 +174,12 @@ class History(Container, ConversationNode):
 for _form in ("mistral", "groq", "ollama", "deepseek", "azure", "chat_completions"):
     _fix = "write History.from_openai(messages): they have the form of OpenAI"
     if not hasattr(History, f"from_{_form}"):
-        setattr(History, f"from_{_form}", UnknownName(f"from_{_form}()", _fix))
+        refuse(History, f"from_{_form}", f"from_{_form}()", _fix)
 for _form in ("langchain", "litellm", "openai_agents", "pydantic_ai"):
     _fix = f"write History(from_{_form}(messages).messages), from promptdsl.integrations.{_form}"
-    setattr(History, f"from_{_form}", UnknownName(f"from_{_form}()", _fix))
+    refuse(History, f"from_{_form}", f"from_{_form}()", _fix)
 for _form in ("messages", "list", "dicts"):
-    setattr(History, f"from_{_form}", UnknownName(f"from_{_form}()", "write History(messages)"))
+    refuse(History, f"from_{_form}", f"from_{_form}()", "write History(messages)")
 
 H = TypeVar("H", bound=History)
 

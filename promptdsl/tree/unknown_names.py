@@ -23,9 +23,9 @@ class UnknownName:
         raise UnknownNameError(f"{name} has no {self._what}", fix=self._fix, at=(author(),))
 
 
-def _refuse(name: str, what: str, fix: str) -> None:
-    """Let a name of nodes raise an error with advice, and stay out of ``dir()``."""
-    setattr(Node, name, UnknownName(what, fix))
+def refuse(cls: type[Node], name: str, what: str, fix: str) -> None:
+    """Let a name of a class of nodes raise an error with advice, and stay out of ``dir()``."""
+    setattr(cls, name, UnknownName(what, fix))
     Node._refused.add(name)
 
 
@@ -35,8 +35,8 @@ for _name in (
     *("to_gemini()", "to_bedrock()", "to_chat_template()"),
 ):
     _fix = f"render it first: render(prompt, model=...).{_name}"
-    _refuse(_name.removesuffix("()"), f"{_name} before it is rendered", _fix)
-_refuse("render", "render()", "write render(prompt, model=...)")
+    refuse(Node, _name.removesuffix("()"), f"{_name} before it is rendered", _fix)
+refuse(Node, "render", "render()", "write render(prompt, model=...)")
 for _name in ("append", "extend", "add"):
     _fix = "give it its content as arguments, or write it in its block"
-    _refuse(_name, f"{_name}()", _fix)
+    refuse(Node, _name, f"{_name}()", _fix)
