@@ -141,6 +141,8 @@ if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table bel
     from promptdsl.messages.prompt import RawSetting as RawSetting
     from promptdsl.messages.prompt import StoredConversation as StoredConversation
     from promptdsl.messages.prompt import ToolDefinition as ToolDefinition
+    from promptdsl.messages.provider_names import AdapterName as AdapterName
+    from promptdsl.messages.provider_names import ProviderId as ProviderId
     from promptdsl.messages.provider_names import ProviderName as ProviderName
     from promptdsl.providers.read_response import read_response as read_response
     from promptdsl.providers.read_stream import aread_stream as aread_stream
@@ -231,7 +233,7 @@ else:
             "messages.loss": "Loss",
             "messages.media.source": "MediaSource",
             "messages.message": "Message",
-            "messages.provider_names": "ProviderName",
+            "messages.provider_names": "AdapterName ProviderId ProviderName",
             "messages.prompt": "OutputSchema Prompt RawSetting StoredConversation ToolDefinition",
             "providers.read_response": "read_response",
             "providers.read_stream": "aread_stream read_stream",

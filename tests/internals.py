@@ -165,6 +165,7 @@ from promptdsl.messages.media.image_size import HEADER, image_size
 from promptdsl.messages.media.media_type import check_kind, media_type_of, sniff, spelled
 from promptdsl.messages.media.source import SOURCE_KEYS
 from promptdsl.messages.message import recalled
+from promptdsl.messages.provider_names import ServerName
 from promptdsl.messages.read_blocks import contents
 from promptdsl.messages.roles import KINDS, ROLES, Kind, Role
 from promptdsl.messages.schemas import (
@@ -402,6 +403,7 @@ __all__ = [
     "SchemaRules",
     "SectionNode",
     "Server",
+    "ServerName",
     "ShownTexts",
     "Signature",
     "SnapshotFormatError",

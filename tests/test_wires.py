@@ -22,7 +22,7 @@ from tests.providers.strategies import OWN
 
 PACKAGE = Path(promptdsl.__file__).parent
 PAGES = PACKAGE.parent / "docs" / "providers"
-PROVIDERS = get_args(ProviderName)
+PROVIDERS = get_args(AdapterName)
 HOMES = (
     "cli/options.py",  # the option of render with this name
     "components/history.py",  # History.from_x

@@ -10,7 +10,7 @@ from itertools import chain, islice
 from platform import python_version
 from typing import Any, NamedTuple
 
-from promptdsl import ModelFacts, Rendered, __version__
+from promptdsl import ModelFacts, ProviderId, Rendered, __version__
 from promptdsl.batch.engine import Pools, Work, results
 from promptdsl.batch.problem import is_ours_or_installed
 from promptdsl.batch.renderer import RowRenderer, RowResult
@@ -192,7 +192,7 @@ def _about(
         "options": {
             "service": job.renderer.format,
             # The program that reads the results need not register a server.
-            "adapter": ModelFacts(job.renderer.format).wire.adapter,
+            "adapter": ModelFacts(ProviderId(job.renderer.format)).wire.adapter,
             **{"inputs": paths, **job.options},
         },
         "versions": {"format": 1, "promptdsl": __version__, "python": python_version()},

@@ -90,7 +90,7 @@ class RowRenderer:
         self,
         target: Callable[..., object],
         *,
-        format: ProviderName | str | None = None,
+        format: ProviderName | None = None,
         model: str | None = None,
         extra: Mapping[str, Any] | None = None,
         constants: Mapping[str, object] | None = None,

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from functools import reduce
 from typing import Any, BinaryIO, NamedTuple, Self, cast
 
-from promptdsl import Message, PromptError, provider_names, read_response
+from promptdsl import Message, PromptError, ProviderId, provider_names, read_response
 from promptdsl.batch.cells import json_cell
 from promptdsl.batch.renderer import json_line
 from promptdsl.batch.rows import RowReader, digest_of
@@ -311,7 +311,7 @@ def _answer(result: object, service: Service, validator: Any) -> dict[str, Any]:
         return {"error": wrong}
     try:
         answer = _at(result, service.answer)
-        message = read_response(answer, provider=service.name)
+        message = read_response(answer, provider=ProviderId(service.name))
     except PromptError as error:
         return {"error": error.what}
     except Exception as error:  # whatever it holds, it is the problem of its row

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import attrs
 
-from promptdsl import ModelFacts, provider_names
+from promptdsl import ModelFacts, ProviderId, provider_names
 from promptdsl.foundation.errors import DataError, OptionError, nearest
 from promptdsl.foundation.frozen import is_mapping
 
@@ -97,7 +97,7 @@ def service_of(format: str) -> Service:
     """
     if format in services():
         return services()[format]
-    adapter = ModelFacts(format).wire.adapter
+    adapter = ModelFacts(ProviderId(format)).wire.adapter
     if adapter not in services():
         problem = f"no files of requests are known for {format!r}"
         names = dict.fromkeys((*services(), *provider_names()))

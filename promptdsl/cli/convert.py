@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, cast
 
-from promptdsl import ModelFacts, Transcript, read_payload
+from promptdsl import ModelFacts, ProviderId, Transcript, read_payload
 from promptdsl.cli.arguments import file_text, json_value
 from promptdsl.cli.errors import FileError, UsageError
 from promptdsl.cli.options import PROVIDERS
@@ -34,7 +34,7 @@ def recorded(path: str, form: str, repair: str) -> tuple[Transcript, list[str]]:
     except (AttributeError, LookupError, TypeError):
         raise FileError(f"{path} is no session of {form}") from None
     if isinstance(data, dict):
-        told["tools"] = len(read_payload(cast("object", data), form).tools)
+        told["tools"] = len(read_payload(cast("object", data), ProviderId(form)).tools)
     return read(data, repair=repair), [f"left out: {what}: {n}" for what, n in told.items() if n]
 
 
@@ -43,7 +43,8 @@ def _reader_of(form: str) -> Callable[..., Transcript]:
     read: Callable[..., Transcript] | None = getattr(Transcript, f"from_{form}", None)
     if read is not None:
         return read
-    return partial(getattr(Transcript, f"from_{ModelFacts(form).wire.form}"), origin=form)
+    server = ProviderId(form)
+    return partial(getattr(Transcript, f"from_{ModelFacts(server).wire.form}"), origin=server)
 
 
 def _claude_code(rows: list[Any]) -> tuple[list[Any], Counter[str]]:

@@ -9,14 +9,23 @@ from contextlib import contextmanager, redirect_stdout
 from functools import partial
 from typing import Any, Literal, get_args
 
-from promptdsl import Prompt, ProviderName, Rendered, TargetError, provider_names, render
+from promptdsl import (
+    AdapterName,
+    Prompt,
+    ProviderId,
+    ProviderName,
+    Rendered,
+    TargetError,
+    provider_names,
+    render,
+)
 from promptdsl.batch import rendered_prompt
 from promptdsl.cli.arguments import Arguments, call_function
 from promptdsl.cli.commands import add_arguments
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.target import loaded_target
 
-PROVIDERS: tuple[str, ...] = get_args(ProviderName)
+PROVIDERS: tuple[str, ...] = get_args(AdapterName)
 """The providers with an adapter of their own; ``provider_names()`` are the servers, too."""
 LISTED = f"{', '.join(PROVIDERS)}, or a server such as deepseek"
 FOR_PEOPLE = ("messages", "text")
@@ -110,18 +119,19 @@ def _form_option(formats: Sequence[str], *, texts: bool) -> tuple[str, str, str]
     return "--for", "PROVIDER", usage
 
 
-def checked_provider(name: str | None) -> str | None:
+def checked_provider(name: str | None) -> ProviderName | None:
     """Return the name of a provider; :class:`UsageError` for an unknown one.
 
     A module that a command loads may register servers: names are checked after it was loaded.
     """
-    if name in (None, *provider_names()):
-        return name
+    provider = None if name is None else ProviderId(name)
+    if provider in (None, *provider_names()):
+        return provider
     try:
-        render(Prompt(), provider=name)
+        render(Prompt(), provider=provider)
     except TargetError as error:
         raise UsageError(f"{error.what}\n  {error.fix}") from None
-    return name
+    return provider
 
 
 def whole_number(text: str, unit: str) -> int:

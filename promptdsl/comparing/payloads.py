@@ -9,6 +9,7 @@ from typing import Any, get_args
 import attrs
 
 from promptdsl import (
+    AdapterName,
     DataError,
     History,
     LibrarySection,
@@ -16,6 +17,7 @@ from promptdsl import (
     Prompt,
     PromptError,
     PromptRecord,
+    ProviderId,
     ProviderName,
     Rendered,
     ToolResultBlock,
@@ -29,7 +31,9 @@ from promptdsl.comparing.snapshot_file import PromptFile, parse, serialise
 from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.source import author, door
 
-TOLD_APART = [name for name in get_args(ProviderName) if hasattr(History, f"from_{name}")]
+TOLD_APART = [
+    ProviderId(name) for name in get_args(AdapterName) if hasattr(History, f"from_{name}")
+]
 """The providers that are told from a payload; one of ``openai_compatible`` looks like OpenAI's."""
 _SHOWN_SIGN = re.compile(r'⟦⟦⟧((?:[a-z][a-z0-9_ .:-]*|"(?:[^"\\⟦⟧]|\\.)*"(?:-[0-9]+)?)⟧)')
 """The sign of a value that changes, shown as a text that has a literal bracket."""
@@ -38,7 +42,7 @@ _SHOWN_SIGN = re.compile(r'⟦⟦⟧((?:[a-z][a-z0-9_ .:-]*|"(?:[^"\\⟦⟧]|\\.
 @door
 def payload_file(
     payload: Any,
-    provider: ProviderName | str | None = None,  # Any: JSON data
+    provider: ProviderName | None = None,  # Any: JSON data
 ) -> PromptFile:
     """Return the prompt of a payload as a snapshot keeps it, for its provider and model.
 
@@ -65,7 +69,7 @@ def payload_file(
 
 def payload_rendered(
     payload: Any,
-    provider: ProviderName | str | None = None,  # Any: JSON data
+    provider: ProviderName | None = None,  # Any: JSON data
 ) -> Rendered:
     """Return the prompt of a payload as it is rendered for its provider and model.
 
@@ -107,12 +111,12 @@ def record_rendered(record: PromptRecord) -> Rendered:
     return rendered
 
 
-def _told(payload: object, model: str | None) -> tuple[str, Prompt]:
+def _told(payload: object, model: str | None) -> tuple[ProviderId, Prompt]:
     """Return the only provider whose reader knows the most of a payload, and the prompt."""
     if not (is_mapping(payload) or is_list(payload)):
         what = f"a payload is a dictionary or a list of messages, not {type(payload).__name__}"
         raise DataError(what, fix="give the arguments of a request, as JSON data", at=(author(),))
-    prompts: dict[str, Prompt] = {}
+    prompts: dict[ProviderId, Prompt] = {}
     for name in TOLD_APART:
         with suppress(PromptError):
             prompts[name] = read_payload(payload, name)

@@ -6,6 +6,7 @@ from typing import Any
 
 import attrs
 
+from promptdsl import ProviderId, ProviderName
 from promptdsl.comparing.changes import HEADER, Change
 from promptdsl.comparing.snapshot_file import PromptFile
 
@@ -74,10 +75,11 @@ def _rounded_total(file: PromptFile) -> tuple[int | None, str]:
     return (int(total[2].replace(",", "")), total[3]) if total else (None, "")
 
 
-def target_of(file: PromptFile) -> tuple[str | None, str | None]:
+def target_of(file: PromptFile) -> tuple[str | None, ProviderName | None]:
     """Return the model and the provider that a snapshot names."""
     target = _MODEL.fullmatch(dict(file.header).get("model", ""))
-    model, provider = target.groups() if target else (None, None)
+    model, name = target.groups() if target else (None, None)
+    provider = None if name is None else ProviderId(name)
     return None if model in ("", "none") else model, provider
 
 

@@ -49,7 +49,7 @@ class HistoryOptions(TypedDict, total=False):
 class RecordedOptions(HistoryOptions, total=False):
     """The options of a conversation in the form of a provider: also the server it is of."""
 
-    origin: ProviderName | str | None
+    origin: ProviderName | None
 
 
 class History(Container, ConversationNode):

@@ -18,6 +18,7 @@ from promptdsl.foundation.frozen import is_list
 from promptdsl.foundation.source import note_caller
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.messages.field_checks import kind_of
+from promptdsl.messages.provider_names import ProviderName
 from promptdsl.tree.group_nodes import ComponentNode, LazyNode
 from promptdsl.tree.masks import HINTED, HOLLOW
 from promptdsl.tree.node import Node, label, make
@@ -37,7 +38,7 @@ class LazyContext:
     """
 
     model: str | None = None
-    provider: str | None = None
+    provider: ProviderName | None = None
     tokens: int | None = None
 
 

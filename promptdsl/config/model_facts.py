@@ -12,6 +12,7 @@ from promptdsl.config.wire import ImageFormula, MediaKind, Wire
 from promptdsl.config.wires import wire_of
 from promptdsl.foundation.errors import ConfigError, OptionError, is_one_of, nearest, shown
 from promptdsl.foundation.unicode import is_whole
+from promptdsl.messages.provider_names import ProviderName
 
 if TYPE_CHECKING:
     from promptdsl.config.chat_template import ChatTemplate
@@ -110,7 +111,7 @@ class ModelFacts:
     ('openai', True, 128000, 'o200k_base')
     """
 
-    provider: str | None = None
+    provider: ProviderName | None = None
     model: str | None = None
     known: bool = False
     event_role: MappedRole = "user"

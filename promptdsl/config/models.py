@@ -346,9 +346,7 @@ _registered: dict[str, tuple[ModelEntry, ...]] = {}
 
 
 @door
-def register_model(
-    pattern: str, /, *, provider: ProviderName | str, **facts: Unpack[Facts]
-) -> ExitStack:
+def register_model(pattern: str, /, *, provider: ProviderName, **facts: Unpack[Facts]) -> ExitStack:
     """Register facts about the models of a name, for the whole process.
 
     ``facts`` are fields of :class:`ModelFacts`. They are used for names that are ``pattern``, or

@@ -9,6 +9,7 @@ import attrs
 
 from promptdsl.config.data_file import tables
 from promptdsl.foundation.frozen import EMPTY
+from promptdsl.messages.provider_names import ProviderId
 
 
 class Family(NamedTuple):
@@ -74,7 +75,7 @@ def server_of(provider: str | None) -> Server | None:
     return REGISTRY.added.servers.get(provider) or _built_in().get(provider)
 
 
-def provider_names() -> tuple[str, ...]:
+def provider_names() -> tuple[ProviderId, ...]:
     """Return the names of all providers: those with an adapter of their own, then the servers.
 
     Servers that were registered come last.
@@ -83,7 +84,7 @@ def provider_names() -> tuple[str, ...]:
     >>> [name in provider_names() for name in ("openai", "deepseek", "my-server")]
     [True, True, False]
     """
-    return (*tables()["providers"], *_built_in(), *REGISTRY.added.servers)
+    return tuple(map(ProviderId, (*tables()["providers"], *_built_in(), *REGISTRY.added.servers)))
 
 
 def servers() -> Iterator[Server]:

@@ -19,7 +19,7 @@ from promptdsl.foundation.errors import (
     shown,
 )
 from promptdsl.foundation.source import author, door
-from promptdsl.messages.provider_names import ProviderName
+from promptdsl.messages.provider_names import AdapterName
 
 _CHANGING = Lock()
 _FORMS = ("messages", "text")
@@ -28,7 +28,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 
 @door
-def register_provider(name: str, /, *, adapter: ProviderName, **facts: Unpack[Facts]) -> ExitStack:
+def register_provider(name: str, /, *, adapter: AdapterName, **facts: Unpack[Facts]) -> ExitStack:
     """Register a server with the API of a provider, for the whole process.
 
     Its name can be given wherever a provider is named. ``adapter`` is the provider with this API:

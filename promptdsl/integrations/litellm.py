@@ -6,7 +6,7 @@ for: ``thinking_blocks``, ``cache_control``, ``provider_specific_fields``.
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
@@ -43,7 +43,7 @@ from promptdsl.integrations.values import (
 
 __all__ = ["from_litellm", "to_litellm"]
 
-_GATEWAY = "litellm"
+_GATEWAY: Final = "litellm"
 """The provider whose form its messages have."""
 _CHAT = "openai_compatible"
 """The origin of what is read of Chat without the name of a server."""
@@ -135,7 +135,7 @@ def _changes_for(model: ModelFacts) -> dict[str, Any]:  # Any: each fact has its
 
 
 def from_litellm(
-    messages: Iterable[object], *, origin: ProviderName | str | None = None
+    messages: Iterable[object], *, origin: ProviderName | None = None
 ) -> Bridged[tuple[Message, ...]]:
     """Return the messages of a LiteLLM conversation, for a ``History``.
 
@@ -151,9 +151,11 @@ def from_litellm(
     items = [_plain_message(item) for item in listed(messages, "LiteLLM's messages")]
     crossing, read_messages = Crossing("promptdsl"), list[Message]()
     # The further keys of a server of Chat are its own, and an unknown name is refused.
-    named = "openai"
-    if origin not in (None, *provider_names()) or ModelFacts(origin).wire.form == named:
-        named = str(origin)
+    named: ProviderName = "openai"
+    if origin is not None and (
+        origin not in provider_names() or ModelFacts(origin).wire.form == named
+    ):
+        named = origin
     chat_messages = read_payload([*map(_message_of_chat, items)], named).messages
     try:
         for crossing.index, message in enumerate(chat_messages):

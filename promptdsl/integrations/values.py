@@ -5,7 +5,7 @@ summaries of OpenAI's reasoning, which other libraries split into several parts.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, TypeAlias, cast
+from typing import Final, Literal, TypeAlias, cast
 
 import attrs
 
@@ -46,7 +46,7 @@ FROM = "origin_of_keys"
 MARK_OF_MESSAGE: JsonObject = {"mark": "message"}
 """What a text was recorded with whose cache mark was that of its message."""
 
-RESPONSES = "openai_responses"
+RESPONSES: Final = "openai_responses"
 """The provider whose reasoning has an id and summaries."""
 
 

@@ -26,7 +26,7 @@ def read_response(
     reply: object,
     *,
     structured: bool | OutputSchema | None = False,
-    provider: ProviderName | str | None = None,
+    provider: ProviderName | None = None,
 ) -> Message:
     """Return the assistant message of a reply: the object an SDK returned, or its dictionary form.
 

@@ -27,7 +27,7 @@ _EMPTY = Message("assistant", (), kind="recorded", finish_reason="interrupted")
 
 
 @door
-def read_stream(events: Iterable[E], *, provider: ProviderName | str | None = None) -> "Reading[E]":
+def read_stream(events: Iterable[E], *, provider: ProviderName | None = None) -> "Reading[E]":
     """Return the events of a stream, to be iterated, with the ``message`` that they make so far.
 
     ``events`` is what a client returned, or a list of recorded events. Of a stream that was cut off
@@ -55,9 +55,7 @@ def read_stream(events: Iterable[E], *, provider: ProviderName | str | None = No
 
 
 @door
-def aread_stream(
-    events: AsyncIterable[E], *, provider: ProviderName | str | None = None
-) -> "Reading[E]":
+def aread_stream(events: AsyncIterable[E], *, provider: ProviderName | None = None) -> "Reading[E]":
     """Return what :func:`read_stream` returns, to be iterated with ``async for``.
 
     >>> import asyncio

@@ -18,7 +18,7 @@ from promptdsl.messages import MediaBlock
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
-from promptdsl.messages.provider_names import ProviderName
+from promptdsl.messages.provider_names import AdapterName, ProviderName
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.origins import message_of_server, prompt_of_server
 from promptdsl.providers.shared.read_keys import ReadKeys
@@ -118,7 +118,7 @@ def _adapter(wire: Wire) -> Adapter:
     return Adapter(wire.name, wire)
 
 
-TARGETS = Targets({name: Adapter(name) for name in get_args(ProviderName)})
+TARGETS = Targets({name: Adapter(name) for name in get_args(AdapterName)})
 
 
 def read_recording(form: str, data: object) -> tuple[Message, ...]:
@@ -127,7 +127,7 @@ def read_recording(form: str, data: object) -> tuple[Message, ...]:
 
 
 @door
-def read_payload(payload: object, provider: ProviderName | str) -> Prompt:
+def read_payload(payload: object, provider: ProviderName) -> Prompt:
     """Return the prompt of a provider's payload, or of a list of its messages.
 
     ``render()`` takes it; what was sent apart, such as two user messages in a row, stays apart.

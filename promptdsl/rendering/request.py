@@ -39,7 +39,7 @@ class AnyRenderOptions(TypedDict, total=False):
     """The options of ``render`` and ``arender``."""
 
     model: str | None
-    provider: ProviderName | str | None
+    provider: ProviderName | None
     budget: int | Literal["window"] | None
     reserve: int
     counter: TokenCounter | Callable[[str], int] | None

@@ -12,7 +12,7 @@ from promptdsl.foundation.source import door
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message, open_calls
 from promptdsl.messages.prompt import OutputMode, OutputSchema, Prompt, ToolDefinition
-from promptdsl.messages.provider_names import ProviderName
+from promptdsl.messages.provider_names import AdapterName, ProviderName
 from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import CACHE
 from promptdsl.tree.node import walk
@@ -422,7 +422,7 @@ class Rendered:
         return cast("ChatTemplatePayload", self._to("chat_template"))
 
     @door
-    def for_target(self, provider: ProviderName | str) -> "Rendered":
+    def for_target(self, provider: ProviderName) -> "Rendered":
         """Return the same prompt rendered for another provider, with the losses there.
 
         Without a model it uses careful defaults of that provider. Lazies are not called again.
@@ -450,7 +450,7 @@ class Rendered:
             losses=kept + written.losses,
         )
 
-    def _to(self, target: str) -> dict[str, Any]:
+    def _to(self, target: AdapterName) -> dict[str, Any]:
         provider = self.facts.provider
         if provider is None:
             return self.for_target(target).payload()

@@ -7,12 +7,13 @@ from promptdsl.foundation.notice import INTERRUPTED
 from promptdsl.foundation.source import author
 from promptdsl.messages import Block, EventBlock
 from promptdsl.messages.message import Message
+from promptdsl.messages.provider_names import ProviderName
 from promptdsl.transcript.transcript import Transcript as Transcript  # noqa: PLC0414
 from promptdsl.transcript.values import Above, Given, Repair, join
 from promptdsl.tree.node import Node, make
 
 
-def _read(value: object, named: str | None) -> Given:
+def _read(value: object, named: ProviderName | None) -> Given:
     """Return the message of a reply, of a stream that was read, or of a written turn."""
     from promptdsl.providers.read_response import provider_of, read_response
     from promptdsl.providers.read_stream import Reading

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import attrs
 
-from promptdsl import Node, OptionError, PendingToolCalls, Rendered, Span, render
+from promptdsl import Node, OptionError, PendingToolCalls, ProviderName, Rendered, Span, render
 from promptdsl.comparing.payloads import TOLD_APART
 from promptdsl.foundation.errors import nearest
 from promptdsl.foundation.guards import holds, paired_tags, written_tags
@@ -142,7 +142,7 @@ def _writer(
     return write
 
 
-def _rendered(prompt: WrittenPrompt, target: str | None) -> Rendered:
+def _rendered(prompt: WrittenPrompt, target: ProviderName | None) -> Rendered:
     """Return a prompt rendered for a target, unless its author rendered it for one."""
     if not isinstance(prompt, Rendered):
         return render(prompt, provider=target)
@@ -150,7 +150,7 @@ def _rendered(prompt: WrittenPrompt, target: str | None) -> Rendered:
 
 
 def _is_harmless(
-    rendered: Rendered, write: Callable[[str], WrittenPrompt], target: str | None
+    rendered: Rendered, write: Callable[[str], WrittenPrompt], target: ProviderName | None
 ) -> bool:
     """Return whether a prompt is that of a harmless text: then the text is left out of it."""
     for text in HARMLESS:
@@ -163,7 +163,7 @@ def _is_harmless(
 class CalmPrompt:
     """A prompt for a target with a harmless word in its argument, which others are compared to."""
 
-    def __init__(self, write: Callable[[str], WrittenPrompt], target: str | None) -> None:
+    def __init__(self, write: Callable[[str], WrittenPrompt], target: ProviderName | None) -> None:
         self.rendered = _rendered(write(WORD), target)
         self.spans = self.rendered.spans()
         self.payload = _payload_of(self.rendered)

@@ -307,7 +307,7 @@ class ComparedPrompt:
         return failure_text(expected, actual, exact=fixed_tokens(self.rendered).total)
 
     def payload(
-        self, provider: ProviderName | str | None = None, *, matcher: Matcher | None = None
+        self, provider: ProviderName | None = None, *, matcher: Matcher | None = None
     ) -> None:
         """Compare the payload with a file beside that of the prompt: JSON, as it is sent.
 

@@ -67,7 +67,7 @@ class Transcript(StoredLog):
         *,
         interrupt: bool = False,
         interrupted: bool = False,
-        provider: ProviderName | str | None = None,
+        provider: ProviderName | None = None,
     ) -> TranscriptEntry:
         """Record what was said, and return its entry.
 
@@ -180,7 +180,7 @@ class Transcript(StoredLog):
 
     @door
     def replace(
-        self, target: Target, value: object, *, provider: ProviderName | str | None = None
+        self, target: Target, value: object, *, provider: ProviderName | None = None
     ) -> TranscriptEntry:
         """Replace a turn, which keeps its number and its role; return the entry.
 
@@ -350,7 +350,7 @@ class Transcript(StoredLog):
         data: object,
         *,
         repair: Repair = "error",
-        origin: ProviderName | str | None = None,
+        origin: ProviderName | None = None,
     ) -> Self:
         """Return a conversation in the form of OpenAI Chat.
 
@@ -370,7 +370,7 @@ class Transcript(StoredLog):
         data: object,
         *,
         repair: Repair = "error",
-        origin: ProviderName | str | None = None,
+        origin: ProviderName | None = None,
     ) -> Self:
         """Return a conversation in the form of OpenAI Responses; see :meth:`from_openai`."""
         return cls._recorded(data, "openai_responses", origin, repair)
@@ -382,7 +382,7 @@ class Transcript(StoredLog):
         data: object,
         *,
         repair: Repair = "error",
-        origin: ProviderName | str | None = None,
+        origin: ProviderName | None = None,
     ) -> Self:
         """Return a conversation in the form of Anthropic; see :meth:`from_openai`."""
         return cls._recorded(data, "anthropic", origin, repair)
@@ -394,7 +394,7 @@ class Transcript(StoredLog):
         data: object,
         *,
         repair: Repair = "error",
-        origin: ProviderName | str | None = None,
+        origin: ProviderName | None = None,
     ) -> Self:
         """Return a conversation in the form of Gemini; see :meth:`from_openai`."""
         return cls._recorded(data, "gemini", origin, repair)
@@ -406,7 +406,7 @@ class Transcript(StoredLog):
         data: object,
         *,
         repair: Repair = "error",
-        origin: ProviderName | str | None = None,
+        origin: ProviderName | None = None,
     ) -> Self:
         """Return a conversation in the form of Bedrock Converse; see :meth:`from_openai`."""
         return cls._recorded(data, "bedrock", origin, repair)

@@ -14,6 +14,7 @@ from promptdsl.messages.media.attachment import read_path
 from promptdsl.messages.media.source import MEDIA_KINDS
 from promptdsl.messages.message import Message
 from promptdsl.messages.message_checks import KEYS, check_results
+from promptdsl.messages.provider_names import ProviderName
 from promptdsl.transcript.entries import LEVELS
 
 Repair: TypeAlias = Literal["error", "fill", "prune"]
@@ -33,7 +34,7 @@ Repairer: TypeAlias = Callable[[list[Message], Repair], tuple[list[tuple[int, Me
 class Above:
     """Functions of rooms above this one. They are set where the public names are joined."""
 
-    read: Callable[[object, str | None], Given]
+    read: Callable[[object, ProviderName | None], Given]
     """Returns the message of a client's reply, of a stream that was read, of a written turn.
 
     The other argument is the provider that sent a reply, where it is named."""
@@ -61,7 +62,7 @@ def above() -> Above:
 _NO_MESSAGES = frozenset({type(None), bool, int, float, bytes, list, tuple, set})
 
 
-def given(value: object, provider: str | None = None) -> Given:
+def given(value: object, provider: ProviderName | None = None) -> Given:
     """Return the message of a text, a message, its dictionary, a reply, or a written turn.
 
     ``provider`` is that of a reply, where it is named.

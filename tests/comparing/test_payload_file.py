@@ -14,7 +14,7 @@ from tests.errors import raised
 from tests.providers.prompts import ANY_PROMPTS
 from tests.searching import examples, outcomes
 
-PROVIDERS: Any = get_args(ProviderName)
+PROVIDERS: Any = get_args(AdapterName)
 LOOKUP = {"type": "object", "properties": {"invoice": {"type": "integer"}}}
 QUESTION = [{"role": "user", "content": "Hi"}]
 

@@ -276,7 +276,7 @@ def test_any_two_snapshots_have_a_plain_diff(files: tuple[PromptFile, PromptFile
     assert (same.prefix.broken_by, same.prefix.behind) == ("", 0)
 
 
-PROVIDERS = (None, *get_args(ProviderName))
+PROVIDERS = (None, *get_args(AdapterName))
 
 
 @pytest.mark.slow

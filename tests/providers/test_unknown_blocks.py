@@ -8,7 +8,7 @@ from promptdsl import *
 from tests.errors import this_line
 from tests.folding import folded
 
-PROVIDERS = get_args(ProviderName)
+PROVIDERS = get_args(AdapterName)
 every_provider = pytest.mark.parametrize("provider", PROVIDERS)
 
 NOBODYS = "no block has this type; one of a provider is read with History.from_openai and so on"

@@ -12,7 +12,7 @@ from typing import Any, get_args
 import pytest
 
 from promptdsl import *
-from tests.internals import servers, servers_module
+from tests.internals import ServerName, servers, servers_module
 from tests.wire.servers_page import PAGE, page
 
 Json = Any  # Any: the JSON of a server
@@ -21,7 +21,7 @@ ROWS: Mapping[str, Json] = tomllib.loads(
 )
 DATA = Path(servers_module.__file__).with_name("servers.toml")
 SERVERS = {server.name: server for server in servers()}
-PROVIDERS = get_args(ProviderName)
+PROVIDERS = get_args(AdapterName)
 every_row = pytest.mark.parametrize("name", ROWS)
 ID = "call_0123456789"
 TEXTS = ("content", "reasoning", "reasoning_content", "reasoning_text")
@@ -112,6 +112,11 @@ def test_every_server_has_a_row() -> None:
     """Each server of the data file has a row here with its evidence, and facts with a source."""
     assert [*SERVERS] == [name for name in SERVERS if ROWS[name]["evidence"]]
     assert {*SERVERS} == {*ROWS}
+
+
+def test_every_server_is_a_name_for_type_checkers() -> None:
+    """The type of the names of providers has each server of the data file, and no other."""
+    assert (*SERVERS,) == get_args(ServerName)
 
 
 def test_the_page_is_made_from_the_rows() -> None:

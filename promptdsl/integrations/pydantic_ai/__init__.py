@@ -39,7 +39,7 @@ def to_pydantic_ai(
 
 
 def from_pydantic_ai(
-    messages: "Iterable[ModelMessage]", *, provider: ProviderName | str | None = None
+    messages: "Iterable[ModelMessage]", *, provider: ProviderName | None = None
 ) -> Bridged[tuple[Message, ...]]:
     """Return the messages of ``result.all_messages()``, for a ``History``.
 

@@ -12,6 +12,7 @@ from promptdsl import (
     DataError,
     Message,
     ModelFacts,
+    ProviderName,
     ReasoningBlock,
     TextBlock,
     ToolResultBlock,
@@ -43,7 +44,7 @@ from promptdsl.integrations.values import (
 )
 
 
-def read(given: object, provider: str | None) -> Bridged[tuple[Message, ...]]:
+def read(given: object, provider: ProviderName | None) -> Bridged[tuple[Message, ...]]:
     """Return the messages of a history; see ``from_pydantic_ai``."""
     crossing, messages = Crossing("promptdsl"), list[Message]()
     history = listed(given, "Pydantic AI's messages")
