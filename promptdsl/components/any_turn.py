@@ -1,9 +1,8 @@
 """The turn of any role, for generic code."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from promptdsl.components.arguments import Content
 from promptdsl.components.block import begin
 from promptdsl.components.request_only import Ephemeral
 from promptdsl.components.scope import is_text, retract
@@ -21,6 +20,9 @@ from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import author
 from promptdsl.messages.roles import Role
 
+if TYPE_CHECKING:
+    from promptdsl.components.contents import Content
+
 TURNS: Mapping[str, type[TurnComponent]] = {
     "system": System,
     "developer": Developer,
@@ -34,7 +36,7 @@ TURNS: Mapping[str, type[TurnComponent]] = {
 def Turn(  # noqa: N802 (it reads like the components it makes)
     role: Role,
     /,
-    *content: Content,
+    *content: "Content",
     **options: Any,  # Any: the options of the role, which only its name tells
 ) -> TurnComponent | Ephemeral:
     """Return the turn of any role, for generic code.

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
+from typing import Any, Protocol, TypeAlias, TypeGuard
 
 from promptdsl.components.replacements import PARTS_REPLACED, placed
 from promptdsl.components.scope import check_owner, freeze, innermost, is_text, is_unused
@@ -16,21 +16,12 @@ from promptdsl.foundation.notice import Notice
 from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import author
 from promptdsl.foundation.trusted import Trusted
-from promptdsl.messages.blocks import AnyBlock, Block
+from promptdsl.messages.blocks import AnyBlock
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.message import Message
 from promptdsl.tree.masks import BARE, BUSY, FAILED, HINTED, HOLLOW, ITEM, OPEN, PLACED, TEXT, bits
 from promptdsl.tree.node import Child, Node, label, make, named_label
 from promptdsl.tree.part_nodes import ItemNode, TextNode, TrustedTextNode, ValueNode, VolatileNode
-
-if TYPE_CHECKING:
-    from decimal import Decimal
-    from fractions import Fraction
-
-_Data: TypeAlias = "Block | Mapping[str, Any]"
-Content: TypeAlias = "str | int | float | Decimal | Fraction | Node | TString | _Data | bool | None"
-"""An argument that is content. Of the mappings only those that describe a block, of the booleans
-only ``False``, which is skipped."""
 
 Inline: TypeAlias = "str | ValueNode | TrustedTextNode"
 """A part of one text."""

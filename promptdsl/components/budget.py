@@ -1,10 +1,9 @@
 """Parts that a budget drops, chooses or cuts, room in it, and the marks of prompt caches."""
 
 from collections.abc import Sequence
-from typing import Literal, Never, Self
+from typing import TYPE_CHECKING, Literal, Never, Self
 
 from promptdsl.components.arguments import (
-    Content,
     adopt,
     block_part,
     inline,
@@ -21,6 +20,9 @@ from promptdsl.tree.masks import BARE, BUSY, CACHE, HOLLOW, NAMED, SECTION, TEXT
 from promptdsl.tree.node import Child, Node, label, make, named_label
 from promptdsl.tree.part_nodes import TextNode
 from promptdsl.tree.turn_nodes import CacheBreakpointNode
+
+if TYPE_CHECKING:
+    from promptdsl.components.contents import Content, TextContent
 
 TTLS = ("5m", "1h")
 ENDS = ("head", "tail", "ends")
@@ -44,7 +46,9 @@ class Group(Container, GroupNode):
     __slots__ = ()
     _own = HOLLOW
 
-    def __init__(self, *content: Content, priority: float | None = None, **unknown: Never) -> None:
+    def __init__(
+        self, *content: "Content", priority: float | None = None, **unknown: Never
+    ) -> None:
         self.priority = priority
         begin(self, content, unknown)
 
@@ -72,7 +76,7 @@ class FirstFit(Container, FirstFitNode):
     _own = HOLLOW
 
     def __init__(
-        self, *alternatives: Content, priority: float | None = None, **unknown: Never
+        self, *alternatives: "Content", priority: float | None = None, **unknown: Never
     ) -> None:
         self.priority = priority
         begin(self, alternatives, unknown)
@@ -122,7 +126,7 @@ class Limit(Container, LimitNode):
         self,
         max_tokens: int,
         /,
-        *content: Content,
+        *content: "TextContent",
         keep: Literal["head", "tail", "ends"] = "head",
         **unknown: Never,
     ) -> None:
@@ -134,7 +138,7 @@ class Limit(Container, LimitNode):
         cls,
         max_characters: int,
         /,
-        *content: Content,
+        *content: "TextContent",
         keep: Literal["head", "tail", "ends"] = "head",
         **unknown: Never,
     ) -> Self:

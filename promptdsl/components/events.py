@@ -1,8 +1,9 @@
 """Event blocks: an action of a user, a change of a value, an event of the application."""
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
-from promptdsl.components.arguments import Content, adopt_values, volatile_leaf
+from promptdsl.components.arguments import adopt_values, volatile_leaf
 from promptdsl.components.block import ROOTED, TEXT_FORBIDS, Container, begin, part_advice
 from promptdsl.components.scope import place, retract, start
 from promptdsl.foundation.errors import ContentError, PromptError
@@ -17,6 +18,9 @@ from promptdsl.messages import EventBlock, StateChangeBlock, SystemEventBlock, U
 from promptdsl.tree.masks import BARE, EVENT_BLOCK, bits
 from promptdsl.tree.node import Node, found_in, label, named_label
 from promptdsl.tree.part_nodes import EventBlockNode, ValueNode, VolatileNode
+
+if TYPE_CHECKING:
+    from promptdsl.components.contents import TextContent
 
 
 class EventBlockComponent(Container, EventBlockNode):
@@ -59,7 +63,7 @@ class UserAction(EventBlockComponent):
         self,
         action: str | ValueNode,
         /,
-        *content: Content,
+        *content: "TextContent",
         target: object = None,
         actor: object = None,
         **details: object,
@@ -91,7 +95,7 @@ class StateChange(EventBlockComponent):
         self,
         key: str | ValueNode,
         /,
-        *content: Content,
+        *content: "TextContent",
         old: object = ABSENT,
         new: object = ABSENT,
         trigger: object = None,
@@ -121,7 +125,12 @@ class SystemEvent(EventBlockComponent):
     __slots__ = ()
 
     def __init__(
-        self, event: str | ValueNode, /, *content: Content, source: object = None, **data: object
+        self,
+        event: str | ValueNode,
+        /,
+        *content: "TextContent",
+        source: object = None,
+        **data: object,
     ) -> None:
         _begin_event(self, SystemEventBlock, {"event": event, "source": source}, data, *content)
 
@@ -131,7 +140,7 @@ def _begin_event(
     cls: Callable[..., EventBlock],
     fields: Mapping[str, object],
     details: Mapping[str, object],
-    *content: Content,
+    *content: "TextContent",
 ) -> None:
     """Fill a component with its block and its content, and put it into the open block.
 

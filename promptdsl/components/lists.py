@@ -1,12 +1,11 @@
 """Parts of text that hold others: lists, quotations, examples."""
 
 from collections.abc import Sequence
-from typing import Never
+from typing import TYPE_CHECKING, Never
 
 from promptdsl.components.arguments import (
     ITEM_BITS,
     TEXT_BITS,
-    Content,
     adopt,
     gather,
     gather_items,
@@ -29,6 +28,9 @@ from promptdsl.tree.part_nodes import (
     QuoteNode,
 )
 from promptdsl.tree.turn_nodes import CacheBreakpointNode
+
+if TYPE_CHECKING:
+    from promptdsl.components.contents import ItemContent, ListContent, TextContent
 
 
 class TextContainer(Container):
@@ -68,7 +70,7 @@ class List(TextContainer, ListNode):
     _forbids = TEXT_FORBIDS & ~ITEM
     _gather = staticmethod(gather_items)
 
-    def __init__(self, *items: Content, ordered: bool = False, **unknown: Never) -> None:
+    def __init__(self, *items: "ListContent", ordered: bool = False, **unknown: Never) -> None:
         self.ordered = ordered
         begin(self, items, unknown)
 
@@ -89,7 +91,7 @@ class Checklist(TextContainer, ChecklistNode):
     _forbids = TEXT_FORBIDS & ~ITEM
     _gather = staticmethod(gather_items)
 
-    def __init__(self, *items: Content, **unknown: Never) -> None:
+    def __init__(self, *items: "ListContent", **unknown: Never) -> None:
         begin(self, items, unknown)
 
 
@@ -112,7 +114,7 @@ class Item(TextContainer, ItemNode):
     __slots__ = ()
     _own = ITEM_BITS
 
-    def __init__(self, *parts: Content, done: bool | None = None, **unknown: Never) -> None:
+    def __init__(self, *parts: "ItemContent", done: bool | None = None, **unknown: Never) -> None:
         self.done = done
         begin(self, parts, unknown)
 
@@ -137,7 +139,7 @@ class Quote(TextContainer, QuoteNode):
 
     __slots__ = ()
 
-    def __init__(self, *parts: Content, **unknown: Never) -> None:
+    def __init__(self, *parts: "TextContent", **unknown: Never) -> None:
         begin(self, parts, unknown)
 
 
@@ -160,7 +162,9 @@ class Example(TextContainer, ExampleNode):
 
     _twice = "both its sides are arguments: Example(input, output)"
 
-    def __init__(self, input: Content, output: Content, *extra: Never, **unknown: Never) -> None:
+    def __init__(
+        self, input: "ItemContent", output: "ItemContent", *extra: Never, **unknown: Never
+    ) -> None:
         if extra:
             raise too_many(self, input, output, *extra)
         begin(self, (input, output), unknown)

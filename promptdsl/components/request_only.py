@@ -1,8 +1,8 @@
 """Request-only turns: sent with this request, not part of the conversation."""
 
-from typing import Unpack, get_args
+from typing import TYPE_CHECKING, Unpack, get_args
 
-from promptdsl.components.arguments import Content, adopt, value_text
+from promptdsl.components.arguments import adopt, value_text
 from promptdsl.components.block import PART_FORBIDS, ROOTED, Container, begin, part_advice
 from promptdsl.components.options import (
     EphemeralOptions,
@@ -17,6 +17,9 @@ from promptdsl.tree.masks import BUSY, CACHE, REQUEST, bits
 from promptdsl.tree.node import Node
 from promptdsl.tree.part_nodes import ValueNode
 from promptdsl.tree.turn_nodes import CacheBreakpointNode, RequestOnlyNode
+
+if TYPE_CHECKING:
+    from promptdsl.components.contents import PartContent
 
 POSITIONS: tuple[EphemeralPosition, ...] = get_args(EphemeralPosition)
 
@@ -78,7 +81,7 @@ class Ephemeral(RequestComponent):
 
     def __init__(
         self,
-        *content: Content,
+        *content: "PartContent",
         type: str | ValueNode | None = None,
         title: str | ValueNode | None = None,
         position: EphemeralPosition | None = None,
@@ -111,7 +114,7 @@ class Grounding(RequestComponent):
         self,
         id: str,
         /,
-        *content: Content,
+        *content: "PartContent",
         title: str | ValueNode | None = None,
         position: EphemeralPosition | None = None,
         order: float = 0,

@@ -1,9 +1,9 @@
 """Named parts, several parts as one, notes, and putting a finished part in place."""
 
 from collections.abc import Mapping
-from typing import Any, Never, Unpack
+from typing import TYPE_CHECKING, Any, Never, Unpack
 
-from promptdsl.components.arguments import Content, adopt, block_part, is_data, text_in
+from promptdsl.components.arguments import adopt, block_part, is_data, text_in
 from promptdsl.components.block import PART_FORBIDS, ROOTED, Container, begin, finish, part_advice
 from promptdsl.components.fast_path import known_section, remember_section, section_options
 from promptdsl.components.options import SectionOptions, bad_option, check_choice
@@ -20,6 +20,9 @@ from promptdsl.tree import masks
 from promptdsl.tree.group_nodes import FormatNode, FragmentNode, NoteNode
 from promptdsl.tree.node import Node, label, make
 from promptdsl.tree.part_nodes import SectionNode, ValueNode
+
+if TYPE_CHECKING:
+    from promptdsl.components.contents import Content, PartContent
 
 _SECTION_TEXT = masks.bits(masks.SECTION | masks.NAMED)
 _SECTION_BARE = _SECTION_TEXT | masks.BARE
@@ -62,7 +65,7 @@ class Section(Container, SectionNode):
         self,
         id: str,
         /,
-        *content: Content,
+        *content: "PartContent",
         title: str | ValueNode | None = None,
         **options: Unpack[SectionOptions],
     ) -> None:
@@ -151,7 +154,7 @@ class Fragment(Container, FragmentNode):
     __slots__ = ()
     _own = masks.HOLLOW
 
-    def __init__(self, *content: Content, **unknown: Never) -> None:
+    def __init__(self, *content: "Content", **unknown: Never) -> None:
         begin(self, content, unknown)
 
 
@@ -171,7 +174,7 @@ class Format(Container, FormatNode):
     __slots__ = ()
     _own = masks.HOLLOW
 
-    def __init__(self, format: FormatName, /, *content: Content, **unknown: Never) -> None:
+    def __init__(self, format: FormatName, /, *content: "Content", **unknown: Never) -> None:
         self.format = format
         begin(self, content, unknown)
 
@@ -198,7 +201,7 @@ class Note(Container, NoteNode):
     _forbids = PART_FORBIDS
     _forbids_at_once = ROOTED
 
-    def __init__(self, *content: Content, **unknown: Never) -> None:
+    def __init__(self, *content: "PartContent", **unknown: Never) -> None:
         begin(self, content, unknown)
 
     @classmethod

@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from typing import Never
+from typing import TYPE_CHECKING, Never
 
 from promptdsl.components.arguments import (
     TEXT_BITS,
-    Content,
     Inline,
     adopt,
     adopt_values,
@@ -59,6 +58,9 @@ from promptdsl.tree.part_nodes import (
     VolatileNode,
 )
 
+if TYPE_CHECKING:
+    from promptdsl.components.contents import InlineContent
+
 EMPTY_TEXT = TEXT_BITS | HOLLOW
 DEEPEST = 6
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]+\Z")
@@ -79,7 +81,7 @@ class Text(Component, TextNode):
     __slots__ = ()
     _own = TEXT_BITS
 
-    def __init__(self, *parts: Content, **unknown: Never) -> None:
+    def __init__(self, *parts: "InlineContent", **unknown: Never) -> None:
         if len(parts) != 1 or type(parts[0]) is not str or unknown:
             begin_text(self, parts, unknown)
             return
@@ -107,7 +109,7 @@ class Paragraph(Component, ParagraphNode):
     __slots__ = ()
     _own = TEXT_BITS
 
-    def __init__(self, *parts: Content, **unknown: Never) -> None:
+    def __init__(self, *parts: "InlineContent", **unknown: Never) -> None:
         begin_text(self, parts, unknown)
 
 
@@ -125,7 +127,9 @@ class Heading(Component, HeadingNode):
     __slots__ = ()
     _own = TEXT_BITS
 
-    def __init__(self, text: Content, level: int = 1, *extra: Never, **unknown: Never) -> None:
+    def __init__(
+        self, text: "InlineContent", level: int = 1, *extra: Never, **unknown: Never
+    ) -> None:
         if extra:
             raise too_many(self, text, level, *extra)
         self.level = level
@@ -155,7 +159,7 @@ class Code(Component, CodeNode):
     _own = TEXT_BITS
 
     def __init__(
-        self, text: Content, language: str | None = None, *extra: Never, **unknown: Never
+        self, text: "InlineContent", language: str | None = None, *extra: Never, **unknown: Never
     ) -> None:
         if extra:
             raise too_many(self, text, language, *extra)
@@ -171,7 +175,7 @@ class Code(Component, CodeNode):
 
 
 def begin_text(
-    component: Component, parts: tuple[Content, ...], unknown: Mapping[str, Never]
+    component: Component, parts: tuple[object, ...], unknown: Mapping[str, Never]
 ) -> None:
     """Fill a new component of one text from its parts, and put it into the open block."""
     start(component, 3)
@@ -187,7 +191,7 @@ def begin_text(
         raise
 
 
-def text_parts(component: Node, args: tuple[Content, ...]) -> tuple[tuple[Inline, ...], int]:
+def text_parts(component: Node, args: tuple[object, ...]) -> tuple[tuple[Inline, ...], int]:
     """Return the strings and values of one text, and its mask, or raise for another argument."""
     if not args:
         raise bare(component)

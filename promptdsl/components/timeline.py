@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Never
 
-from promptdsl.components.arguments import Content
 from promptdsl.components.block import Container, begin
 from promptdsl.components.scope import open_block
 from promptdsl.config.transformation import as_layer
@@ -16,6 +15,7 @@ from promptdsl.tree.rewrite import numbered
 from promptdsl.tree.turn_nodes import RootNode
 
 if TYPE_CHECKING:
+    from promptdsl.components.contents import TimelineContent
     from promptdsl.config.transformation import Transformation
 
 
@@ -44,7 +44,7 @@ class Timeline(Container, RootNode):
 
     def __init__(
         self,
-        *content: Content,
+        *content: "TimelineContent",
         transformation: "Transformation | None" = None,
         **unknown: Never,
     ) -> None:

@@ -1,9 +1,8 @@
 """Tool calls and their results."""
 
 from collections.abc import Mapping
-from typing import Never, Unpack
+from typing import TYPE_CHECKING, Never, Unpack
 
-from promptdsl.components.arguments import Content
 from promptdsl.components.block import (
     PART_FORBIDS,
     ROOTED,
@@ -32,6 +31,9 @@ from promptdsl.tree.masks import BARE, CALL, RESULT, SPOKEN, TURN, bits
 from promptdsl.tree.node import DEFAULTS, Node, label, named_label
 from promptdsl.tree.part_nodes import ReasoningNode, ToolResultNode, ToolUseNode
 from promptdsl.tree.turn_nodes import ToolTurnNode
+
+if TYPE_CHECKING:
+    from promptdsl.components.contents import PartContent
 
 _CALL = bits(CALL)
 _TOOL = bits(TURN | SPOKEN, bits(RESULT))
@@ -187,7 +189,7 @@ class ToolResult(Container, ToolResultNode):
         self,
         tool_use_id: str,
         /,
-        *content: Content,
+        *content: "PartContent",
         is_error: bool = False,
         error_type: ErrorType | None = None,
         **unknown: Never,
@@ -228,7 +230,7 @@ class ToolMessage(Container, ToolTurnNode):
         self,
         tool_use_id: str,
         /,
-        *content: Content,
+        *content: "PartContent",
         is_error: bool = False,
         error_type: ErrorType | None = None,
         **options: Unpack[NamedTurnOptions],

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, ClassVar, Unpack
 
-from promptdsl.components.arguments import Content
 from promptdsl.components.block import (
     PART_FORBIDS,
     ROOTED,
@@ -20,6 +19,16 @@ from promptdsl.tree.masks import BARE, HOLLOW, bits
 from promptdsl.tree.node import DEFAULTS, Node
 from promptdsl.tree.turn_nodes import TurnNode
 
+if TYPE_CHECKING:
+    from promptdsl.components.contents import (
+        AssistantContent,
+        Content,
+        EventContent,
+        PartContent,
+        SystemContent,
+        UserContent,
+    )
+
 
 class TurnComponent(Container, TurnNode):
     """The base of the turns. Not a component of its own."""
@@ -36,7 +45,9 @@ class TurnComponent(Container, TurnNode):
         # Not an assignment: editors would take it for the signature.
         type.__setattr__(cls, "__init__", with_own_code(TurnComponent.__init__))
 
-    def __init__(self, *content: Content, **options: Unpack[TurnOptions]) -> None:
+    # Each turn tells type checkers what it takes. At run time it has this one: a call between them
+    # makes a turn 10 % slower.
+    def __init__(self, *content: "Content", **options: Unpack[TurnOptions]) -> None:
         self.role = self._spoken_by
         self.kind = "written"
         text = content[0] if content else ""
@@ -67,10 +78,6 @@ class SpeechTurn(TurnComponent):
     __slots__ = ()
     _options_type = SpeechOptions
     _own = bits(masks.TURN | masks.SPOKEN)
-
-    if TYPE_CHECKING:
-        # At run time it is that of TurnComponent: a call between them makes a turn 10 % slower.
-        def __init__(self, *content: Content, **options: Unpack[SpeechOptions]) -> None: ...
 
 
 class System(TurnComponent):
@@ -105,6 +112,10 @@ class System(TurnComponent):
     _forbids = PART_FORBIDS | masks.MEDIA | masks.MEDIA << masks.SHIFT
     _elsewhere = "system content is text only: put it in a User turn"
 
+    if TYPE_CHECKING:
+
+        def __init__(self, *content: "SystemContent", **options: Unpack[TurnOptions]) -> None: ...
+
 
 class Developer(TurnComponent):
     """An instruction in the middle of a conversation; it stays where it is written.
@@ -123,6 +134,10 @@ class Developer(TurnComponent):
     _own = bits(masks.TURN | masks.DEVELOPER)
     _forbids = PART_FORBIDS
     _elsewhere = "put it in a User turn"
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *content: "PartContent", **options: Unpack[TurnOptions]) -> None: ...
 
 
 class User(SpeechTurn):
@@ -145,6 +160,10 @@ class User(SpeechTurn):
     _forbids = ROOTED | masks.ITEM | masks.CALL | masks.EVENT_BLOCK
     _elsewhere = "write it outside of the User turn"
 
+    if TYPE_CHECKING:
+
+        def __init__(self, *content: "UserContent", **options: Unpack[SpeechOptions]) -> None: ...
+
 
 class Assistant(SpeechTurn):
     """A turn of the model: text, reasoning and the tool calls it made.
@@ -162,6 +181,12 @@ class Assistant(SpeechTurn):
     _spoken_by = "assistant"
     _forbids = ROOTED | masks.ITEM | masks.RESULT | masks.EVENT_BLOCK
     _elsewhere = "write it outside of the Assistant turn"
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, *content: "AssistantContent", **options: Unpack[SpeechOptions]
+        ) -> None: ...
 
 
 class Event(TurnComponent):
@@ -184,9 +209,9 @@ class Event(TurnComponent):
     _forbids = ROOTED | masks.ITEM | masks.CALL | masks.RESULT
     _elsewhere = "write it outside of the Event"
 
-    if TYPE_CHECKING:  # as in SpeechTurn
+    if TYPE_CHECKING:
 
-        def __init__(self, *content: Content, **options: Unpack[EventOptions]) -> None: ...
+        def __init__(self, *content: "EventContent", **options: Unpack[EventOptions]) -> None: ...
 
 
 class ToolResults(TurnComponent):

@@ -46,6 +46,8 @@ class FirstFitNode(FragmentNode):
 class LimitNode(FragmentNode):
     """Text that is cut to ``most`` tokens or characters; ``keep`` names the end that stays."""
 
+    _placement: Literal["text"]
+
     most: int
     keep: Literal["head", "tail", "ends"] = "head"
     unit: Literal["tokens", "characters"] = "tokens"
@@ -106,6 +108,8 @@ class ConversationNode(FragmentNode):
     they are. With ``keep_compacted``, what a provider's compaction stands for is sent, too. With
     ``cut_line``, a line is sent where a budget drops something.
     """
+
+    _placement: Literal["turn"]
 
     content: tuple[Node, ...]  # pyright: ignore[reportIncompatibleVariableOverride] # frozen
     keep: int = 0

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import CodeType
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar, cast
 
 import attrs
 from attrs.exceptions import FrozenInstanceError
@@ -145,6 +145,8 @@ class Node:
     """Whether its text may show the outline of a part on purpose."""
     _volatile_fields: ClassVar[tuple[str, ...]] = ()
     """The fields of data that may hold volatile values, or (``labels``) the labels of such."""
+    _placement: Any  # Any: where the class does not tell, it may be any
+    """What it is in a prompt, for type checkers alone; ``components.contents`` lists them."""
     _head: ClassVar[str | None] = None
     """The first word in the address of its messages, by default their role."""
 
@@ -273,7 +275,7 @@ def node_class(cls: type[N]) -> type[N]:
     fields = [
         name
         for name, kind in cls.__annotations__.items()
-        if name not in ("content", *cls._beside) and "ClassVar" not in kind
+        if name not in ("content", "_placement", *cls._beside) and "ClassVar" not in kind
     ]
     own_defaults = {name: body.pop(name) for name in fields if name in body}
     body["_field_names"] = (*cls._field_names, *fields)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.json import JsonObject
@@ -20,6 +20,8 @@ from promptdsl.tree.words import size
 class SectionNode(Node):
     """A named part of a turn; its id is ``options.id``."""
 
+    _placement: Literal["section"]
+
     _holds_parts = True
     _volatile_fields = ("title",)
 
@@ -34,6 +36,8 @@ class SectionNode(Node):
 @node_class
 class TextNode(Node):
     """One text: author strings and values."""
+
+    _placement: Literal["text"]
 
     _is_prose = True
 
@@ -51,6 +55,8 @@ class TextBlockNode(TextNode):
 @node_class
 class ValueNode(Node):
     """A value: text from outside the prompt's code. ``label`` is its name, if any."""
+
+    _placement: Literal["value"]
 
     _is_prose = True
 
@@ -81,6 +87,8 @@ class VolatileNode(ValueNode):
 class TrustedTextNode(Node):
     """Author text, inside a turn in which plain strings are values."""
 
+    _placement: Literal["text"]
+
     _is_prose = True
     _may_quote = True
 
@@ -101,6 +109,8 @@ class TrustedTextNode(Node):
 class HeadingNode(Node):
     """A heading of one line: strings and values."""
 
+    _placement: Literal["text"]
+
     level: int
 
 
@@ -108,12 +118,16 @@ class HeadingNode(Node):
 class ParagraphNode(Node):
     """One paragraph of strings and values."""
 
+    _placement: Literal["text"]
+
     _is_prose = True
 
 
 @node_class
 class ListNode(Node):
     """A list; each child that is not an item becomes an item."""
+
+    _placement: Literal["text"]
 
     _holds_parts = True
 
@@ -124,12 +138,16 @@ class ListNode(Node):
 class ChecklistNode(Node):
     """A list of tasks that are done or not."""
 
+    _placement: Literal["text"]
+
     _holds_parts = True
 
 
 @node_class
 class ItemNode(Node):
     """An item of a list or a checklist; ``done`` is ``None`` if it was not set."""
+
+    _placement: Literal["item"]
 
     _holds_parts = True
 
@@ -140,12 +158,16 @@ class ItemNode(Node):
 class QuoteNode(Node):
     """A quotation."""
 
+    _placement: Literal["text"]
+
     _holds_parts = True
 
 
 @node_class
 class ExampleNode(Node):
     """An example: two sides, the input and the output."""
+
+    _placement: Literal["text"]
 
     _holds_parts = True
 
@@ -169,6 +191,8 @@ class ExampleSideNode(Node):
 class TableNode(Node):
     """A table of plain data; with ``format=None`` in the format of the text around it."""
 
+    _placement: Literal["text"]
+
     _volatile_fields = ("rows",)
 
     columns: tuple[str, ...] | None
@@ -187,6 +211,8 @@ class TableNode(Node):
 class CodeNode(Node):
     """Source code: strings and values that are joined without a space."""
 
+    _placement: Literal["text"]
+
     _may_quote = True
 
     language: str | None
@@ -198,6 +224,8 @@ class JsonNode(Node):
 
     ``pieces`` are its parts where some are volatile values, which have a label.
     """
+
+    _placement: Literal["text"]
 
     _is_prose = True
     _volatile_fields = ("pieces",)
@@ -212,6 +240,8 @@ class JsonNode(Node):
 @node_class
 class UntrustedNode(Node):
     """Text from an untrusted source, always between delimiters. ``origin`` names the source."""
+
+    _placement: Literal["text"]
 
     _volatile_fields = ("text", "origin")
 
@@ -230,6 +260,8 @@ class TemplateNode(Node):
     ``overrides`` are the overridden sections of libraries at the place where it was written: it may
     include them.
     """
+
+    _placement: Literal["text"]
 
     _volatile_fields = ("variables",)
 
@@ -287,6 +319,8 @@ class FenceNode(Node):
 class MediaNode(Node):
     """A block that is sent unchanged: an attachment, or a block of a recorded system message."""
 
+    _placement: Literal["media"]
+
     block: Block
 
     def _name(self) -> str:
@@ -302,6 +336,8 @@ class MediaNode(Node):
 class ToolUseNode(Node):
     """A tool call of an assistant turn."""
 
+    _placement: Literal["call"]
+
     block: ToolUseBlock
 
     def _summary(self) -> str:
@@ -311,6 +347,8 @@ class ToolUseNode(Node):
 @node_class
 class ToolResultNode(Node):
     """The answer to a tool call, inside a user or tool turn."""
+
+    _placement: Literal["result"]
 
     _holds_parts = True
 
@@ -326,6 +364,8 @@ class ToolResultNode(Node):
 class ReasoningNode(Node):
     """The reasoning of a model."""
 
+    _placement: Literal["call"]
+
     block: ReasoningBlock
 
 
@@ -335,6 +375,8 @@ class EventBlockNode(Node):
 
     ``labels`` are those of the volatile values in its fields, by their paths.
     """
+
+    _placement: Literal["event"]
 
     _holds_parts = True
     _volatile_fields = ("labels",)

@@ -21,6 +21,8 @@ class RootNode(Node):
     output schema, and cache breakpoints without a message to mark.
     """
 
+    _placement: Literal["prompt"]
+
     content: tuple[Node, ...]  # pyright: ignore[reportIncompatibleVariableOverride] # frozen
     transformation: Any  # Any: a layer of ``config``, which this room may not import
     equipment: tuple[Node, ...]
@@ -37,6 +39,8 @@ class RootNode(Node):
 @node_class
 class TurnNode(Node):
     """A turn, which becomes a message. ``kind`` is its origin, even if its role is mapped."""
+
+    _placement: Literal["turn"]
 
     role: Role
     kind: Kind
@@ -72,6 +76,8 @@ class RequestOnlyNode(Node):
 
     Its ``position`` is ``None`` for the default. With ``grounding`` every string in it is a value.
     """
+
+    _placement: Literal["turn"]
 
     _volatile_fields = ("type", "title")
 
@@ -130,6 +136,8 @@ class RecordedNode(Node):
 class ToolNode(Node):
     """A tool that a model may call."""
 
+    _placement: Literal["turn"]
+
     definition: ToolDefinition
 
     def _summary(self) -> str:
@@ -140,6 +148,8 @@ class ToolNode(Node):
 @node_class
 class OutputNode(Node):
     """The schema of the answer."""
+
+    _placement: Literal["turn"]
 
     schema: OutputSchema
 
