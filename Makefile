@@ -2,7 +2,7 @@
 # test-314 needs node and npm too.
 PYTHON ?= python3
 # With PYTHON=python3.12 they are .venv-3.12 and so on: each version of Python has its own.
-SHORT_VERSION := import sys; print("%d.%d" % sys.version_info[:2])
+SHORT_VERSION := import sys; print("%d.%d%s" % (*sys.version_info[:2], sys.abiflags))
 VENV := .venv$(if $(filter file,$(origin PYTHON)),,-$(shell $(PYTHON) -c '$(SHORT_VERSION)'))
 BIN := $(VENV)/bin
 BENCH_BIN := $(VENV)-bench/bin

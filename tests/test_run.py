@@ -50,12 +50,19 @@ def test_paths_among_options() -> None:
 @pytest.mark.native
 @pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
 @pytest.mark.parametrize(
-    ("python", "environment"),
-    [("python3", ".venv"), ("python3.12", ".venv-3.12"), ("/opt/bin/python3.13t", ".venv-3.13t")],
+    ("chosen", "environment"),
+    [
+        ([], ".venv"),
+        (
+            [f"PYTHON={sys.base_prefix}/bin/python3"],
+            ".venv-{}.{}".format(*sys.version_info) + sys.abiflags,
+        ),
+    ],
+    ids=["the usual one", "a path"],
 )
-def test_each_python_has_its_environment(python: str, environment: str) -> None:
-    """``make test`` uses the environment of the version that PYTHON names, or the usual one."""
-    command = ["make", "--dry-run", "test", f"PYTHON={python}"]
+def test_each_python_has_its_environment(chosen: list[str], environment: str) -> None:
+    """``make test`` uses the environment of the version of PYTHON, or the usual one."""
+    command = ["make", "--dry-run", "test", *chosen]
     outside = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     done = subprocess.run(command, cwd=ROOT, env=outside, capture_output=True, check=True)
     assert {environment} == set(re.findall(r"\.venv[^/\s]*", done.stdout.decode()))
