@@ -21,8 +21,8 @@ from promptdsl.checking.settings import HINTS, CheckSettings
 ENDINGS = (".j2", ".jinja", ".jinja2")
 _SKIPPED = ("__pycache__", "node_modules", "site-packages", "venv")
 _OFTEN_TWICE = (BROKEN, "PD104")
-_TOO_DEEP = "its code is nested too deep"
 """What is found in code and in the prompt, too, at the same line."""
+_TOO_DEEP = "its code is nested too deep"
 
 
 class _Read(NamedTuple):
