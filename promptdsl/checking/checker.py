@@ -67,7 +67,8 @@ class Checker:
     def __init__(self, settings: CheckSettings | None = None) -> None:
         self._settings = settings or CheckSettings()
         self._rules = {id: it for id, it in RULES.items() if self._settings.selects(id)}
-        self._found: set[Finding] = set()
+        self._found: dict[Finding, str] = {}
+        """Each finding, with the name of the hint that it is, or ``""``."""
         self._texts: dict[str, _Read] = {}
         self._files: dict[str, None] = {}
         self._unread: dict[str, str] = {}
@@ -102,7 +103,8 @@ class Checker:
                 why, _, fix = hint.why.partition("; ")
                 what = hint.what + (f" ({hint.path})" if hint.path else "")
                 fix = fix or "correct it, or name the rule in a comment"
-                self._note(owner, "<prompt>", iter([(hint.source, f"{what}: {why}", fix)]))
+                problem = hint.source, f"{what}: {why}", fix
+                self._note(owner, "<prompt>", iter([problem]), hint.name)
 
     def failed(self, target: str, error: PromptError) -> None:
         """Note that a prompt cannot be rendered."""
@@ -129,27 +131,31 @@ class Checker:
                 elif rule and rule.in_source and not rule.hints:
                     message = f"the comment ignores {id}, which is not found here"
                 self._note(UNUSED, path, iter([(Source(path, line), message, fix)] * bool(message)))
-        # What is found in code, with its column, need not be told of the prompt again.
-        known = {place for it in self._found if it.column for place in self._places(it)}
-        found = {
-            it
-            for it in self._found
-            if it.column or it.rule not in _OFTEN_TWICE or (it.file, it.line) not in known
-        }
+        found = self._found.keys() - {*self._repeated()}
         unread = (f"{path}: {why}" for path, why in sorted(self._unread.items()))
         files = len(self._files.keys() - self._unread.keys())
         return CheckReport(tuple(sorted(found)), files, self._prompts, tuple(unread))
 
-    def _places(self, finding: Finding) -> Iterator[tuple[str, int]]:
-        """Yield the line of a finding in code, and that of the block without its lost text."""
+    def _repeated(self) -> Iterator[Finding]:
+        """Yield what is found of prompts that a finding in code, which has a column, explains."""
+        lines = {(it.file, it.line) for it in self._found if it.column and it.rule != LOST}
+        losing = {place for it in self._found if it.rule == LOST for place in self._losing(it)}
+        known = {"empty_block": lines | losing}
+        for it, hint in self._found.items():
+            is_of_prompt = not it.column and it.rule in _OFTEN_TWICE
+            if is_of_prompt and (it.file, it.line) in known.get(hint, lines):
+                yield it
+
+    def _losing(self, finding: Finding) -> Iterator[tuple[str, int]]:
+        """Yield the line of a lost text, and those of the block that may be empty without it."""
         yield finding.file, finding.line
-        file = self._read(finding.file).file if finding.rule == LOST else None
+        file = self._read(finding.file).file
         around = [it for it in file.blocks if _is_in(finding.line, it)] if file else []
         for block in around[-1:]:
             yield from ((finding.file, it.context_expr.lineno) for it in block.items)
 
-    def _note(self, rule: str, path: str, what: Found) -> None:
-        """Note what a rule yields, if no comment lets it stand."""
+    def _note(self, rule: str, path: str, what: Found, hint: str = "") -> None:
+        """Note what a rule yields, or a hint, if no comment lets it stand."""
         try:
             for place, message, fix in what:
                 file, line, column = path, 0, 0
@@ -158,7 +164,7 @@ class Checker:
                 elif place is not None:
                     line, column = place.lineno, place.col_offset + 1
                 if not self._read(file).ignores.covers(line, rule):
-                    self._found.add(Finding(file, line, column, rule, message, fix))
+                    self._found[Finding(file, line, column, rule, message, fix)] = hint
         except RecursionError:  # code may be nested deeper than Python goes
             if path in self._files:
                 self._unread[path] = _TOO_DEEP

@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.checking.looking import ids, looked_at
+from promptdsl import PromptError
+from promptdsl.checking import Checker
+from tests.checking.looking import IMPORT, ids, looked_at
+from tests.errors import raised
 
 Find = Callable[..., list[str]]
 
@@ -520,3 +523,37 @@ def test_a_block_with_a_lost_text_alone_is_one_finding(tmp_path: Path) -> None:
     """The hint of an empty block is not told beside the text that is lost in it."""
     code = "with System('a') as prompt, Section('b', title='B'):\n    'x'\n"
     assert ["PD105:2"] == ids(looked_at(tmp_path / "prompts.py", code))
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ('with User("a", Section("b", "", title="B")):\n        "x"', "PD104:2 PD105:3"),
+        ('with Grounding("a b"):\n        Text("a")\n        "x"', "PD104:2 PD105:4"),
+        ('with User(), Section("b"):\n        "x"', "PD105:3"),
+        ('with User(), Section("b"): "x"', "PD105:2"),
+    ],
+)
+def test_a_lost_text_explains_no_more_than_an_empty_block(
+    code: str, expected: str, tmp_path: Path
+) -> None:
+    """Of the hints of the block around a lost text all stay but that of an empty block."""
+    text = f"with Timeline() as prompt:\n    {code}\n"
+    assert expected.split() == ids(looked_at(tmp_path / "prompts.py", text))
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [('\n        "x"', "PD002:3 PD105:4"), (' "x"', "PD002:3 PD105:3")],
+)
+def test_a_lost_text_explains_no_error(code: str, expected: str, tmp_path: Path) -> None:
+    """An error at the block around a lost text stays."""
+    path = tmp_path / "prompts.py"
+    text = f'def build():\n  with Timeline():\n    with User(priority="high"):{code}\n'
+    path.write_text(IMPORT + text, "utf-8")
+    names: dict[str, Callable[[], object]] = {}
+    exec(compile(IMPORT + text, str(path), "exec"), names)
+    checker = Checker()
+    checker.paths([str(path)])
+    checker.failed("build", raised(PromptError, names["build"]))
+    assert expected.split() == ids(checker.report())
