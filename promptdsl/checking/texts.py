@@ -24,7 +24,7 @@ class Texts:
 
     def __init__(self, file: PythonFile, names: BoundNames) -> None:
         self._file, self._names = file, names
-        self._asked: set[tuple[ast.AST, str]] = set()
+        self._known: dict[tuple[Scope, str], bool] = {}
 
     def is_text(self, node: ast.AST, scope: Scope) -> bool:
         """Return whether an expression is text, or an error."""
@@ -65,15 +65,14 @@ class Texts:
         return self._give_text(self.functions(func, scope), is_awaited=True)
 
     def _is_named_text(self, name: str, scope: Scope) -> bool:
+        """Return whether a name is text, which is decided once; one made of itself is not."""
         bindings, place = self._names.resolve(name, scope)
-        if not bindings or (place[0], name) in self._asked:
-            return False
-        self._asked.add((place[0], name))
-        try:
+        key = place[:1], name
+        if key not in self._known:
+            self._known[key] = False
             first = [it for it in bindings if it.kind != "added"]
-            return bool(first) and all(self._binds_text(it, place) for it in first)
-        finally:
-            self._asked.remove((place[0], name))
+            self._known[key] = bool(first) and all(self._binds_text(it, place) for it in first)
+        return self._known[key]
 
     def _binds_text(self, binding: Binding, scope: Scope) -> bool:
         match binding:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 
@@ -557,3 +558,24 @@ def test_a_lost_text_explains_no_error(code: str, expected: str, tmp_path: Path)
     checker.paths([str(path)])
     checker.failed("build", raised(PromptError, names["build"]))
     assert expected.split() == ids(checker.report())
+
+
+CHAIN = "".join(f"x{it + 1} = x{it} + x{it}\n" for it in range(60))
+NAMES = [f"n{it}" for it in range(30)]
+CIRCLES = "".join(f"{it} = {it} + {' + '.join(NAMES)}\n" for it in NAMES)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (f"x0 = 'a'\n{CHAIN}x = x60", ["PD105"]),
+        (f"x0 = unknown()\n{CHAIN}x = x60", []),
+        (f"n0 = 'a'\n{CIRCLES}x = n0", []),
+        (f"{CIRCLES}x = n0 + 'a'", ["PD105"]),
+    ],
+    ids=["chain of texts", "chain", "circles", "circles and a text"],
+)
+def test_each_name_is_judged_once(code: str, expected: list[str], found: Find) -> None:
+    """Names that are made of each other are judged in one pass: the ways through them are many."""
+    lines = f"def f():\n{indent(code, '    ')}\n    with System():\n        x\n"
+    assert expected == [it[:5] for it in found(lines, run=False)]
