@@ -107,7 +107,10 @@ def _assigned(node: ast.AST) -> Iterator[tuple[ast.Name, str, ast.AST]]:
             yield target, kind, annotation if is_certain else value or annotation
         case ast.AugAssign(target=ast.Name() as target, value=value):
             yield target, "added", value
-        case ast.For(target=ast.Name() as target, iter=value):
+        case (
+            ast.For(target=ast.Name() as target, iter=value)
+            | ast.comprehension(target=ast.Name() as target, iter=value)
+        ):
             yield target, "each", value
         case _:
             pass

@@ -11,8 +11,9 @@ _METHODS = {
     *("lower", "lstrip", "removeprefix", "removesuffix", "replace", "rjust", "rstrip", "strip"),
     *("swapcase", "title", "translate", "upper", "zfill"),
 }
-_FUNCTIONS = {"promptdsl.dedent", "textwrap.dedent", "textwrap.indent", "inspect.cleandoc"}
-_WRAPPERS = {"staticmethod", "classmethod", "cache", "lru_cache", "override", "final"}
+PURE_FUNCTIONS = {"promptdsl.dedent", "textwrap.dedent", "textwrap.indent", "inspect.cleandoc"}
+"""The functions that make a text of a text, and do nothing else."""
+WRAPPERS = {"staticmethod", "classmethod", "cache", "lru_cache", "override", "final"}
 """The decorators that leave a function what it is."""
 _GETTERS = {"property", "cached_property"}
 _LISTS = {"list", "tuple", "set", "frozenset", "Sequence", "Iterable", "Collection", "Iterator"}
@@ -114,7 +115,7 @@ class Texts:
                 return self._names.resolve("str", scope) == ([], ())
             case ast.Call(func=func):
                 is_method = isinstance(func, ast.Attribute) and func.attr in _METHODS
-                is_known = self._file.dotted(func) in _FUNCTIONS
+                is_known = self._file.dotted(func) in PURE_FUNCTIONS
                 is_known |= is_method and self.is_text(getattr(func, "value", func), scope)
                 return is_known or self._give_text(self.functions(func, scope))
             case _:
@@ -125,7 +126,7 @@ class Texts:
         return bool(functions) and all(
             isinstance(it, ast.AsyncFunctionDef) is is_awaited
             and is_str(it.returns)
-            and decorators_of(it) <= _WRAPPERS
+            and decorators_of(it) <= WRAPPERS
             for it in functions
         )
 

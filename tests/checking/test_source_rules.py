@@ -255,8 +255,9 @@ def card():
     with Section("card"):
         yield
 def ctx() -> str:
-    lines = []
-    lines.append(load())
+    lines: list[str] = []
+    lines.append(str(load))
+    lines += [it.title() for it in ("a", "b")]
     return "".join(lines)
 def other() -> "str":
     return ctx()
@@ -484,6 +485,11 @@ def test_statements_that_may_write_are_not_found(code: str, found: Find) -> None
         ('a = b = "a"\nb = a\nwith System():\n    b', ["PD105:4"]),
         ("a = b\nb = a\nwith System():\n    b", []),
         ("with System():\n    TONE\n    Text(TONE)", []),
+        (
+            "async def later() -> str:\n    return await load()\n"
+            "with System():\n    later()\n    await later()",
+            ["PD105:4"],
+        ),
     ],
 )
 def test_blocks_and_names_of_texts(code: str, expected: list[str], found: Find) -> None:
@@ -579,3 +585,71 @@ def test_each_name_is_judged_once(code: str, expected: list[str], found: Find) -
     """Names that are made of each other are judged in one pass: the ways through them are many."""
     lines = f"def f():\n{indent(code, '    ')}\n    with System():\n        x\n"
     assert expected == [it[:5] for it in found(lines, run=False)]
+
+
+PURE = [
+    "return x.strip()",
+    "text = 'a'; text += question.title(); return text",
+    "return f'{len(lines)} ' + ', '.join(it.title() for it in lines)",
+    "counts = {}; counts['a'] = 1; return str(counts.get('a'))",
+    "for line in lines:\n        if line.isspace(): return dedent(line)\n    return ''",
+    "return str(question.replace('a', 'b'))",
+    "return other(x)",
+]
+ACTIVE = [
+    "return shutil.copy(x, 'backup.txt')",
+    "return lines.pop(0)",
+    "result = write_rules(x); return result",
+    "return x.replace(question)",
+    "seen = lines; seen.append(x); return ''",
+    "lines += [x]; return ''",
+    "lines[0] = ''; return ''",
+    "del lines[0]; return ''",
+    "x.text = ''; return ''",
+    "if not x: raise ValueError\n    return ''",
+    "assert x; return ''",
+    "with x: return ''",
+    "return '' if next(lines) else 'a'",
+    "return ', '.join(map(Text, lines))",
+    "len = x; return str(len(lines))",
+    "return active(x, question, lines)",
+    "return wrapped()",
+    "return Agent().text",
+    "return TABLE.setdefault(x, '')",
+]
+
+
+def called(body: str) -> str:
+    """Return code that calls a function with a body as a statement of a block."""
+    return f"""\
+import shutil
+from elsewhere import write_rules
+TABLE = {{}}
+def other(x) -> str: return "a"
+@wraps
+def wrapped() -> str: return "a"
+class Agent: text: str
+def active(x, question: str, lines: list[str]) -> str:
+    {body}
+with System():
+    active(x, y, z)
+    Text("a")
+"""
+
+
+@pytest.mark.parametrize("body", PURE)
+def test_calls_that_only_return_a_text_are_found(body: str, found: Find) -> None:
+    """A function that only reads its values does nothing as a statement."""
+    assert ["PD105"] == [it[:5] for it in found(called(body), run=False)]
+
+
+@pytest.mark.parametrize("body", ACTIVE)
+def test_calls_with_a_possible_effect_are_not_found(body: str, found: Find) -> None:
+    """A function that calls what is not known, changes a value or may fail is no finding."""
+    assert [] == found(called(body), run=False)
+
+
+@pytest.mark.parametrize("code", ["say().strip()", "say() + 'a'", "f'{say()}'"])
+def test_a_text_made_of_a_call_with_an_effect_is_not_found(code: str, found: Find) -> None:
+    """What is made of the text of a function that writes is no finding, however it is made."""
+    assert [] == found(in_block(PLACED_HEAD, code), run=False)

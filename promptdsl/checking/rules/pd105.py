@@ -11,6 +11,7 @@ from typing import NamedTuple
 import promptdsl
 from promptdsl.checking.bound_names import Binding, BoundNames, Function
 from promptdsl.checking.constants import Scope
+from promptdsl.checking.effects import Effects
 from promptdsl.checking.finding import CheckRule, Found
 from promptdsl.checking.python_file import PythonFile
 from promptdsl.checking.texts import Texts, decorators_of
@@ -50,6 +51,7 @@ class _Finder:
     def __init__(self, file: PythonFile) -> None:
         self._file, self._names = file, BoundNames(file)
         self._texts = Texts(file, self._names)
+        self._effects = Effects(file, self._names, self._texts)
 
     def statements(self) -> Iterator[Statement]:
         """Yield each expression that is a statement in the block of a component."""
@@ -82,12 +84,10 @@ class _Finder:
                     yield from self.lost(Statement(it, scope, opened))
             case ast.Name() if parts := self._lost_part(statement):
                 yield node, *parts
-            case ast.Call() | ast.Await() | ast.Attribute() if self._has_effects(node, scope):
-                return
             case ast.Call(func=func) if self._texts.awaited(func, scope):
                 message = f"`{ast.unparse(func)}()` is not awaited, so its text is sent nowhere"
                 yield node, message, f"write Text(await {ast.unparse(func)}(...))"
-            case _ if self._texts.is_text(node, scope):
+            case _ if self._texts.is_text(node, scope) and not self._effects.has(node, scope):
                 yield node, *_lost_text(node, opened)
             case _:
                 return
@@ -139,45 +139,6 @@ class _Finder:
             return True
         # A function may be called in a block, but not one that opens a Timeline.
         return place == statement.scope and statement.opened[0] == "Timeline"
-
-    def _has_effects(self, node: ast.expr, scope: Scope) -> bool:
-        """Return whether a call may do more than to return its text: write, or change a value."""
-        call = node.value if isinstance(node, ast.Await) else node
-        func = call.func if isinstance(call, ast.Call) else call
-        waiting, known = self._texts.functions(func, scope), set[Function]()
-        while waiting:
-            function = waiting.pop()
-            known.add(function)
-            for it in ast.walk(function):
-                if self._changes(it, function):
-                    return True
-                if isinstance(it, ast.Call):
-                    called = self._texts.functions(it.func, (function, *scope[-1:]))
-                    if any(map(self._is_component, called)):
-                        return True
-                    waiting += [each for each in called if each not in known]
-        return False
-
-    def _changes(self, node: ast.AST, function: Function) -> bool:
-        """Return whether a node of a function may write into a block, or change a value."""
-        match node:
-            case ast.Call() if self._file.public(node)[:1].isupper():
-                return True
-            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
-                return not self._is_made_in(function, name)
-            case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
-                return not self._is_made_in(function, name)
-            case ast.Expr(value=value):
-                return not isinstance(value, ast.Constant)
-            case ast.Attribute(ctx=ast.Store()) | ast.Global() | ast.Nonlocal() | ast.Yield():
-                return True
-            case _:
-                return False
-
-    def _is_made_in(self, function: Function, name: str) -> bool:
-        """Return whether a name is bound to a value of the function's own, not to one it gets."""
-        bindings = self._names.names_of(function).get(name, [])
-        return bool(bindings) and all(it.kind == "value" for it in bindings)
 
 
 def _lost_text(node: ast.expr, opened: tuple[str, ...]) -> tuple[str, str]:
