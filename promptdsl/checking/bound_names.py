@@ -9,6 +9,7 @@ from promptdsl.checking.python_file import PythonFile
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Block = ast.With | ast.AsyncWith
+_STR = {"str", "str | None", "None | str", "Optional[str]", "typing.Optional[str]"}
 
 
 class Binding(NamedTuple):
@@ -139,9 +140,5 @@ def _names(node: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def is_str(annotation: ast.AST | None) -> bool:
-    """Return whether an annotation is ``str``, quoted or not."""
-    match annotation:
-        case ast.Name(id="str") | ast.Constant(value="str"):
-            return True
-        case _:
-            return False
+    """Return whether an annotation is ``str``, or that and ``None``, quoted or not."""
+    return annotation is not None and ast.unparse(annotation).strip("'\"") in _STR

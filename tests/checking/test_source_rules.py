@@ -328,7 +328,6 @@ PLACED = [
     "None",
     "1",
     "pass",
-    "x",
     "x.strip()",
     "x.text",
     "x + x",
@@ -340,8 +339,6 @@ PLACED = [
     "unknown()",
     "card()",
     "imported()",
-    "RULES",
-    "part",
     "text = 'a'",
     "text = f'{x}'; text = Text('a'); text",
     "*text, other = 'a', 'b'; text",
@@ -481,9 +478,9 @@ def test_statements_that_may_write_are_not_found(code: str, found: Find) -> None
             'class A:\n    TONE = "a"\n    def f(self):\n        with System():\n            TONE',
             [],
         ),
-        ('if x:\n    T = "a"\nelse:\n    T = Text("a")\nwith System():\n    T', []),
+        ('if x:\n    T = "a"\nelse:\n    T = Text("a")\nwith System():\n    T', ["PD105:6"]),
         ('a = b = "a"\nb = a\nwith System():\n    b', ["PD105:4"]),
-        ("a = b\nb = a\nwith System():\n    b", []),
+        ("a = b\nb = a\nwith System():\n    b", ["PD105:4"]),
         ("with System():\n    TONE\n    Text(TONE)", []),
         (
             "async def later() -> str:\n    return await load()\n"
@@ -524,6 +521,72 @@ async def f(x: str):
         f"what `ctx()` returns is sent nowhere; write Text(...) around it{other}",
         "`later()` is not awaited, so its text is sent nowhere; write Text(await later(...))",
     ] == [f"{it.message}; {it.fix}" for it in findings]
+
+
+NAMES_OF_ANYTHING = """\
+from shop import HOURS, persona
+import shop
+EVERY, TABLE = ("a", "b"), shop.table()
+for row in TABLE:
+    print(row)
+def f(tone: Section, extra, *more, again=None):
+    if tone:
+        from shop import offers
+    with System():
+        LINE
+        Text("a")
+"""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("HOURS", "persona", "shop", "EVERY", "TABLE", "row", "tone", "extra", "more", "again"),
+        "offers",
+    ],
+)
+def test_names_of_anything_are_found(name: str, tmp_path: Path) -> None:
+    """A name that was bound before the block writes nothing in it, whatever it is a name of."""
+    code = NAMES_OF_ANYTHING.replace("LINE", name)
+    findings = looked_at(tmp_path / "prompts.py", code, run=False).findings
+    advice = (
+        f"write include({name}) for a part, Text({name}) for a text, {name}(...) for a component"
+    )
+    assert [f"`{name}` on a line of its own writes nothing; {advice}"] == [
+        f"{it.message}; {it.fix}" for it in findings
+    ]
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("def f(x):\n    x = Text(x)\n    with System():\n        x", []),
+        ("def f(x):\n    with System():\n        x = Text(x)\n        x", []),
+        ("def f(xs):\n    for x in xs:\n        with System():\n            x", []),
+        ("def f(xs):\n    with Timeline():\n        for x in xs:\n            x", []),
+        ("def f(xs):\n    for x in xs:\n        with Timeline():\n            x", ["PD105:4"]),
+        ("def f():\n    with System():\n        from shop import x\n        x", []),
+        ("def f(x):\n    global x\n    with System():\n        x", []),
+        ("def f(x):\n    def g():\n        with System():\n            x", ["PD105:4"]),
+        ("def f(x):\n    with open(x):\n        x", []),
+    ],
+)
+def test_names_that_may_be_of_parts_in_the_block(
+    code: str, expected: list[str], found: Find
+) -> None:
+    """A name that may be bound to a part of an open block is no finding."""
+    assert expected == found(f"{code}\n", run=False)
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    ["str | None", "None | str", '"str | None"', "Optional[str]", "typing.Optional[str]", '"str"'],
+)
+def test_a_text_or_none_is_a_text(annotation: str, tmp_path: Path) -> None:
+    """An annotation as a text, or none, is that of a text."""
+    code = f"def f(x: {annotation}):\n    with System():\n        x\n        Text('a')\n"
+    findings = looked_at(tmp_path / "prompts.py", code, run=False).findings
+    assert ["`x` on a line of its own is sent nowhere"] == [it.message for it in findings]
 
 
 def test_a_block_with_a_lost_text_alone_is_one_finding(tmp_path: Path) -> None:

@@ -82,8 +82,9 @@ class _Finder:
             case ast.Tuple(elts=elements) | ast.List(elts=elements):
                 for it in elements:
                     yield from self.lost(Statement(it, scope, opened))
-            case ast.Name() if parts := self._lost_part(statement):
-                yield node, *parts
+            case ast.Name():
+                problem = self._lost_name(statement)
+                yield from [(node, *problem)] if problem else []
             case ast.Call(func=func) if self._texts.awaited(func, scope):
                 message = f"`{ast.unparse(func)}()` is not awaited, so its text is sent nowhere"
                 yield node, message, f"write Text(await {ast.unparse(func)}(...))"
@@ -113,39 +114,47 @@ class _Finder:
     def _is_component(self, function: Function) -> bool:
         return "promptdsl.component" in map(self._file.dotted, function.decorator_list)
 
-    def _lost_part(self, statement: Statement) -> tuple[str, str] | None:
-        """Return what is wrong with the name of a function, or of a part that is in no block."""
-        name = ast.unparse(statement.node)
-        bindings, place = self._names.resolve(name, statement.scope)
-        if not bindings:
-            return None
-        functions = self._texts.functions(statement.node, statement.scope)
+    def _lost_name(self, statement: Statement) -> tuple[str, str] | None:
+        """Return what is wrong with a name of what cannot have been written in the block."""
+        node, scope, opened = statement
+        name = ast.unparse(node)
+        functions = self._texts.functions(node, scope)
         if functions and not any(decorators_of(it) - {"component"} for it in functions):
-            return (
-                f"the function `{name}` is not called, so it writes nothing",
-                f"write {name}(...)",
-            )
-        if all(self._part(it) and self._is_detached(it, place, statement) for it in bindings):
+            message = f"the function `{name}` is not called, so it writes nothing"
+            return message, f"write {name}(...)"
+        if self._texts.is_text(node, scope):
+            return _lost_text(node, opened)
+        bindings, place = self._names.resolve(name, scope)
+        if not bindings or not all(self._is_detached(it, place, statement) for it in bindings):
+            return None
+        if all(map(self._part, bindings)):
             message = f"`{name}` was written in no block, and its name alone places it in none"
             return message, f"write include({name}), or give it as an argument"
-        return None
+        text = "User" if _innermost(opened) in _HOLD_TURNS else "Text"
+        fix = f"include({name}) for a part, {text}({name}) for a text, {name}(...) for a component"
+        return f"`{name}` on a line of its own writes nothing", f"write {fix}"
 
     def _is_detached(self, binding: Binding, place: Scope, statement: Statement) -> bool:
-        """Return whether no block was open where a part was written."""
+        """Return whether no block was open where a name was bound."""
         if binding.blocks:
             items = binding.blocks[-1].items
             return self._opened(items[-1].context_expr, place) == "detached"
-        if len(place) == 1:
+        is_from_elsewhere = isinstance(binding.node, ast.alias | ast.arg)
+        if len(place) == 1 or is_from_elsewhere or binding.kind == "annotation":
             return True
         # A function may be called in a block, but not one that opens a Timeline.
         return place == statement.scope and statement.opened[0] == "Timeline"
 
 
+def _innermost(opened: tuple[str, ...]) -> str:
+    """Return the innermost component of the blocks that are open."""
+    return [it for it in opened if it in _BLOCKS][-1]
+
+
 def _lost_text(node: ast.expr, opened: tuple[str, ...]) -> tuple[str, str]:
     """Return what is wrong with a text in a block, and what to write."""
-    block = [it for it in opened if it in _BLOCKS][-1]
     fix, other = "write Text(...) around it", ", or Value(...) if it comes from elsewhere"
-    if block in _HOLD_TURNS:
+    if _innermost(opened) in _HOLD_TURNS:
         fix, other = "write System(...) or User(...) around it", ""
     call = node.value if isinstance(node, ast.Await) else node
     match call:
