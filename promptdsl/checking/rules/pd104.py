@@ -1,6 +1,6 @@
 """The id of a section is its address, for overrides, tests and reports, so siblings have different
-ids. A block in which nothing is written is not sent. Sections in a branch or loop are not judged,
-and of a block that holds a string PD105 tells.
+ids. A block in which nothing is written is not sent. Sections in a branch or loop are not judged.
+A block that is empty because its text stands in no call is a finding of PD105 alone.
 """
 
 import ast

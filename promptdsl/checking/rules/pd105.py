@@ -1,6 +1,7 @@
-"""Only calls of components write. A string, a name or a call of a function that returns a str is a
-statement of Python which does nothing, in a block too: its text is sent nowhere. Judged is what
-cannot be a part that was written in the block.
+"""Only calls of components write. A string or a name on a line of its own does nothing, in a block
+too, so its text is sent nowhere. The same is true of a call of a function that returns a str and
+does nothing else. Only what is certain is a finding: a name that may be the name of a part of this
+block is none, and neither is a call that may have an effect, such as writing into the block.
 """
 
 import ast
