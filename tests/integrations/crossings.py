@@ -1,6 +1,7 @@
 """What the tests of all integrations share: rendered conversations, and any messages at all."""
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -124,3 +125,6 @@ any_message = st.builds(
     ),
 )
 any_messages = st.lists(any_message, max_size=6)
+AMBIGUOUS = re.compile(r"kind='base64', value='\w+:|kind='file_id', value='https?:")
+"""An address where data or the id of a file stand: it crosses as what LiteLLM takes it for."""
+plain_messages = any_messages.filter(lambda messages: not AMBIGUOUS.search(repr(messages)))

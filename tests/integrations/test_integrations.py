@@ -17,7 +17,14 @@ from promptdsl.integrations.openai_agents import from_openai_agents, to_openai_a
 from promptdsl.integrations.pydantic_ai import from_pydantic_ai, to_pydantic_ai
 from tests.errors import this_line
 from tests.folding import failures, unequal
-from tests.integrations.crossings import any_messages, as_rendered, dumped, rendered, texts
+from tests.integrations.crossings import (
+    any_messages,
+    as_rendered,
+    dumped,
+    plain_messages,
+    rendered,
+    texts,
+)
 from tests.providers.conversations import CONVERSATIONS, PNG
 from tests.searching import examples
 
@@ -103,7 +110,7 @@ def ended(messages: list[Message]) -> list[Message]:
 
 
 @examples(200)
-@given(integration=st.sampled_from([LITELLM, AGENTS]), messages=any_messages)
+@given(integration=st.sampled_from([LITELLM, AGENTS]), messages=plain_messages)
 def test_law_for_any_messages(integration: Any, messages: list[Message]) -> None:
     """The law holds for any messages, also those no pass would let through."""
     assert not changed(ended(messages), integration)
