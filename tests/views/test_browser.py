@@ -129,7 +129,7 @@ def test_a_hostile_prompt_in_a_browser(site: Site, chromium: str, tmp_path: Path
     pages = seen([rendered._repr_html_()], site, chromium, tmp_path)
     expected = {"title": "calm", "overflow": 0, "wide": [], "small": 0}
     assert [expected] * 4 == [{key: page[key] for key in expected} for page in pages]
-    assert [20] * 4 == [page["texts"] for page in pages]
+    assert [18] * 4 == [page["texts"] for page in pages]
     assert [] == site.asked
 
 
