@@ -136,7 +136,7 @@ def test_a_row_that_kills_every_process(folder: Folder) -> None:
 @pytest.mark.usefixtures("cluster")
 def test_another_version_on_the_cluster(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cluster with another version is refused before a row is rendered."""
-    monkeypatch.setattr(ray_pool_module, "version", lambda _: "9.9")
+    monkeypatch.setattr(ray_pool_module, "__version__", "9.9")
     done = folder.batch("ask", folder.table([GOOD]), "--engine", "ray")
     assert (2, True) == (done.code, "and this process 9.9: install the same version" in done.err)
 
