@@ -1,5 +1,6 @@
 """The white space between the parts of a turn or a section."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -209,8 +210,9 @@ def test_values_are_those_of_one_text(setting: Any, separator: str, texts: list[
         written = around(Text(*one(texts, separator)), separator=separator)
         expected = render(written, transformation=setting)
         if joined.messages != expected.messages:
-            # Texts of the author's are judged one by one: ``<`` may be the beginning of a tag.
-            assert any("<" in piece for text in texts for piece in text if isinstance(piece, str))
+            # Texts of the author's are judged one by one: each may begin a tag or a fence of code.
+            written_by_author = [it for text in texts for it in text if isinstance(it, str)]
+            assert re.search("<|```|~~~", " ".join(written_by_author))
             assert [decode(it.text) for it in joined.messages] == [
                 decode(it.text) for it in expected.messages
             ]
