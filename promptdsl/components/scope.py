@@ -34,6 +34,11 @@ _EVENTS = "asyncio.events"
 getframe = sys._getframe
 
 
+def _is_of_author(cls: type) -> bool:
+    """Return whether a class was written outside of the package."""
+    return cls.__module__.partition(".")[0] != "promptdsl"
+
+
 class Component(Node):
     """A node while its author writes it: it can be changed until its parent freezes it."""
 
@@ -54,7 +59,7 @@ class Component(Node):
     content: Any  # Any: a list of children while its block is open, a tuple at other times
 
     def __init_subclass__(cls) -> None:
-        if cls.__module__.partition(".")[0] != "promptdsl":
+        if _is_of_author(cls):
             base = next(base.__name__ for base in cls.__bases__ if issubclass(base, Component))
             raise ContentError(
                 f"{cls.__name__} cannot be a subclass of {base}",
@@ -97,7 +102,7 @@ class FrozenComponent:
 
     def __init_subclass__(cls) -> None:
         """Refuse a subclass of an author, as a component does; the rest is inherited."""
-        if cls.__module__.partition(".")[0] != "promptdsl":
+        if _is_of_author(cls):
             super().__init_subclass__()
 
 
@@ -108,7 +113,7 @@ def is_unused(part: Node) -> bool:
 
 def freeze(part: Node) -> Node:
     """Return a part that needs no checks, frozen."""
-    if type(part) is not part._frozen:
+    if is_unused(part):
         part.__class__ = part._frozen
     return part
 
