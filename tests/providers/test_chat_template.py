@@ -492,6 +492,16 @@ def test_only_reasoning() -> None:
     assert says("", reasoning_content="Hm.") == written("chatml", ASK, say("assistant", THOUGHT))[1]
 
 
+def test_white_space_before_reasoning() -> None:
+    """White space ends a last answer, whatever reasoning is written after it: it is not sent.
+
+    A template prints the reasoning of a turn before its text.
+    """
+    payload, losses = write(Prompt((ASK, say("assistant", "Rain. ", THOUGHT))), CAREFUL)
+    expected = (says("Rain.", reasoning_content="Hm."), [("trailing white space", (1, 0))])
+    assert expected == (payload["messages"][1], [(loss.what, loss.at) for loss in losses])
+
+
 def test_names() -> None:
     """A speaker's name stands before what is said, on one line."""
     turns = (

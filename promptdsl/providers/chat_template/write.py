@@ -58,7 +58,7 @@ def write(
     request = Templated(
         prompt,
         attrs.evolve(facts, instructions=False),
-        dialect=Dialect("result", apart=True),
+        dialect=Dialect("result", apart=True, first="reasoning"),
         abilities=abilities,
         tokens=control_tokens(template),
     )

@@ -9,7 +9,14 @@ import attrs
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.frozen import new_dict, new_list, new_set
 from promptdsl.foundation.unicode import is_blank, whole
-from promptdsl.messages import Block, MediaBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.messages import (
+    Block,
+    MediaBlock,
+    ReasoningBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
@@ -195,6 +202,7 @@ class Request:
             sent = [
                 index
                 for index, block in enumerate(blocks)
+                if not isinstance(block, ReasoningBlock)
                 if not (isinstance(block, TextBlock) and is_blank(block.text))
             ]
             if sent:

@@ -48,13 +48,15 @@ class Dialect:
 
     ``result`` names a result: it is the ``type`` of its param or, where params have no type, a key.
     ``text`` are the keys of a text param beside ``text`` itself. ``apart``: results are in a turn
-    of their own. A text with one of the keys ``bound`` goes back as it came. ``misfit`` matches a
-    character that is refused in an id; ``longest_id`` is the number of characters it may have.
+    of their own. ``first`` is the ``type`` of a param that is sent before the others of its turn. A
+    text with one of the keys ``bound`` goes back as it came. ``misfit`` matches a character that is
+    refused in an id; ``longest_id`` is the number of characters it may have.
     """
 
     result: str
     text: Mapping[str, str] = {"type": "text"}
     apart: bool = False
+    first: str = ""
     bound: frozenset[str] = frozenset()
     misfit: re.Pattern[str] = MISFIT
     longest_id: int = 64
@@ -292,10 +294,13 @@ def _finish(request: Turns) -> None:
     if request.pending:
         _settle_instructions(request, "")
     if request.role == "assistant" and not request.calls:
-        param = request.content[-1]
+        last = len(request.content) - 1
+        while last > 0 and request.content[last].get("type") == request.dialect.first:
+            last -= 1
+        param = request.content[last]
         text = str(param.get("text", ""))
         if text != text.rstrip() and request.dialect.bound.isdisjoint(param):
-            request.content[-1] = trimmed = {**param, "text": text.rstrip()}
+            request.content[last] = trimmed = {**param, "text": text.rstrip()}
             request.note_change(param, trimmed)
             _move_marks(request, 0, {id(param): trimmed})
             request.lose_trailing()
