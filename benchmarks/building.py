@@ -20,8 +20,10 @@ from typing import Any
 
 from benchmarks import peers
 from benchmarks.entrants import UnknownName, file_of, load, peers_in, spellings, version_of
+from benchmarks.instructions import counted
 from benchmarks.prompt import Data, data
 from benchmarks.report import Measured, Report, as_data, cost_table, growth_table, skipped_list
+from benchmarks.rows import Row
 
 BASELINE = "benchmarks.handwritten"
 OWN = tuple(name for name in (BASELINE, "benchmarks.ours") if find_spec(name))
@@ -36,6 +38,7 @@ class Plan:
     seconds: float
 
 
+SMALL = "102 messages"
 FULL = Plan({40: 51, 400: 21, 4_000: 11}, 0.005)
 QUICK = Plan({40: 5, 400: 3}, 0.001)
 
@@ -65,9 +68,25 @@ def run(only: Sequence[str] = (), quick: bool = False) -> Report:
         raise UnknownName(unknown, _names(loaded))
     entrants = [each for each in loaded if _is_measured(each, only)]
     rows = measure(entrants, QUICK if quick else FULL)
-    tables = [cost_table(rows, min(rows[0].seconds)), growth_table(rows)]
-    found = {"unit": "seconds", "rows": as_data(rows), "skipped": skipped}
+    instructions = counted(__name__, _rows(entrants), quick=quick).get(SMALL, {})
+    tables = [cost_table(rows, min(rows[0].seconds), instructions), growth_table(rows)]
+    found = {
+        **{"unit": "seconds", "rows": as_data(rows), "skipped": skipped},
+        "instructions": instructions,
+    }
     return Report("\n\n".join(tables) + skipped_list(skipped), found)
+
+
+def rows() -> list[Row]:
+    """Return the one row whose instructions are counted, of everybody who is here."""
+    modules, _ = load([*OWN, *PEERS])
+    return _rows([entrant for module in modules for entrant in _entrants(module)])
+
+
+def _rows(entrants: Sequence[Entrant]) -> list[Row]:
+    prompt = data()
+    builds = {each.name: lambda _question, each=each: each.build(prompt) for each in entrants}
+    return [Row(SMALL, builds)]
 
 
 def measure(entrants: Sequence[Entrant], plan: Plan) -> list[Measured]:

@@ -1,27 +1,23 @@
-"""Calls: what an application pays for its prompt at each call of a model, in processor time.
+"""Calls: what an application pays for its prompt at each call of a model.
 
 Each row is one prompt, written and rendered to the arguments of a Chat request. Beside it stands a
 hand-written function that returns the same arguments, and what comes closest: Jinja renders the
 text of the template alone, mirascope encodes the messages, without tools.
 """
 
-import gc
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import count, islice
-from statistics import median
-from time import process_time
 from typing import Any
 
 from jinja2 import Environment
 
 from benchmarks.conversation import conversation
-from benchmarks.entrants import UnknownName
+from benchmarks.costs import compared
 from benchmarks.growing import values
 from benchmarks.ours import MODEL
 from benchmarks.prompt import SECTIONS
-from benchmarks.report import Report, table
+from benchmarks.report import Report
+from benchmarks.rows import HAND, OURS, Build, Row
 from promptdsl import (
     Event,
     Grounding,
@@ -37,10 +33,7 @@ from promptdsl import (
     render,
 )
 
-Build = Callable[[str], Any]
-"""Returns what is sent for a question."""
-
-OURS, HAND, JINJA, MIRASCOPE = ENTRANTS = ("promptdsl", "hand-written", "Jinja", "mirascope")
+JINJA, MIRASCOPE = "Jinja", "mirascope"
 
 ROLE = "You are a support assistant. Answer in at most two short paragraphs."
 PAGE = "Parcels leave the warehouse on weekdays before 17:00. Returns are free. " * 28
@@ -59,71 +52,12 @@ ENVIRONMENT = Environment()
 JINJA_TEMPLATE = ENVIRONMENT.from_string(TEMPLATE)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A prompt, and how each entrant builds it."""
-
-    name: str
-    builds: Mapping[str, Build]
-
-
 def run(only: Sequence[str] = (), quick: bool = False) -> Report:
-    """Return what each prompt costs; raises :class:`UnknownName` for an unknown entrant.
-
-    Exits when a hand-written function returns other arguments than this library.
-    """
-    if unknown := {*only} - {*ENTRANTS}:
-        raise UnknownName(unknown, ENTRANTS)
-    rows = _rows()
-    for row in rows:
-        if row.builds[OURS]("Where?") != row.builds[HAND]("Where?"):
-            raise SystemExit(f"{row.name}: the hand-written arguments are others")
-    taken = {row.name: measured(row, samples=3 if quick else 21) for row in rows}
-    smallest = next(iter(taken.values()))[OURS]
-    shown = [(name, *_shown(times, smallest)) for name, times in taken.items()]
-    added = "more than the smallest"
-    header = ("µs of the processor", OURS, HAND, f"times {HAND}", added, JINJA, MIRASCOPE)
-    return Report(table(header, shown), {"unit": "seconds", "rows": taken})
+    """Return what each prompt costs; raises :class:`UnknownName` for an unknown entrant."""
+    return compared(__name__, rows(), only, quick)
 
 
-def measured(row: Row, *, samples: int, seconds: float = 0.01) -> dict[str, float]:
-    """Return by entrant the median seconds of a prompt; the entrants take turns.
-
-    Each prompt has another question, which no memory can know.
-    """
-    questions = map("Where is my parcel {}, and when will it arrive?".format, count())
-    number = dict.fromkeys(row.builds, 1)
-    for name, build in row.builds.items():
-        while _sample(build, questions, number[name]) * number[name] < seconds:
-            number[name] *= 2
-    gc.collect()
-    gc.freeze()
-    taken: dict[str, list[float]] = {name: [] for name in row.builds}
-    for _ in range(samples):
-        for name, build in row.builds.items():
-            taken[name].append(_sample(build, questions, number[name]))
-    gc.unfreeze()
-    return {name: median(times) for name, times in taken.items()}
-
-
-def _sample(build: Build, questions: Iterator[str], number: int) -> float:
-    given = [*islice(questions, number)]
-    gc.collect()
-    start = process_time()
-    for question in given:
-        build(question)
-    return (process_time() - start) / number
-
-
-def _shown(times: Mapping[str, float], smallest: float) -> tuple[str, ...]:
-    ours, hand, *others = (
-        f"{times[name] * 1e6:,.1f}" if name in times else "" for name in ENTRANTS
-    )
-    added = (times[OURS] - smallest) * 1e6
-    return (ours, hand, f"{times[OURS] / times[HAND]:,.1f}", f"{added:,.1f}", *others)
-
-
-def _rows() -> list[Row]:
+def rows() -> list[Row]:
     """Return the rows, the smallest prompt first."""
     return [
         Row("a system and a user turn", {OURS: smallest, HAND: by_hand, **_in_mirascope(short)}),
@@ -139,7 +73,7 @@ def _rows() -> list[Row]:
             {OURS: agent_anew, HAND: agent_by_hand, **_in_mirascope(long)},
         ),
         Row("an agent's prompt, constants written once", {OURS: agent, HAND: agent_by_hand}),
-        Row("1,000 rows through one prompt", {OURS: rows, HAND: rows_by_hand}),
+        Row("1,000 rows through one prompt", {OURS: many_rows, HAND: rows_by_hand}),
         Row("2,000 parts, fitted to half", {OURS: fitted, HAND: fitted_by_hand}),
     ]
 
@@ -159,7 +93,12 @@ def chat(role: str, content: str) -> dict[str, Any]:
 
 def smallest(question: str) -> Any:
     """Return instructions and a question."""
-    return arguments(Timeline(System(ROLE), User(question)))
+    return arguments(smallest_parts(question))
+
+
+def smallest_parts(question: str) -> Timeline:
+    """Return them as a prompt that is not rendered."""
+    return Timeline(System(ROLE), User(question))
 
 
 def by_hand(*said: str | dict[str, Any]) -> Any:
@@ -239,7 +178,12 @@ TOOLS, INSTRUCTIONS, KEPT = tools(), instructions(), values(RECORDED)
 
 def agent(question: str) -> Any:
     """Return the prompt of an agent that writes its tools and sections once, and keeps messages."""
-    return arguments(_agent(TOOLS, INSTRUCTIONS, History(KEPT), question))
+    return arguments(agent_parts(question))
+
+
+def agent_parts(question: str) -> Timeline:
+    """Return it as a prompt that is not rendered."""
+    return _agent(TOOLS, INSTRUCTIONS, History(KEPT), question)
 
 
 def _agent(tools: list[Tool], sections: list[Section], said: History, question: str) -> Timeline:
@@ -255,17 +199,28 @@ def _agent(tools: list[Tool], sections: list[Section], said: History, question: 
 
 def agent_by_hand(question: str) -> Any:
     """Return the same by hand."""
-    functions = [
-        {"name": name, "description": "Do it for an order.", "parameters": PARAMETERS}
-        for name in NAMES
-    ]
     titled = [f"## {section.title}\n{section.text}" for section in SECTIONS]
     role = template_by_hand("")["messages"][0]["content"]
     said = [EVENT, FACTS, chat("user", question)]
     return {
         "messages": [chat("system", "\n\n".join([*titled, role])), *RECORDED, *said],
-        "tools": [{"type": "function", "function": function} for function in functions],
+        "tools": functions(),
     }
+
+
+def functions() -> list[dict[str, Any]]:
+    """Return the tools of the agent, as a Chat request has them."""
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": name,
+                "description": "Do it for an order.",
+                "parameters": PARAMETERS,
+            },
+        }
+        for name in NAMES
+    ]
 
 
 # Many rows: the instructions are written once.
@@ -273,7 +228,7 @@ def agent_by_hand(question: str) -> Any:
 TEXTS = [f"Parcel {number} is late, & nobody answers." for number in range(1_000)]
 
 
-def rows(question: str) -> Any:
+def many_rows(question: str) -> Any:
     """Return a request for each text."""
     return [
         arguments(Timeline(System(*INSTRUCTIONS), User(question, "\n\n", Value(text))))

@@ -1,6 +1,6 @@
 """What was measured, as Markdown tables and as data."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
 from typing import Any
@@ -32,18 +32,17 @@ class Measured:
         return self.median(messages) / messages * 1e9
 
 
-def cost_table(rows: Sequence[Measured], messages: int) -> str:
-    """Return what one build of this many messages costs; ratios are to the first row's median."""
+def cost_table(rows: Sequence[Measured], messages: int, instructions: Mapping[str, float]) -> str:
+    """Return what one build of this many messages costs; ratios are to the first row.
+
+    ``instructions`` are those of one build, by name; where they are not counted, time is all.
+    """
+    counted = ("thousand instructions", f"times {rows[0].name}") if instructions else ()
     header = (
-        "built by",
-        "version",
-        "µs, median",
-        "middle half",
-        "ns a message",
-        f"times {rows[0].name}",
-        "remarks",
+        *("built by", "version", *counted, "µs, median", "middle half", "ns a message"),
+        *(f"times {rows[0].name}, in time", "remarks"),
     )
-    return table(header, (_cost(row, messages, rows[0].median(messages)) for row in rows))
+    return table(header, (_cost(row, messages, rows[0], instructions) for row in rows))
 
 
 def growth_table(rows: Sequence[Measured]) -> str:
@@ -69,9 +68,9 @@ def as_data(rows: Iterable[Measured]) -> list[dict[str, Any]]:
     ]
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table(header: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
     """Return a Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
+    lines = [header, ["---"] * len(header), *map(tuple, rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -82,17 +81,19 @@ def skipped_list(skipped: Mapping[str, str]) -> str:
     return "\n\nNot measured:\n\n" + "\n".join(f"- {name}: {why}" for name, why in skipped.items())
 
 
-def _cost(row: Measured, messages: int, baseline: float) -> tuple[str, ...]:
+def _cost(
+    row: Measured, messages: int, baseline: Measured, instructions: Mapping[str, float]
+) -> Iterator[str]:
+    yield from (row.name, row.version)
+    if instructions:
+        count = instructions[row.name]
+        yield from (f"{count / 1e3:,.0f}", f"{count / instructions[baseline.name]:,.1f}")
     low, _, high = quantiles(row.seconds[messages], n=4)
-    return (
-        row.name,
-        row.version,
-        f"{row.median(messages) * 1e6:,.1f}",
-        f"{low * 1e6:,.1f} to {high * 1e6:,.1f}",
-        f"{row.per_message(messages):,.0f}",
-        f"{row.median(messages) / baseline:,.1f}",
-        row.note,
-    )
+    yield f"{row.median(messages) * 1e6:,.1f}"
+    yield f"{low * 1e6:,.1f} to {high * 1e6:,.1f}"
+    yield f"{row.per_message(messages):,.0f}"
+    yield f"{row.median(messages) / baseline.median(messages):,.1f}"
+    yield row.note
 
 
 def _growth(row: Measured, sizes: Sequence[int]) -> tuple[str, ...]:

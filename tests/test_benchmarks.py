@@ -1,13 +1,18 @@
 """The benchmarks start, each of them, and what is no peer is not loaded as one."""
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
+from shutil import which
 
 import pytest
 
 from benchmarks.__main__ import BENCHMARKS
+from benchmarks.instructions import counted
+from benchmarks.rows import HAND
+from tests import counted_rows
 
 ROOT = Path(__file__).resolve().parents[1]
 PEERS = sorted((ROOT / "benchmarks/peers").glob("*.py"))
@@ -32,8 +37,26 @@ def test_a_peer_has_a_name(file: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_it_starts(name: str) -> None:
-    """Each benchmark prints its table; slow peers are left out where they fit conversations."""
+    """Each benchmark prints its table; slow peers are left out where they fit conversations.
+
+    Without a path no valgrind is found: to count instructions takes long.
+    """
     only = ["--only", "ours"] if name == "fitting" else []
-    command = [sys.executable, "-m", "benchmarks", name, "--quick", *only]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks", name, "--quick", *only],
+        env={**os.environ, "PATH": ""},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (0, True) == (done.returncode, "| --- |" in done.stdout), done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(which("valgrind") is None, reason="needs valgrind")
+def test_instructions_are_counted() -> None:
+    """A loop that runs twice as often takes twice as many instructions."""
+    counts = counted(counted_rows.__name__, counted_rows.rows(), quick=True)
+    few, many = (counts[row.name][HAND] for row in counted_rows.rows())
+    assert 1.9 < many / few < 2.1
