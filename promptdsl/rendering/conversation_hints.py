@@ -16,6 +16,7 @@ from promptdsl.tree.group_nodes import ConversationNode, FragmentNode
 from promptdsl.tree.masks import RECORDED
 from promptdsl.tree.node import Child, Node, walk
 from promptdsl.tree.part_nodes import MediaNode, TableNode, ToolResultNode
+from promptdsl.tree.recorded import recordings
 from promptdsl.tree.turn_nodes import (
     ConsolidatedNode,
     MergedNode,
@@ -139,9 +140,8 @@ def recording_hints(
     """
     if not stages["fill"]._mask & RECORDED:
         return
-    for part, _ in walk(stages["fill"]):
-        if isinstance(part, RecordedNode):
-            yield from _repeated(part)
+    for recording in recordings(stages["fill"]):
+        yield from _repeated(recording)
     turns = [*_turns(stages["read"])]
     for turn, following in zip_longest(turns, turns[1:]):
         if isinstance(turn, ConversationNode):

@@ -5,19 +5,21 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
-from typing import Any, cast
+from typing import Any
 
 from promptdsl.components.arguments import id_for, sentences_touch
 from promptdsl.config.wires import wire_of
 from promptdsl.foundation.escaping import decode
 from promptdsl.foundation.frozen import is_mapping
+from promptdsl.messages.blocks import ToolResultBlock
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message
 from promptdsl.rendering.spans import Span
 from promptdsl.tree.group_nodes import ComponentNode
-from promptdsl.tree.masks import HINTED, HOLLOW, RECORDED
+from promptdsl.tree.masks import HINTED, HOLLOW, REQUEST, RESULT, SHIFT
 from promptdsl.tree.node import Child, Node, label, walk
 from promptdsl.tree.part_nodes import TemplateNode, ToolResultNode, ValueNode
+from promptdsl.tree.recorded import recordings
 from promptdsl.tree.rewrite import hollow
 from promptdsl.tree.turn_nodes import (
     RecordedNode,
@@ -29,14 +31,28 @@ from promptdsl.tree.turn_nodes import (
 )
 
 
-def author_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
-    """Yield the hints about what an author wrote, from the stages of a render."""
+def author_hints(stages: Mapping[str, RootNode], messages: Sequence[Message]) -> Iterator[Loss]:
+    """Yield the hints about what an author wrote, from the stages of a render and its messages."""
     yield from hints_in(stages["read"])
     yield from grounding_hints(stages)
     yield from id_hints(stages["written"])
     yield from template_hints(stages)
-    yield from outline_hints(stages["merge"])
+    # Nodes have the texts before they were encoded. No encoding changes these letters.
+    if any("not rendered" in text for text in _texts_of(messages)):
+        yield from outline_hints(stages["merge"])
     yield from tool_hints(stages["merge"])
+
+
+def _texts_of(messages: Iterable[Message]) -> Iterator[str]:
+    """Yield the text of each block that has one, also of those in results."""
+    for message in messages:
+        if message._plain is not None:
+            yield message._plain
+            continue
+        for block in message.content:
+            inner = block.content if isinstance(block, ToolResultBlock) else (block,)
+            for part in inner:
+                yield getattr(part, "text", "")
 
 
 # Recordings in a provider's form.
@@ -46,14 +62,13 @@ def unread_hints(root: RootNode) -> Iterator[Loss]:
     """Yield a hint for each key of recorded messages that the reader of their form passes over."""
     from promptdsl.providers.unread import unread_keys
 
-    for node, _ in walk(root) if root._mask & RECORDED else ():
-        if not isinstance(node, RecordedNode):
-            continue
-        why = f"History.from_{wire_of(node.form).form} does not read it, so it is not sent"
-        keys = unread_keys(node.items, node.form) if node.form != "messages" else ()
+    for node in recordings(root):
         if node.form == "messages":
             why = "no reader knows it: it is kept in Message.extra, and not sent"
             keys = _kept_keys(node)
+        else:
+            why = f"History.from_{wire_of(node.form).form} does not read it, so it is not sent"
+            keys = unread_keys(node.items, node.form)
         for key, place in keys:
             yield hint("unread_key", f"key {key!r}", why, place, source=node.source)
 
@@ -61,10 +76,8 @@ def unread_hints(root: RootNode) -> Iterator[Loss]:
 def _kept_keys(node: RecordedNode) -> Iterator[tuple[str, str]]:
     """Yield the last step of each key in the extra of messages, with the place of the message."""
     for index, item in enumerate(node.items):
-        extra: Mapping[str, object] = getattr(item, "extra", None) or {}
-        if is_mapping(item) and is_mapping(item.get("extra")):
-            extra = cast("Mapping[str, object]", item["extra"])
-        for path in extra:
+        extra: object = item.get("extra") if is_mapping(item) else item.extra
+        for path in extra if is_mapping(extra) else ():
             yield path.rpartition(".")[2], f"history[{index}]"
 
 
@@ -127,6 +140,8 @@ def _text_of(part: Child) -> str:
 
 def grounding_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
     """Yield a hint for each grounding that was written empty; with a title, a loss tells of it."""
+    if not stages["written"]._mask & REQUEST << SHIFT:
+        return
     # One that an audience or a function emptied is another node than the written one.
     read = {*map(id, among_turns(stages["read"]))}
     why = "it is not sent; leave it out, or write in it that nothing was found"
@@ -142,7 +157,10 @@ def id_hints(tree: RootNode) -> Iterator[Loss]:
 
     Of a call, agents make such ids: there it is one where no content follows the id.
     """
+    with_ids = (REQUEST | RESULT) << SHIFT
     for turn in among_turns(tree):
+        if not turn._mask & with_ids:
+            continue
         if isinstance(turn, RequestOnlyNode) and turn.grounding and not turn.title:
             yield from _text_as_id(turn, turn.options.id, 'title=..., or Grounding("{}", {})')
         if isinstance(turn, ToolTurnNode) and not any(turn.content):
@@ -255,8 +273,14 @@ _TAG = re.compile(r"\s*(?:</?[A-Za-z][\w.:-]*(?:\s[^<>]*)?/?>|[`~]{3,}[^`\n]*)\s
 _INSTRUCTIONS = ("system", "developer")
 
 
-def has_tag_values(root: Node) -> bool:
-    """Return whether a value of a tree is a tag or a code fence, and nothing else."""
+def has_tag_values(root: Node, messages: Iterable[Message]) -> bool:
+    """Return whether a value of a tree is a tag or a code fence, and nothing else.
+
+    Without a reference in the instructions no such value of them is sent encoded.
+    """
+    instructions = (message for message in messages if message.role in _INSTRUCTIONS)
+    if not any("&" in text for text in _texts_of(instructions)):
+        return False
     values = (node for node, _ in walk(root) if isinstance(node, ValueNode))
     return any(_TAG.fullmatch(str(value.text)) for value in values)
 

@@ -110,10 +110,13 @@ class Rendered:
             return self.located(self._losses)
         stages = dict(self._stages)
         names = [tool.name for tool in self.tools]
-        hints = [*author_hints(stages), *recording_hints(stages, self.messages, names)]
+        hints = [
+            *author_hints(stages, self.messages),
+            *recording_hints(stages, self.messages, names),
+        ]
         if stages["written"]._mask & CACHE:
             hints += volatile_hints(self.messages, self.spans())
-        if has_tag_values(stages["read"]):
+        if has_tag_values(stages["read"], self.messages):
             hints += tag_hints(self.spans())
         if self.facts.provider is not None and not self._is_part:
             hints += end_hints(self.messages, self.facts, stages["written"])

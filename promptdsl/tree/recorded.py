@@ -1,12 +1,13 @@
 """Cuts runs of recorded messages, and remembers results about their conversation."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar, cast
 
 from promptdsl.messages.conversation_cache import Recording
 from promptdsl.messages.message import Message
-from promptdsl.tree.node import Options
-from promptdsl.tree.rewrite import copied
+from promptdsl.tree.masks import RECORDED
+from promptdsl.tree.node import Node, Options
+from promptdsl.tree.rewrite import below, copied
 from promptdsl.tree.turn_nodes import RecordedNode
 
 T = TypeVar("T")
@@ -49,6 +50,11 @@ def remember(run: RecordedNode, key: object, fold: Callable[[Sequence[Message], 
             del kept[next(iter(kept))]
         known.found = kept
     return result
+
+
+def recordings(root: Node) -> Iterator[RecordedNode]:
+    """Yield the runs of recorded messages in a tree, in document order."""
+    return (node for node in reversed(below(root, RECORDED)) if isinstance(node, RecordedNode))
 
 
 def first_of(run: RecordedNode) -> int:

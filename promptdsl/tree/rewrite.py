@@ -317,12 +317,17 @@ def _numbers(
 
 def hollow(root: Node) -> list[Node]:
     """Return ``root`` and all hollow nodes below it."""
+    return below(root, masks.HOLLOW)
+
+
+def below(root: Node, bit: int) -> list[Node]:
+    """Return ``root`` and all nodes below it with a bit in their mask, the last one first."""
     nodes: list[Node] = []
     waiting = [root]
     while waiting:
         node = waiting.pop()
         nodes.append(node)
-        waiting += [c for c in node.content if not isinstance(c, str) and c._mask & masks.HOLLOW]
+        waiting += [c for c in node.content if not isinstance(c, str) and c._mask & bit]
     return nodes
 
 
