@@ -2,7 +2,8 @@
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import partial
 from time import process_time
 from typing import Any
 
@@ -29,8 +30,10 @@ from tests.internals import (
     json_text,
     minimal_body,
     paired_tags,
+    readable_tags,
     written_tags,
 )
+from tests.lines_run import times_more
 from tests.renders import only_text
 from tests.searching import examples
 from tests.tolerant_reader import (
@@ -69,6 +72,11 @@ def encoded(value: str, literals: frozenset[str] = frozenset()) -> str:
         ("</EVENT\n>", "&lt;/EVENT\n>"),
         ("a</event></context>b", "a&lt;/event>&lt;/context>b"),
         ("<<event>", "<&lt;event>"),
+        ("<b></event><b> <i", "<b>&lt;/event><b> <i"),
+        ("<ev<b> <Event.> <ev", "<ev<b> &lt;Event.> &lt;ev"),
+        ("<b>&amp;</event>\x00< ", "<b>&amp;amp;&lt;/event>&#0;&lt; "),
+        ("\u00e9 <b> & </event>\u00e9", "\u00e9 <b> & &lt;/event>\u00e9"),
+        ("<\u00e9> <event> \u2039b \u2039event", "<\u00e9> &lt;event> \u2039b &#8249;event"),
         ("\u02c2event>", "&#706;event>"),
         ("\u1438event>", "&#5176;event>"),
         ("\u2039event>", "&#8249;event>"),
@@ -630,6 +638,22 @@ def test_any_json(value: Any, literals: frozenset[str], *, full: bool) -> None:
 
 
 # Time.
+
+
+@given(text=VALUES)
+def test_nothing_is_searched_without_names(text: str) -> None:
+    """Where no fence is open and no tag is named, any text of an author's is the object it is."""
+    assert text is guard(text, ())
+
+
+@pytest.mark.parametrize("tag", ["<b>", "</b>", "< b", "<=", "\u00e9 <b>\u00e9"])
+@pytest.mark.parametrize("encode", [guard, minimal_body, readable_tags])
+def test_a_bracket_of_another_name_runs_no_line(
+    encode: Callable[[str, Collection[str]], str], tag: str
+) -> None:
+    """However many brackets a text has that forge nothing, as many lines of Python run."""
+    assert 1 == times_more(10, 20, lambda count: partial(encode, f"a {tag} " * count, NAMES))
+
 
 RUNS = (
     *("<", "< ", "</", "<\u200b", "<event", "<even", "<e\u200b", "<e\u0301 ", "\u2039", "\u2039/"),

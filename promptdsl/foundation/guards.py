@@ -14,7 +14,8 @@ becomes never depends on its neighbours. ``decode`` returns the original of an e
 import json
 import re
 from collections.abc import Collection, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
+from operator import add
 from typing import NamedTuple
 from unicodedata import category, normalize
 
@@ -27,23 +28,34 @@ LONGEST = 64
 """The longest name that is noted of an author's tag, where it is not written in plain ASCII."""
 BRACKETS = "<\u02c2\u1438\u2039\u226e\u2329\u276e\u27e8\u3008\ufe64\uff1c"
 _SLASHES = frozenset("/\\\u1735\u2044\u2215\u29f8\uff0f")
+_NAME = r"[A-Za-z0-9_.\-]++"
 # A bracket that may begin a tag. Group 2 is a name in ASCII, when printable ASCII follows it;
 # without it a closer look is needed.
 _TAG = (
     rf"([{BRACKETS}])(?=[\s/\\]*+"
-    r"(?:([A-Za-z0-9_.\-]++)(?=[\t\n\r -~])|(?![!-~])|[A-Za-z0-9_]))"
+    rf"(?:({_NAME})(?=[\t\n\r -~])|(?![!-~])|[A-Za-z0-9_]))"
 )
+# A ``<`` that needs no closer look. Its group is the name behind it, or nothing.
+_PLAIN = pattern(rf"<[\s/\\]*+(?:({_NAME})(?=[\t\n\r -~])|(?=[!-~])(?![A-Za-z0-9_]))")
 # A reference as XML writes it, or also the beginning of one at the end of the text.
-_WHOLE_REFERENCE = r"(?:amp|lt|gt|quot|apos|\#[0-9]++|\#x[0-9A-Fa-f]++);"
+_WHOLE_REFERENCE = r"&(?=(?:amp|lt|gt|quot|apos|\#[0-9]++|\#x[0-9A-Fa-f]++);)"
 _REFERENCE = (
-    rf"&(?={_WHOLE_REFERENCE}"
-    r"|(?:a(?:mp?|p(?:os?)?)?|lt?|gt?|q(?:u(?:ot?)?)?|\#(?:x[0-9A-Fa-f]*+|[0-9]*+))?\Z)"
+    rf"{_WHOLE_REFERENCE}"
+    r"|&(?=(?:a(?:mp?|p(?:os?)?)?|lt?|gt?|q(?:u(?:ot?)?)?|\#(?:x[0-9A-Fa-f]*+|[0-9]*+))?\Z)"
 )
-_ANY = pattern(rf"[{BRACKETS}&{CONTROL}\r\u2028\u2029]")
-_UNSENT = rf"{_REFERENCE}|[{CONTROL}\r]{NOT_CRLF}"
-_UNSENT_INLINE = rf"[{CONTROL}\r\u2028\u2029]{NOT_CRLF}"
-_ENDS_COMMENT = r"|>|[-\]?]\Z"
-_MARKUP = "[&<>]"
+
+
+class _Rest(NamedTuple):
+    """What becomes a reference beside marks: the characters that it begins with, its pattern."""
+
+    begins: str
+    pattern: str
+
+
+_NOTHING = _Rest(r"\x00", "(?!).")  # it begins with what hardly any text has: nowhere
+_IN_BODY = _Rest(rf"&{CONTROL}\r", rf"{_REFERENCE}|[{CONTROL}\r]{NOT_CRLF}")
+_IN_JSON = _Rest("&", _REFERENCE)
+_IN_FULL_JSON = _Rest("&<>", "[&<>]")
 
 
 def guard(text: str, names: Collection[str], literals: frozenset[str] = NONE) -> str:
@@ -54,17 +66,27 @@ def guard(text: str, names: Collection[str], literals: frozenset[str] = NONE) ->
     :class:`ConfigError` for a literal that could be part of a reference.
     """
     text = str.__str__(text)
-    if not literals and "<" not in text and text.isascii():
+    if not literals and not (names and has_bracket(text)):
         return text
-    return _referenced(text, _patterned(literals), names, literals)
+    return _encoded(text, names, literals, _NOTHING)
+
+
+def has_bracket(text: str) -> bool:
+    """Return whether a tag may begin in a text."""
+    return "<" in text or _has_other_bracket(text)
+
+
+def _has_other_bracket(text: str) -> bool:
+    """Return whether a text holds an opening bracket that is no ``<``."""
+    return not text.isascii() and any(map(text.__contains__, BRACKETS[1:]))
 
 
 def left_open(text: str) -> str:
     """Return the beginning of a tag that a text ends with, from its bracket on, or nothing."""
-    if "<" not in text and text.isascii():
+    if not has_bracket(text):
         return ""
     start = max(map(text.rfind, BRACKETS))
-    is_open = start >= 0 and any(is_last for _, is_last in _readings(text, start + 1))
+    is_open = any(is_last for _, is_last in _readings(text, start + 1))
     return text[start:] if is_open else ""
 
 
@@ -98,11 +120,6 @@ def _unfinished(begun: str, names: Collection[str]) -> set[str]:
     return {known for it in ends for known in names if known.startswith(it) and known != it}
 
 
-def _is_plain(value: str, literals: frozenset[str]) -> bool:
-    """Return whether no mark, no reference and nothing that is not sent may begin in a value."""
-    return not (literals or _ANY.search(value))
-
-
 def minimal_body(value: str, names: Collection[str], literals: frozenset[str] = NONE) -> str:
     """Return a value for the body of a fence, changed only where a mark or a reference begins.
 
@@ -110,10 +127,7 @@ def minimal_body(value: str, names: Collection[str], literals: frozenset[str] = 
     without its newline, lone surrogates, U+FFFE and U+FFFF are references, too. Returns the same
     object when nothing changes.
     """
-    value = str.__str__(value)
-    if _is_plain(value, literals):
-        return value
-    return _referenced(value, _patterned(literals, _UNSENT), names, literals)
+    return _encoded(str.__str__(value), names, literals, _IN_BODY)
 
 
 def readable_tags(
@@ -131,11 +145,46 @@ def readable_tags(
     ``>`` behind it would end it with. U+2028 and U+2029, which end a line for some readers, are
     references, too.
     """
-    if _is_plain(value, literals) and not in_comment:
-        return value
-    whole = _REFERENCE if before_value else f"&(?={_WHOLE_REFERENCE})"
-    rest = f"{whole}|{_UNSENT_INLINE}{_ENDS_COMMENT if in_comment else ''}"
-    return _referenced(value, _patterned(literals, rest), names, literals)
+    return _encoded(value, names, literals, _inline_rest(before_value, in_comment))
+
+
+@cache
+def _inline_rest(before_value: bool, in_comment: bool) -> _Rest:
+    """Return what is written as a reference in unfenced text."""
+    unsent = rf"{CONTROL}\r\u2028\u2029"
+    whole = _REFERENCE if before_value else _WHOLE_REFERENCE
+    rest = _Rest(f"&{unsent}", f"{whole}|[{unsent}]{NOT_CRLF}")
+    return _Rest(rf"{rest.begins}>\-\]?", rf"{rest.pattern}|>|[-\]?]\Z") if in_comment else rest
+
+
+def _encoded(text: str, names: Collection[str], literals: frozenset[str], rest: _Rest) -> str:
+    """Return a text with references for the beginnings of marks, and for the ``rest``."""
+    brackets = None if literals else _brackets(text, names)
+    if brackets is None:
+        return _referenced(text, _patterned(literals, rest), names, literals)
+    written = _alone(rest).sub(reference, text)
+    if not brackets:
+        return written
+    first, *others = written.split("<")
+    return "".join((first, *map(add, brackets, others)))
+
+
+def _brackets(text: str, names: Collection[str]) -> list[str] | None:
+    """Return each ``<`` of a text as it is written, an empty list where all stay.
+
+    ``None`` for a text that needs a closer look: one with other brackets, or without ASCII behind
+    one of them. Most texts need none, as their brackets are those of code and markup.
+    """
+    before, last, behind = text.rpartition("<")
+    heads = _PLAIN.findall(text, 0, len(before) + 1)
+    if len(heads) < before.count("<") or _has_other_bracket(text):
+        return None
+    forged = {head for head in {*heads} if fold(head) in names}
+    last_forged = last and _begins_tag(behind, 0, names)
+    if not (forged or last_forged):
+        return []
+    brackets = ["&lt;" if head in forged else "<" for head in heads]
+    return [*brackets, "&lt;" if last_forged else "<"]
 
 
 def json_body(
@@ -153,7 +202,7 @@ def json_body(
 
     if is_same(text):  # as most
         return text
-    marks = _patterned(literals, _MARKUP if full else _REFERENCE)
+    marks = _patterned(literals, _IN_FULL_JSON if full else _IN_JSON)
 
     def rewritten(match: re.Match[str]) -> str:
         string = match[0]
@@ -196,7 +245,7 @@ class WrittenTags(NamedTuple):
 
 def written_tags(text: str) -> WrittenTags:
     """Return the tags that a text opens, and those that it closes: after a slash."""
-    if "<" not in text and text.isascii():
+    if not has_bracket(text):
         return WrittenTags()
     opened: set[str] = set()
     closed: set[str] = set()
@@ -235,9 +284,6 @@ def _referenced(
     """Return a text with references for the characters that begin a mark."""
 
     def replaced(match: re.Match[str]) -> str:
-        name = match[2]
-        if name is not None and not literals and name.rstrip(".-").lower() not in names:
-            return match[1]  # as nearly all brackets are
         return reference(match) if _is_mark(match, names, literals) else match[0]
 
     written = marks.sub(replaced, text)
@@ -350,25 +396,33 @@ def _begins(text: str, position: int, literal: str) -> bool:
     return True
 
 
+@cache
+def _alone(rest: _Rest) -> re.Pattern[str]:
+    """Return the pattern of the ``rest`` alone, without the marks."""
+    return re.compile(f"[{rest.begins}](?<={rest.pattern})")
+
+
 # The patterns of characters that may begin a mark. Group 1 is a bracket, group 2 a name after it,
 # group 3 the first character of a literal, group 4 all else that is written as a reference.
 
 
 @lru_cache(maxsize=256)
-def _patterned(literals: frozenset[str], rest: str = "(?!)") -> re.Pattern[str]:
-    """Return the pattern of marks, with the ``rest`` of what is written as a reference.
+def _patterned(literals: frozenset[str], rest: _Rest = _NOTHING) -> re.Pattern[str]:
+    """Return the pattern of marks and of the ``rest`` that is written as a reference.
 
-    The rest is nothing for author text, ``_UNSENT`` for values, ``_REFERENCE`` for the strings
-    in JSON, and ``_MARKUP`` for such strings in the full encoding.
+    It begins with one class of characters: to such a beginning ``re`` skips quickly.
     """
     firsts: list[str] = []
+    begins = BRACKETS + rest.begins
     for literal in sorted(literals):
         check_delimiter(literal)
         first, *others = map(re.escape, _visible(literal))
         following = rf"(?=\s*+(?:{others[0]}|[^!-~]|\Z))" if others else ""
         firsts.append(f"{first}{following}")
+        begins += first
     # Without a literal, group 3 never matches.
-    return re.compile(rf"{_TAG}|(?i:({'|'.join(firsts) or '(?!)'}))|({rest})")
+    marks = rf"{_TAG}|(?i:({'|'.join(firsts) or '(?!).'}))|({rest.pattern})"
+    return re.compile(rf"{'(?i:' if literals else '(?:'}[{begins}])(?<={marks})")
 
 
 # Delimiters.

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from promptdsl.foundation.escaping import title as one_line
+from promptdsl.foundation.guards import has_bracket
 from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages import Block, MediaBlock, ToolResultBlock
 from promptdsl.messages.fast_path import text_block, tool_result_block
@@ -141,7 +142,7 @@ def plain_instructions(
         if fences is not None and (head or type(text) is str):
             fences.begun = ""
         # A text with a bracket may begin a tag before a value in the next one.
-        is_read = fences is not None and type(text) is str and ("<" in text or not text.isascii())
+        is_read = fences is not None and type(text) is str and has_bracket(text)
         if type(text) is str and text and text[0] not in "\r\n" and not is_read:
             plain = text if text.isascii() or is_whole(text) else ""
         elif encode is not None and (isinstance(text, str) or text._node in _TEXTS):

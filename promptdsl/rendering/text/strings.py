@@ -20,6 +20,7 @@ from promptdsl.foundation.guards import (
     guard,
     guard_end,
     guard_start,
+    has_bracket,
     left_open,
     minimal_body,
     readable_tags,
@@ -161,7 +162,7 @@ class AuthorText:
     def read(self, text: str) -> None:
         """Read the next text of the author's."""
         self.before = text
-        if self.has_bracket or self.begun or "<" in text or not text.isascii():
+        if self.has_bracket or self.begun or has_bracket(text):
             self.has_bracket = self.has_bracket or "<" in text
             self.tag = _left_open(self.tag + text)
             self.begun = left_open(self.begun + text)
@@ -341,7 +342,7 @@ def text_in(
             continue
         if is_spoken:
             text = written(text, note)
-            if author.begun or "<" in text or not text.isascii():
+            if author.begun or has_bracket(text):
                 text = guard_start(guard(text, fences.closed), author.begun, fences.closed)
             texts.append(fences.authored(text, rules))
             continue

@@ -7,7 +7,7 @@ import attrs
 
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.frozen import new_set
-from promptdsl.foundation.guards import WrittenTags, fold, written_tags
+from promptdsl.foundation.guards import WrittenTags, fold, has_bracket, written_tags
 from promptdsl.rendering.text.beside import code_in
 from promptdsl.rendering.text.containers import CONTAINERS, LISTS
 from promptdsl.rendering.text.format import FORMATS, Form
@@ -71,7 +71,7 @@ class TurnTags:
             for tags in node.options.tags_of_source:
                 self._add(tags)
             for text in texts:
-                if "<" in text or not text.isascii():
+                if has_bracket(text):
                     self._add(written_tags(text))
             fenced = [node.text] if isinstance(node, VerbatimNode) else texts
             if any("```" in text or "~~~" in text for text in fenced):
