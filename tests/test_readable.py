@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from promptdsl import *
 from tests.hostile import EDGES, HOSTILE, VALUES
-from tests.internals import guard, inline, skeleton
+from tests.internals import Beside, guard, inline, readable, skeleton
+from tests.lines_run import times_more
 
 FULL: dict[str, Any] = {"encoding": {"inline": "full"}}
 OWN = frozenset(
@@ -573,6 +574,17 @@ def test_linear_time(most: int) -> None:
                 Text(*parts * (length // 40))
             )
     assert [] == [name for name, write in cases.items() if not _is_linear(write, most)]
+
+
+@pytest.mark.parametrize("line", ["a => b", "12:00 <module>", "2024-01-01 a", "  a < b"])
+def test_a_line_that_begins_nothing_runs_none(line: str) -> None:
+    """However many lines a value has that begin nothing, as many lines of Python run."""
+    beside = Beside("Text: ")
+
+    def write(count: int) -> Callable[[], object]:
+        return lambda: readable(f"{line}\n" * count, beside, ())
+
+    assert 1 == times_more(10, 20, write)
 
 
 # The names of HTML.

@@ -11,7 +11,8 @@ markers of lists and quotes, because readers differ. See ``docs/safety.md`` for 
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple, cast
 
 from promptdsl.foundation.escaping import reference, reference_of
@@ -35,17 +36,23 @@ _KIND_6 = (
 )
 
 # Of a line: what begins it, and then a code fence, a heading or an HTML block.
-_SIGNS = pattern(rf"{_BLANK}*+(?:{_SIGN}{_BLANK}*+)*+")
-_FENCE = pattern("```|~~~")
-_HEADING_OR_HTML = pattern(rf"#{{1,6}}(?={_BLANK}|\Z)|{_KINDS_1_TO_5}")
+_SIGNS = rf"{_BLANK}*+(?:{_SIGN}{_BLANK}*+)*+"
+_FENCE = pattern(rf"{_SIGNS}(```|~~~)")
+_HEADING_OR_HTML = rf"```|~~~|#{{1,6}}(?={_BLANK}|\Z)|{_KINDS_1_TO_5}"
 _KIND_7 = rf"</?(?=[A-Za-z](?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+>{_BLANK}*+\Z)"
-_HTML = pattern(rf"</?(?i:{_KIND_6})(?={_BLANK}|[/>]|\Z)|{_KIND_7}")
+_HTML = rf"</?(?i:{_KIND_6})(?={_BLANK}|[/>]|\Z)|{_KIND_7}"
 # A line of nothing else is a rule, or underlines a heading; a shorter end of a line is none.
-_RULE = pattern(rf"(?<![-=*_])(?<!{_BLANK})(?:[-=*_]|{_BLANK})*+\Z")
+_ENDS_RULE = rf"(?:[-=*_]|{_BLANK})*+\Z"
+_BEGINNINGS = (
+    pattern(rf"{_SIGNS}(?:({_HEADING_OR_HTML})|{_ENDS_RULE})"),
+    pattern(rf"{_SIGNS}(?:({_HEADING_OR_HTML}|{_HTML})|{_ENDS_RULE})"),
+)
+_RULE = pattern(rf"(?<![-=*_])(?<!{_BLANK}){_ENDS_RULE}")
 _RULE_MARK = pattern(r"[-=*_]")
 # A line that may go on with another value.
 _ONLY_MARKS = pattern(rf"(?:{_BLANK}|{_SIGN}|{_MARKS})*+\Z")
 _MARK = pattern(_MARKS)
+_ALL_SIGNS = pattern(_SIGNS)
 _ONLY_TICKS = pattern(r"(?:`+|~+)\Z")
 _TAG_NAME = pattern(r"</?([\w-]*+)\Z")
 
@@ -55,7 +62,7 @@ _BLANK_START = pattern(rf"\n|{_BLANK}")
 _BLANK_LINE = pattern(rf"\n{_BLANK}*+(?=\n)")
 _FINAL_END = pattern(rf"\r?\n(?={_BLANK}*+\Z)")
 _FINAL_EQUALS = pattern(rf"=(?=(?:\n|{_BLANK})*+\Z)")
-_MARKED_LINE = pattern(rf"\n(?={_BLANK}*+[#=\-*_~`+<>0-9.)])")
+_MARKED_LINE = pattern(rf"\n(?={_BLANK}*+(?:[#=\-*_~`+<>.)]|[0-9]++(?:[.)]|\Z)))")
 
 
 class Beside(NamedTuple):
@@ -139,24 +146,63 @@ def among_lines(text: str, beside: Beside, *, only_edges: bool = False) -> str:
         text = _without_blank_edges(text, beside, befores)
     # A blank line in the value is the end of an HTML block above it.
     last_blank = max((line.end() for line in _BLANK_LINE.finditer(text)), default=0)
-    starts = [0, *(line.end() for line in _MARKED_LINE.finditer(text))]
-    marks: list[int] = []
-    for start in starts:
-        end = text.find("\n", start)
-        line = text[start:end] if end >= 0 else text[start:]
-        if only_edges and start and end >= 0:
-            continue
-        forged = [
-            _forged(before, line, after, in_code=beside.in_code, in_block=in_block, goes_on=goes_on)
-            for before in (befores if start == 0 else [""])
-            for after, goes_on in (ends if end < 0 else [("", False)])
-            for in_block in (start >= last_blank or "<" in before,)
-        ]
-        # Where the mark is the author's, the first character of the value, or of its last line.
-        first = 0 if start == 0 else _first_seen(line)
-        places = {start + (first if it < 0 else it) for it in forged if it is not None}
-        marks += sorted(it for it in places if it or text[:1] not in ("", "&"))
+    last = text.rfind("\n") + 1
+    edge = partial(_marks_of_edge, text, in_code=beside.in_code, last_blank=last_blank)
+    marks = edge(0, befores, [("", False)] if last else ends)
+    if not only_edges:
+        lines = _MARKED_LINE.finditer(text, 0, last - 1)
+        marks += _marks_inside(text, lines, in_code=beside.in_code, last_blank=last_blank)
+    if _MARKED_LINE.match(text, last - 1):
+        marks += edge(last, [""], ends)
     return _encoded(text, marks)
+
+
+def _marks_inside(
+    text: str, lines: Iterable[re.Match[str]], *, in_code: bool, last_blank: int
+) -> Iterator[int]:
+    """Yield which characters become references, so that no line inside a value begins anything.
+
+    ``lines`` may begin something: the ends before them. The first line and the last are left out.
+    """
+    for before in lines:
+        start = before.end()
+        line = text[start : text.index("\n", start)]
+        mark = _mark(line, in_code=in_code, in_block=start >= last_blank)
+        if mark:
+            yield start + mark[0]
+
+
+def _marks_of_edge(
+    text: str,
+    start: int,
+    befores: Sequence[str],
+    ends: Sequence[tuple[str, bool]],
+    *,
+    in_code: bool,
+    last_blank: int,
+) -> list[int]:
+    """Return which characters of the first or last line of a value become references.
+
+    ``befores`` are the author's texts before the line; ``ends`` those behind it, each with whether
+    another value is behind that.
+    """
+    line = text[start:].partition("\n")[0]
+    forged = [
+        _forged(
+            before,
+            line,
+            after,
+            in_code=in_code,
+            in_block=start >= last_blank or "<" in before,
+            goes_on=goes_on,
+        )
+        for before in befores
+        for after, goes_on in ends
+    ]
+    # Where the mark is the author's, the first character of the value, or of its last line.
+    first = _first_seen(line) if start else 0
+    places = {start + (first if it < 0 else it) for it in forged if it is not None}
+    return sorted(it for it in places if it or text[:1] not in ("", "&"))
 
 
 def _without_blank_edges(text: str, beside: Beside, befores: Sequence[str]) -> str:
@@ -217,23 +263,19 @@ def _mark(line: str, *, in_code: bool, in_block: bool) -> tuple[int, str] | None
 
     ``in_code``: only a code fence counts. ``in_block``: an HTML block would go on below the value.
     """
-    start = _end_of_signs(line)
-    found = _FENCE.match(line, start)
-    if not found and not in_code:
-        found = _HEADING_OR_HTML.match(line, start)
-        if not found and in_block:
-            found = _HTML.match(line, start)
-        if not found:
-            rule = _RULE.search(line)
-            found = (
-                _RULE_MARK.search(line, rule.start()) if rule and rule.start() <= start else None
-            )
-    return (found.start(), found[0]) if found else None
+    begun = (_FENCE if in_code else _BEGINNINGS[in_block]).match(line)
+    if begun is None:
+        return None
+    if begun[1]:
+        return begun.start(1), begun[1]
+    rule = cast("re.Match[str]", _RULE.search(line))
+    mark = _RULE_MARK.search(line, rule.start())
+    return (mark.start(), mark[0]) if mark else None
 
 
 def _end_of_signs(line: str) -> int:
     """Return where a line begins behind its blanks and the marks of lists and quotes."""
-    return cast("re.Match[str]", _SIGNS.match(line)).end()
+    return cast("re.Match[str]", _ALL_SIGNS.match(line)).end()
 
 
 def _first_seen(line: str) -> int:
