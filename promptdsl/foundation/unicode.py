@@ -116,7 +116,8 @@ def controls(text: str) -> tuple[str, ...]:
 
     Control characters (a lone CR too), lone surrogates, U+FFFE and U+FFFF; each once, in order.
     """
-    return () if text.isprintable() else _code_points(_CONTROLS.findall(text))
+    in_lines = text.replace("\n", "").replace("\t", "")
+    return () if in_lines.isprintable() else _code_points(_CONTROLS.findall(text))
 
 
 def visible(text: str, *, one_line: bool = False) -> str:
