@@ -13,7 +13,7 @@ import attrs
 from promptdsl.foundation.frozen import is_list, new_dict
 from promptdsl.messages.message import Message, recalled, remember
 
-SHORTEST = 64
+SHORTEST = 16
 """The smallest number of messages of a recording that is cached."""
 NEWEST = 64
 """The largest number of messages after the recording: in front of more, it is not searched."""

@@ -31,7 +31,7 @@ class WrittenPayload:
 
     def __init__(self, prompt: Prompt, facts: ModelFacts, memory: Memory = MEMORY) -> None:
         """Raise :class:`PromptError` for a prompt that cannot be written."""
-        recall = Recall(memory) if len(prompt.messages) >= memory.least else None
+        recall = Recall(memory) if memory.serves(prompt.messages) else None
         self._write = TARGETS[str(facts.provider)].write
         payload, self.losses = self._write(prompt, facts, recall)
         self.prompt, self.facts = prompt, facts

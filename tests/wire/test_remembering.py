@@ -47,7 +47,8 @@ NOW = say("user", "Noon.", kind="request")
 @pytest.mark.parametrize(
     ("messages", "expected"),
     [
-        (plain(199), []),
+        (plain(15), []),
+        (plain(16), [12]),
         (plain(200), [196]),
         (plain(201), [197]),
         (with_one(199, NOW), [195]),
@@ -66,17 +67,17 @@ def test_where_a_passage_ends(messages: Any, expected: list[int]) -> None:
 @pytest.mark.parametrize(
     ("lengths", "expected"),
     [
-        ((200, 231), [196]),
-        ((200, 232), [196, 228]),
-        ((200, 232, 263), [196, 228]),
-        ((200, 232, 264), [228, 260]),
+        ((200, 207), [196]),
+        ((200, 208), [196, 204]),
+        ((200, 208, 215), [196, 204]),
+        ((200, 208, 216), [204, 212]),
         ((200, 300, 400, 500), [396, 496]),
         ((200, 300, 250), [296, 196, 246]),
         ((400, 200), [396, 196]),
     ],
 )
 def test_when_there_is_another_passage(lengths: Any, expected: list[int]) -> None:
-    """When it is 32 messages longer a conversation has another passage, and keeps these two.
+    """When it is 8 messages longer a conversation has another passage, and keeps these two.
 
     One that goes on from the first of them in another way has one more.
     """
@@ -96,12 +97,12 @@ def made(message: Message) -> Message:
         (range(196, 197), [195]),
         (range(190, 200), [189]),
         (range(182, 200), [181]),
-        (range(181, 200), [196]),
-        (range(200), [196]),
+        (range(181, 200), []),
+        (range(200), []),
     ],
 )
 def test_a_message_of_the_conversation(made_for_it: range, expected: list[int]) -> None:
-    """A passage rather hangs on a message that belongs to a conversation, if one is near."""
+    """A passage hangs on a message that belongs to a conversation, and there is none without."""
     said = [made(one) if n in made_for_it else one for n, one in enumerate(plain(200))]
     assert expected == ends(said)
 
@@ -161,7 +162,8 @@ def test_only_near_what_is_known() -> None:
     """A passage is longer than the one it goes on from."""
     said = plain(100)
     for_it = [made(one) if n > 20 else one for n, one in enumerate(said)]
-    assert [20, 23] == ends(said[:21], for_it[:24], least=0, newest=1, growth=1)
+    assert [20] == ends(said[:21], for_it[:24], least=0, newest=1, growth=1)
+    assert [20, 23] == ends(said[:21], said[:24], least=0, newest=1, growth=1)
 
 
 # What a passage holds for.

@@ -70,12 +70,17 @@ class Memory:
     one and keeps both, as an author may go back. At ``most`` so many are kept of all conversations.
     """
 
-    least: int = 200
+    least: int = 16
     newest: int = 4
-    growth: int = 32
-    most: int = 32
+    growth: int = 8
+    most: int = 64
     # Changed by single operations on a dictionary only, which no other thread can interrupt.
     passages: dict[int, Passage] = attrs.field(factory=dict[int, Passage], init=False)
+
+    def serves(self, messages: Sequence[Message]) -> bool:
+        """Return whether these are enough messages, and one of the last may come again."""
+        last = messages[-self.newest - _REACH :]
+        return len(messages) >= self.least and any(map(_lasts, last))
 
     def find(self, request: Request, opening: dict[str, object]) -> Passage | None:
         """Return the longest passage a request may continue, which begins with equal messages."""
@@ -112,8 +117,8 @@ class Memory:
         """Return the index after the passage of these messages, 0 where none would be worth it.
 
         It ends before the last request-only message, which may be another one in the next request,
-        unless that is far from the end. The anchor is rather a message of the conversation than one
-        made for the request. It is not in the passage, which would keep it alive.
+        unless that is far from the end. The anchor is a message of the conversation, not one made
+        for the request. It is not in the passage, which would keep it alive.
         """
         length = len(messages)
         kinds = map(_kind, reversed(messages[max(start, length // 2) :]))
@@ -122,9 +127,14 @@ class Memory:
         if stop - start < self.growth:
             return 0
         indices = range(stop, max(stop - _REACH, start), -1)
-        lasting = [index for index in indices if not messages[index]._origins] or [stop]
+        lasting = [index for index in indices if _lasts(messages[index])]
         alone = (n for n in lasting[:_TRIES] if id(messages[n]) not in map(id, messages[:n]))
         return next(alone, 0)
+
+
+def _lasts(message: Message) -> bool:
+    """Return whether a message was not made for one request, of a turn or a provider's form."""
+    return message._number < 0 and not message._at
 
 
 def _is_equal(known: Message, message: Message) -> bool:
