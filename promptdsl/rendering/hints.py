@@ -11,7 +11,6 @@ from promptdsl.components.arguments import id_for, sentences_touch
 from promptdsl.config.wires import wire_of
 from promptdsl.foundation.escaping import decode
 from promptdsl.foundation.frozen import is_mapping
-from promptdsl.messages.blocks import ToolResultBlock
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message
 from promptdsl.rendering.spans import Span
@@ -38,21 +37,9 @@ def author_hints(stages: Mapping[str, RootNode], messages: Sequence[Message]) ->
     yield from id_hints(stages["written"])
     yield from template_hints(stages)
     # Nodes have the texts before they were encoded. No encoding changes these letters.
-    if any("not rendered" in text for text in _texts_of(messages)):
+    if any("not rendered" in message.text for message in messages):
         yield from outline_hints(stages["merge"])
     yield from tool_hints(stages["merge"])
-
-
-def _texts_of(messages: Iterable[Message]) -> Iterator[str]:
-    """Yield the text of each block that has one, also of those in results."""
-    for message in messages:
-        if message._plain is not None:
-            yield message._plain
-            continue
-        for block in message.content:
-            inner = block.content if isinstance(block, ToolResultBlock) else (block,)
-            for part in inner:
-                yield getattr(part, "text", "")
 
 
 # Recordings in a provider's form.
@@ -278,8 +265,7 @@ def has_tag_values(root: Node, messages: Iterable[Message]) -> bool:
 
     Without a reference in the instructions no such value of them is sent encoded.
     """
-    instructions = (message for message in messages if message.role in _INSTRUCTIONS)
-    if not any("&" in text for text in _texts_of(instructions)):
+    if not any("&" in message.text for message in messages if message.role in _INSTRUCTIONS):
         return False
     values = (node for node, _ in walk(root) if isinstance(node, ValueNode))
     return any(_TAG.fullmatch(str(value.text)) for value in values)

@@ -27,7 +27,6 @@ from promptdsl.tree.part_nodes import (
     MediaNode,
     ReasoningNode,
     SectionNode,
-    TableNode,
     TemplateNode,
     TextBlockNode,
     ToolResultNode,
@@ -85,7 +84,7 @@ def with_content(node: N, content: tuple[Child, ...]) -> N:
         own = masks.HOLLOW
         for child in content:
             own |= masks.TEXT if isinstance(child, str) else child._mask & masks.SURFACE
-    elif node.options is not DEFAULTS:
+    else:
         own |= implied(node.options)
     if isinstance(node, ToolTurnNode):
         own |= masks.RESULT << masks.SHIFT  # the turn itself is the result
@@ -124,23 +123,22 @@ def has_content(content: Iterable[Child]) -> bool:
     waiting: list[Child] = list(content)
     while waiting:
         part = waiting.pop()
-        if isinstance(part, str):
-            if part:
+        if isinstance(part, _ALWAYS_CONTENT):
+            if part != "":
                 return True
-        elif isinstance(part, _NEVER_EMPTY):
-            return True
-        elif part.content:
-            if not isinstance(part, ToolResultNode):
-                waiting.extend(part.content)
-        elif bool(getattr(part, "text", "")) or (isinstance(part, TableNode) and bool(part.rows)):
-            return True
+        elif not part.content:
+            if getattr(part, "text", "") or getattr(part, "rows", ()):
+                return True
+        elif not isinstance(part, ToolResultNode):
+            waiting.extend(part.content)
     return False
 
 
-_NEVER_EMPTY = (
-    *(MediaNode, ToolUseNode, ReasoningNode, EventBlockNode, TextBlockNode),
+_ALWAYS_CONTENT = (
+    *(str, MediaNode, ToolUseNode, ReasoningNode, EventBlockNode, TextBlockNode),
     *(LazyNode, TemplateNode),
 )
+"""The kinds of parts that are content, an empty string aside."""
 
 
 def rewrite(

@@ -11,7 +11,7 @@ from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.chat_template.control_tokens import control_tokens
 from promptdsl.providers.chat_template.fold import NO_FORM, folded
-from promptdsl.providers.chat_template.media import CLASSES, OWN, media_part
+from promptdsl.providers.chat_template.media import OWN, media_part
 from promptdsl.providers.chat_template.names import mended_keys, mended_name
 from promptdsl.providers.chat_template.neutralise import break_tokens
 from promptdsl.providers.chat_template.probe import probed
@@ -114,7 +114,7 @@ def _message_params(request: Templated, place: Place) -> list[Param]:
             case b.UnknownBlock() if block.origin == ORIGIN and _shown(request, place):
                 # A mark for media in the program; any further key could be a file of the machine.
                 kind = block.data.get("type")
-                is_mark = isinstance(kind, str) and len(block.data) == 1 and kind in CLASSES
+                is_mark = isinstance(kind, str) and len(block.data) == 1
                 param = {"type": kind} if is_mark and kind in _shown(request, place) else None
                 if param is None:
                     _lose_block(request, place, block)

@@ -157,18 +157,17 @@ def _are_same(known: Sequence[Block], blocks: Sequence[Block]) -> bool:
     for before, block in zip(known, blocks, strict=True):
         if before is block:
             continue
-        if not (isinstance(before, Carrier) and isinstance(block, Carrier)):
+        if type(before) is not type(block) or not isinstance(block, Carrier):
             return False
         # Values in an extra may be equal, such as 1 and True, and yet be sent as different bytes.
-        if type(before) is not type(block) or before.extra is not block.extra:
-            return False
+        same_extra = getattr(before, "extra", None) is block.extra
         if isinstance(before, ToolResultBlock) and isinstance(block, ToolResultBlock):
             keys = ("tool_use_id", "name", "is_error", "error_type", "cache")
             same = all(getattr(before, key) == getattr(block, key) for key in keys)
             same = same and _are_same(before.content, block.content)
         else:
             same = before == block
-        if not same:
+        if not (same_extra and same):
             return False
     return True
 
