@@ -199,9 +199,11 @@ class FileWriter:
         self.lost = {it.at for it in losses if it.kind == "content" or it.what == "text block"}
         before: int | None = None
         for index, (message, turns) in enumerate(_turns(self.rendered)):
+            self.calls |= {call.id: call.name for call in message.calls}
+            results = [block for block in message.content if isinstance(block, ToolResultBlock)]
             for turn in turns:
                 self.parts, self.turn, self.here = [], turn, ()
-                title = EntryTitle(self.title(message, turn))
+                title = EntryTitle(self.title(turn, message.name, results))
                 places = {n: sent.blocks[index][n] for n in turn.blocks} if sent else {}
                 wire = next((place for place in places.values() if place.role), None)
                 if wire:
@@ -230,20 +232,21 @@ class FileWriter:
         for role, text in turns:
             yield FileEntry(f"{role}, added for the target", (FilePart("", self.texts.text(text)),))
 
-    def title(self, message: Message, turn: FileTurn) -> str:
-        """Return the kind of a turn, with its id and the name of its speaker, or of its tool."""
+    def title(self, turn: FileTurn, speaker: str | None, results: list[ToolResultBlock]) -> str:
+        """Return the kind of a turn, with its id and the name of its speaker, or of its tool.
+
+        ``results`` are those of its message.
+        """
         line, name = self.texts.line, self.texts.name
         words = [turn.word]
         if turn.address and not _NUMBERED.fullmatch(turn.address):
             self.ids[turn.address] = name(turn.address)
             words.append(self.ids[turn.address])
-        self.calls |= {call.id: call.name for call in message.calls}
-        for block in message.content:
-            if isinstance(block, ToolResultBlock):
-                tool = block.name or self.calls.get(block.tool_use_id)
-                words += [line(word(tool))] if tool else []
-                words.append(name(word(block.tool_use_id)))
-        words += [line(f"named {word(message.name)}")] if message.name else []
+        for block in results:
+            tool = block.name or self.calls.get(block.tool_use_id)
+            words += [line(word(tool))] if tool else []
+            words.append(name(word(block.tool_use_id)))
+        words += [line(f"named {word(speaker)}")] if speaker else []
         return " ".join(words)
 
     def block(

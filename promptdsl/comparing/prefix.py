@@ -214,9 +214,9 @@ def _blocks(texts: Sequence[SentText]) -> tuple[list[Block], list[Offset]]:
     """Return the blocks of texts for the rule of a cache, and where each ends."""
     blocks, offsets = list[Block](), list[Offset]()
     for number, text in enumerate(texts):
-        marks, start = {at for _, at in text.marks}, 0
-        for end in (*text.ends, len(text.text)):
-            blocks.append(((text.key, text.text[start:end]), end in marks))
+        content, marks, start = text.text, {at for _, at in text.marks}, 0
+        for end in (*text.ends, len(content)):
+            blocks.append(((text.key, content[start:end]), end in marks))
             offsets.append((number, end))
             start = end
     return blocks, offsets

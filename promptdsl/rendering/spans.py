@@ -238,7 +238,7 @@ class Trace:
         return Writer(turn, turn.page, place)
 
     def whole(self, index: int) -> TracedTurn:
-        """Return a message as a turn without parts."""
+        """Return a message as a turn without blocks and parts, of which nothing is known."""
         message, number = self.messages[index], bisect_right(self.ends, index)
         node, first = self.nodes[number], self.ends[number - 1] if number else 0
         start = node.start if isinstance(node, RecordedNode) else 0
@@ -246,7 +246,7 @@ class Trace:
         if message._origins:
             origin = origin_of(message._origins[0])
             address, source = origin.address, origin.source
-        return TracedTurn(node, address, [*message.content], [], None, source)
+        return TracedTurn(node, address, [], [], None, source)
 
     def address(self, turn: TracedTurn, part: TracedPart | None) -> str:
         """Return the address of a part of a turn, or without one of the turn itself."""

@@ -1,10 +1,10 @@
 """The first difference: the node in which two prompts differ first, as an author wrote it."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, partial
 from itertools import accumulate, groupby, takewhile
-from typing import Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, TypeAlias
 
 import attrs
 
@@ -22,7 +22,6 @@ from promptdsl.rendering.text.traced import Segment, TracedEntry, TracedPiece, T
 from promptdsl.tree.node import Node
 from promptdsl.tree.turn_nodes import RecordedNode
 
-T = TypeVar("T")
 How: TypeAlias = Literal["changed", "added", "removed", "moved", "appended"]
 
 
@@ -65,22 +64,22 @@ def first_difference(before: Outcome, after: Outcome) -> Difference | None:
         how: How = "added" if old_form is None else "changed"
         return Difference(how, "form of the answer", form.name, form.source)
     # Names of speakers are compared last, because most providers have no names.
-    return _message_difference(before, after, named=False) or _message_difference(
-        before, after, named=True
-    )
+    change = _first_change(
+        map(_unmarked_content, old.messages), map(_unmarked_content, new.messages)
+    ) or _first_change(map(_named_content, old.messages), map(_named_content, new.messages))
+    return None if change is None else _message_difference(before, after, *change)
 
 
-def _first_change(
-    olds: Sequence[T], news: Sequence[T], is_same: Callable[[T, T], bool]
-) -> tuple[How, int] | None:
-    """Return the first change from one list to another, and its index."""
+def _first_change(before: Iterable[object], after: Iterable[object]) -> tuple[How, int] | None:
+    """Return the first change from some values to others, and its index."""
+    olds, news = [*before], [*after]
     least = min(len(olds), len(news))
-    index = next((index for index in range(least) if not is_same(olds[index], news[index])), least)
+    index = next((index for index in range(least) if olds[index] != news[index]), least)
     if index == len(olds):
         return None if index == len(news) else ("appended", index)
-    if index == len(news) or any(is_same(old, news[index]) for old in olds[index + 1 :]):
+    if index == len(news) or news[index] in olds[index + 1 :]:
         return "removed", index
-    if any(is_same(olds[index], new) for new in news[index + 1 :]):
+    if olds[index] in news[index + 1 :]:
         return "added", index
     return "changed", index
 
@@ -88,10 +87,8 @@ def _first_change(
 def _tool_difference(
     olds: Sequence[ToolDefinition], news: Sequence[ToolDefinition]
 ) -> Difference | None:
-    def is_same(old: ToolDefinition, new: ToolDefinition) -> bool:
-        return attrs.evolve(old, cache=None) == attrs.evolve(new, cache=None)
-
-    change = _first_change(olds, news, is_same)
+    without_mark = partial(attrs.evolve, cache=None)
+    change = _first_change(map(without_mark, olds), map(without_mark, news))
     if change is None:
         return None
     how, index = change
@@ -106,17 +103,8 @@ def _tool_difference(
 # Messages.
 
 
-def _message_difference(before: Outcome, after: Outcome, *, named: bool) -> Difference | None:
-    """Return the first difference of messages; ``named`` is whether the names of speakers count."""
-
-    def is_same(old: Message, new: Message) -> bool:
-        same = _unmarked_content(old) == _unmarked_content(new)
-        return same and (not named or old.name == new.name)
-
-    change = _first_change(before.sent.messages, after.sent.messages, is_same)
-    if change is None:
-        return None
-    how, index = change
+def _message_difference(before: Outcome, after: Outcome, how: How, index: int) -> Difference:
+    """Return the difference at the first message that changed."""
     if how == "added" and before.sent.messages[index].kind in FLEETING:
         # It comes after all that was added, so it is not at its position in the cache.
         return Difference("moved", *MessageParts.of(before, index).whole)
@@ -142,6 +130,11 @@ def _unmarked_content(message: Message) -> tuple[object, ...]:
         else:
             content += map(unmarked, blocks)
     return (message.role, *content)
+
+
+def _named_content(message: Message) -> tuple[object, ...]:
+    """Return the name of the speaker before the role and the content."""
+    return (message.name, *_unmarked_content(message))
 
 
 # The parts that a message was made of, down to the pieces of its text.
