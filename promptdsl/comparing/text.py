@@ -4,8 +4,9 @@ import os
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate, groupby
+from typing import NamedTuple
 
 import attrs
 
@@ -29,6 +30,20 @@ SHORT = 60
 """The characters of a changed line of the header that the first sentence tells whole."""
 _LABEL = re.compile(r"⟦[a-z][^⟧]*⟧")
 """The sign of a value that changes."""
+_NUMBER = re.compile(r"(?<=[a-z])\[[0-9]+\]")
+"""The number of a turn without an id, in its address."""
+
+
+class BudgetedParts(NamedTuple):
+    """The parts that a budget took away, or leaves again: their addresses in the header.
+
+    ``words`` are the first words of these. ``paths`` are the addresses without the number of a
+    turn: the same part may have another number in the other prompt.
+    """
+
+    addresses: frozenset[str]
+    words: frozenset[str]
+    paths: frozenset[str]
 
 
 def failure_text(expected: PromptFile, actual: PromptFile, *, exact: int | None = None) -> str:
@@ -92,12 +107,13 @@ def _summary(found: Sequence[Change], exact: int | None) -> Iterator[str]:
     """Yield the parts of the sentence: the model, messages and sections, marks, the header."""
     header = [it for it in found if it.place[0] == HEADER]
     told = [it for it in found if it.place[0] != HEADER]
+    budgeted = _budgeted_by_kind(header)
     yield from (f"model {_shift(it)}" for it in header if it.place[1] == "model")
     for kind in ("renamed", "changed", "added", "removed", "moved", "role"):
         verbs: dict[str, list[Change]] = defaultdict(list)
         for change in told:
             if change.kind == kind:
-                verbs[_verb(change, header)].append(change)
+                verbs[_verb(change, budgeted)].append(change)
         for verb, some in verbs.items():
             yield f"{_names(some)} {verb}{_count(some) if kind == 'changed' else ''}"
     yield from (_cache(change) for change in told if change.kind == "cache")
@@ -106,11 +122,10 @@ def _summary(found: Sequence[Change], exact: int | None) -> Iterator[str]:
         if change.kind == "changed" and before - after:
             yield f"`{change.place[-1]}` has no {' and '.join(sorted(before - after))} any more"
     # Messages and their marks tell some lines of the header already.
-    dropped = [it for it in header if it.place[1] == "dropped"]
     is_told = {
         "model": True,
         "cache": any(change.kind == "cache" for change in told),
-        "dropped": any(_is_dropped(change, dropped) for change in told),
+        "dropped": any(_is_dropped(change, budgeted) for change in told),
     }
     yield from _of_header([it for it in header if not is_told.get(it.place[1])], exact)
     if exact is not None and not any(it.place[1] == "tokens" for it in header):
@@ -156,7 +171,7 @@ def _count(some: Sequence[Change]) -> str:
     return f": {blanks}{count} line{'s' if count != 1 else ''}"
 
 
-def _verb(change: Change, header: Sequence[Change]) -> str:
+def _verb(change: Change, budgeted: Mapping[str, BudgetedParts]) -> str:
     """Return what became of a message, a section or a block."""
     if change.kind == "role":
         return _sent(change)
@@ -164,7 +179,7 @@ def _verb(change: Change, header: Sequence[Change]) -> str:
         if not _is_strictness(change):
             return f"renamed to `{change.now}`"
         return "strict now" if title_of(change.now).is_strict else "not strict any more"
-    if _is_dropped(change, header):
+    if _is_dropped(change, budgeted):
         return "dropped for the budget" if change.kind == "removed" else "not dropped any more"
     return change.kind
 
@@ -174,37 +189,49 @@ def _is_strictness(change: Change) -> bool:
     return was.is_strict != now.is_strict and was.what == now.what
 
 
-def _is_dropped(change: Change, header: Sequence[Change]) -> bool:
+def _budgeted(addresses: Collection[str]) -> BudgetedParts:
+    return BudgetedParts(
+        frozenset(addresses),
+        frozenset(address.partition("[")[0] for address in addresses),
+        frozenset(_NUMBER.sub("", address, count=1) for address in addresses),
+    )
+
+
+def _budgeted_by_kind(header: Sequence[Change]) -> dict[str, BudgetedParts]:
+    """Return what a budget took away (``removed``) and what it leaves again (``added``)."""
+    addresses: dict[str, set[str]] = {"added": set(), "removed": set()}
+    for line in header:
+        address, _, why = (line.after or line.before or "").partition(", ~")
+        # A result that is cut or cleared is still there.
+        if line.place[1] == "dropped" and line.kind in addresses and " result" not in why:
+            addresses[line.kind].add(address.removeprefix("dropped: "))
+    dropped = addresses["added"]
+    # Where others are dropped still, what came is new.
+    return {
+        "removed": _budgeted(dropped),
+        "added": _budgeted(addresses["removed"] - dropped),
+    }
+
+
+def _is_dropped(change: Change, budgeted: Mapping[str, BudgetedParts]) -> bool:
     """Return whether a budget took a message or section away, or leaves it again.
 
     Both are told by their address; with a turn that is dropped, the others of its exchange go.
     """
-    told: dict[str, list[str]] = {"added": [], "removed": []}
-    for line in header:
-        address, _, why = (line.after or line.before or "").partition(", ~")
-        # A result that is cut or cleared is still there.
-        if line.place[1] == "dropped" and line.kind in told and " result" not in why:
-            told[line.kind].append(address.removeprefix("dropped: "))
-    addresses = told["added"] if change.kind == "removed" else list[str]()
-    if change.kind == "added":  # where others are dropped still, it is new
-        addresses = [address for address in told["removed"] if address not in told["added"]]
+    parts = budgeted.get(change.kind)
+    if parts is None:
+        return False
     message, *section = change.place
     word, _, id = message.partition(" ")
-    if section:
-        # A section goes with those around it. Of system text, the address has no turn before it.
-        path = section[0].partition(", ")[0].split("/")
-        around = [*accumulate(path, "{}/{}".format)]
-        if word == "system":
-            return not {*around}.isdisjoint(addresses)
-        turns = [
-            it.removesuffix(f"/{end}")
-            for end in around
-            for it in addresses
-            if it.endswith(f"/{end}")
-        ]
-        return any(turn in (id, word) or turn.startswith(f"{word}[") for turn in turns)
-    words = {address.partition("[")[0] for address in addresses}
-    return word in words or id in addresses or (word in EXCHANGE and not words.isdisjoint(EXCHANGE))
+    if not section:
+        is_in_exchange = word in EXCHANGE and not parts.words.isdisjoint(EXCHANGE)
+        return is_in_exchange or word in parts.words or id in parts.addresses
+    # A section goes with those around it. Of system text, the address has no turn before it.
+    path = section[0].partition(", ")[0].split("/")
+    around = [*accumulate(path, "{}/{}".format)]
+    if word == "system":
+        return not parts.addresses.isdisjoint(around)
+    return not parts.paths.isdisjoint(f"{turn}/{end}" for turn in (id, word) for end in around)
 
 
 def _sent(change: Change) -> str:

@@ -59,3 +59,21 @@ def test_a_diff_is_linear_work(turns: Turns) -> None:
         return lambda: str(diff(before, after))
 
     assert times_more(10, 40, work) < 11
+
+
+CUT: dict[str, Turns] = {
+    "events": lambda n: [Event(f"It rains {i}.", priority=1) for i in range(n)],
+    "sections": lambda n: [User(*(Section(f"s{i}", "It rains.", priority=1) for i in range(n)))],
+}
+
+
+@pytest.mark.parametrize("turns", CUT.values(), ids=CUT)
+def test_the_diff_of_what_a_budget_drops_is_linear_work(turns: Turns) -> None:
+    """With ten times as many parts dropped for a budget, a diff is about ten times the work."""
+
+    def work(count: int) -> Callable[[], object]:
+        tree = Timeline(System("Be brief."), *turns(count), User("Go on."))
+        before, after = render(tree, counter=len), render(tree, counter=len, budget=5 * count + 60)
+        return lambda: str(diff(before, after))
+
+    assert times_more(10, 40, work) < 11
