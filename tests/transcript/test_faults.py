@@ -1,5 +1,6 @@
 """Calls of the system that fail: what returned is in the file, what raised is not."""
 
+import gc
 import os
 import sys
 from collections.abc import Callable
@@ -166,6 +167,7 @@ def interrupted(transcript: Transcript, number: int) -> bool:
         return trace
 
     before = sys.gettrace()
+    gc.disable()  # else the interrupt may come in the end of what another test left behind
     sys.settrace(trace)
     try:
         transcript.append("b")
@@ -173,4 +175,5 @@ def interrupted(transcript: Transcript, number: int) -> bool:
         return True
     finally:
         sys.settrace(before)
+        gc.enable()
     return False
