@@ -15,7 +15,7 @@ from promptdsl.messages.message import Message
 from promptdsl.transcript import pairs
 from promptdsl.transcript.entries import TranscriptEntry, TranscriptTurn
 from promptdsl.transcript.files import TranscriptFile
-from promptdsl.transcript.log import Standing, metadata_of, standing, usage_of
+from promptdsl.transcript.log import Standing, metadata_of, usage_of
 from promptdsl.transcript.stores import BoundStore
 
 Clock: TypeAlias = Callable[[], datetime] | None
@@ -43,7 +43,8 @@ class TranscriptLog(Sequence[Message]):
         self._state = Standing()
         self._said: list[Message] | None = []
         self._messages: tuple[Message, ...] | None = ()
-        self._by_id: dict[str, TranscriptTurn] | None = None
+        self._waiting_calls: dict[str, ToolUseBlock] | None = {}
+        """The calls without a result, by id; ``None`` where they must be looked for."""
         self._clock = clock
         self._ids = _maker_of(ids)
         self._file: TranscriptFile | BoundStore | None = None
@@ -97,7 +98,7 @@ class TranscriptLog(Sequence[Message]):
     def pending_calls(self) -> tuple[ToolUseBlock, ...]:
         """The calls without a result: run them, and :meth:`answer` each."""
         with self._lock:
-            return tuple(pairs.open_calls(self._backwards()).values())
+            return tuple(self._open_calls().values())
 
     def __len__(self) -> int:
         return len(self.messages)
@@ -115,8 +116,11 @@ class TranscriptLog(Sequence[Message]):
     def __repr__(self) -> str:
         return f"<Transcript: {len(self)} messages, {len(self._entries)} entries>"
 
-    def _backwards(self) -> Iterator[TranscriptTurn]:
-        return reversed(self._state.turns.values())
+    def _open_calls(self) -> dict[str, ToolUseBlock]:
+        """Return the calls without a result, by id."""
+        if self._waiting_calls is None:
+            self._waiting_calls = pairs.open_calls(reversed(self._state.turns))
+        return self._waiting_calls
 
     @property
     def _last(self) -> int:
@@ -144,31 +148,26 @@ class TranscriptLog(Sequence[Message]):
         ]
         if self._file is not None:
             self._file.write(entries)
-        for entry in entries:
-            self._entries[entry.number] = entry
-            if entry.type == "undo":
-                self._state = standing(self._entries, entry.number)
-            else:
-                self._state.apply(entry)
+        self._entries.update({entry.number: entry for entry in entries})
+        self._state.follow(self._entries, entries)
         self._added(entries)
         self._deliver(entries)
         return entries
 
     def _added(self, entries: list[TranscriptEntry]) -> None:
-        """Update the messages and ids; appended messages need no look at the older turns."""
+        """Update the messages and open calls; appended messages need no look at older turns."""
         self._messages = None
         if any(entry.type != "message" for entry in entries):
             self._changed()
             return
-        for turn in (self._state.turns[entry.number] for entry in entries):
-            message = turn.message
+        for message in (entry.message for entry in entries):
             if message is not None and self._said is not None:
                 self._said.append(message)
-            if message is not None and message.id and self._by_id is not None:
-                self._by_id[message.id] = turn
+            if message is not None and self._waiting_calls is not None:
+                self._waiting_calls = pairs.open_after(message, self._waiting_calls)
 
     def _changed(self) -> None:
-        self._said = self._messages = self._by_id = None
+        self._said = self._messages = self._waiting_calls = None
 
     def _deliver(self, entries: Iterable[TranscriptEntry]) -> None:
         """Give entries to the subscribers; one of them may append, which is told after."""

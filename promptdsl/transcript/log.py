@@ -1,11 +1,15 @@
 """What stands in a log of entries: its turns, as a fold over the entries that were not undone."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
+from operator import attrgetter
+from typing import Any, cast
 
 import attrs
 
 from promptdsl.foundation.errors import TranscriptError
+from promptdsl.messages.message import Message
 from promptdsl.messages.roles import LEADING
 from promptdsl.transcript.entries import Part, TranscriptEntry, TranscriptTurn, has_message
 
@@ -13,95 +17,210 @@ UNCHANGED = ("note", "metadata", "erased")
 """The types of entries that ``undo`` passes over when it looks for the last change."""
 
 
-def way_to(entries: Mapping[int, TranscriptEntry], number: int) -> list[TranscriptEntry]:
-    """Return the entries that count after the entry of a number, without those undone before."""
-    way: list[TranscriptEntry] = []
-    while number > 0:
-        entry = entries.get(number)
-        if entry is not None and entry.type == "undo" and not entry.opaque:
-            to: Any = entry.data["to"]  # Any: JSON, checked when it was read
-            number = to
-            continue
-        if entry is not None:
-            way.append(entry)
-        number -= 1
-    way.reverse()
-    return way
+_number_of = attrgetter("number")
 
 
 @attrs.define(eq=False)
 class Standing:
-    """The turns that stand, by number and in their order, and the summary in front of them."""
+    """The turns that stand, in the order of their numbers, and the way of entries to them.
 
-    turns: dict[int, TranscriptTurn] = attrs.field(factory=dict[int, TranscriptTurn])
-    summary: TranscriptTurn | None = None
+    An entry that is added is one step further; an undo takes back the steps to the entry that it
+    names. So neither looks at the rest of the log.
+    """
+
+    turns: list[TranscriptTurn] = attrs.field(factory=list[TranscriptTurn])
     is_salvaged: bool = False
     """Whether entries are missing: an edit may be of results that are not there."""
+    way: dict[int, tuple[TranscriptTurn, ...]] = attrs.field(
+        factory=dict[int, tuple[TranscriptTurn, ...]]
+    )
+    """The numbers of the entries that count, each with the turns that it changed, as they were."""
+    _summaries: dict[int, TranscriptTurn] = attrs.field(factory=dict[int, TranscriptTurn])
+    """The summaries on the way; only the last one stands."""
+    _origins: dict[int, int] = attrs.field(factory=dict[int, int])
+    """By the number of an undo the entry that it went back to, which is no undo."""
+    _unnoted: list[TranscriptTurn] = attrs.field(factory=list[TranscriptTurn])
+    """Turns that may be in ``_places`` when they are next looked for."""
+    _places: dict[str | int | None, dict[int, TranscriptTurn]] = attrs.field(
+        factory=dict[str | int | None, dict[int, TranscriptTurn]]
+    )
+    """Turns by the id and the identity of their message: those that stand, and some that did."""
+
+    @property
+    def summary(self) -> TranscriptTurn | None:
+        """The summary in front of the turns, if there is one."""
+        return next(reversed(self._summaries.values()), None)
+
+    # Going from entry to entry.
+
+    def follow(
+        self, entries: Mapping[int, TranscriptEntry], new: Collection[TranscriptEntry]
+    ) -> None:
+        """Go on to the last of some new entries; after an error it stands where it stood.
+
+        ``entries`` are all of the log. Raises :class:`TranscriptError` for an entry that changes a
+        turn that is not there.
+        """
+        before = next(reversed(self.way), 0)
+        self.note_undos(new)
+        try:
+            self.go_to(entries, max(map(_number_of, new), default=before))
+        except BaseException:
+            self.go_to(entries, before)
+            raise
+
+    def note_undos(self, entries: Iterable[TranscriptEntry]) -> None:
+        """Note where further entries go back to."""
+        for entry in entries:
+            if entry.type == "undo" and not entry.opaque:
+                to = cast("int", entry.data["to"])  # checked when it was read
+                self._origins[entry.number] = self._origins.get(to, to)
+
+    def go_to(self, entries: Mapping[int, TranscriptEntry], number: int) -> None:
+        """Take back what does not count after the entry of a number, and add what does."""
+        base, further = self.way_to(entries, number)
+        while next(reversed(self.way), 0) > base:
+            self._take_back()
+        for entry in further:
+            self.apply(entry)
+
+    def way_to(
+        self, entries: Mapping[int, TranscriptEntry], number: int
+    ) -> tuple[int, list[TranscriptEntry]]:
+        """Return the last entry on the way that counts there, too, and those that count after it.
+
+        What was undone before does not count.
+        """
+        further: list[TranscriptEntry] = []
+        number = self._origins.get(number, number)
+        while number > 0 and number not in self.way:
+            further.append(entries[number])
+            number = self._origins.get(number - 1, number - 1)
+        return number, further[::-1]
+
+    def _take_back(self) -> None:
+        """Take back the last entry on the way."""
+        number, before = self.way.popitem()
+        self._summaries.pop(number, None)
+        del self.turns[self._index(number) :]
+        self.put(before)
+
+    def before_change(self, entries: Mapping[int, TranscriptEntry]) -> int | None:
+        """Return the number of the entry before the last change, ``None`` without one."""
+        for number in reversed(self.way):
+            if entries[number].type not in UNCHANGED:
+                return entries[number].change - 1
+        return None
 
     def apply(self, entry: TranscriptEntry) -> None:
         """Add the effect of an entry; :class:`TranscriptError` for one whose turn is not there."""
-        if entry.opaque:
-            return
-        data: Any = entry.data if entry.type not in ("message", "note") else {}  # Any: JSON
-        if entry.type in ("replace", "remove"):
-            turn = data["turn"]
-            also, rest = {*data.get("also", ())}, {*map(int, data.get("rest", ()))}
-            if self.is_salvaged:
-                also, rest = also & self.turns.keys(), rest & self.turns.keys()
-            if not self.turns.keys() >= {turn, *also, *rest}:
-                what = f"entry {entry.number} changes a turn that does not stand"
-                raise TranscriptError(what, fix="open the file with salvage=True")
-            self.turns[turn] = TranscriptTurn(turn, entry)
-            for number in rest:
-                self.turns[number] = TranscriptTurn(number, entry, "rest")
-            for number in also | ({turn} if entry.type == "remove" else set[int]()):
-                del self.turns[number]
+        before: tuple[TranscriptTurn, ...] = ()
+        if entry.opaque or entry.type in ("undo", "metadata", "erased"):
+            pass
+        elif entry.type in ("replace", "remove"):
+            before = self._edit(entry)
         elif entry.type == "summary":
-            leading = self.leading()
-            for number in [n for n in self.turns if n <= data["upto"] and n not in leading]:
-                del self.turns[number]
-            self.summary = TranscriptTurn(entry.number, entry)
-        elif entry.type not in ("undo", "metadata", "erased"):
+            before = self._summarise(entry)
+        else:
             part: Part = "message" if has_message(entry) else "note"
-            self.turns[entry.number] = TranscriptTurn(entry.number, entry, part)
+            self.turns.append(TranscriptTurn(entry.number, entry, part))
+            self._unnoted.append(self.turns[-1])
+        self.way[entry.number] = before
 
-    def leading(self) -> list[int]:
-        """Return the numbers of the system turns at the beginning, which no summary covers."""
+    def _edit(self, entry: TranscriptEntry) -> tuple[TranscriptTurn, ...]:
+        """Replace or remove a turn and results, and return them as they were."""
+        data: Any = entry.data  # Any: JSON
+        turn = data["turn"]
+        also, rest = {*data.get("also", ())}, {*map(int, data.get("rest", ()))}
+        if self.is_salvaged:
+            also, rest = ({*filter(self.get, numbers)} for numbers in (also, rest))
+        before = tuple(filter(None, map(self.get, {turn, *also, *rest})))
+        if len(before) < len({turn, *also, *rest}):
+            what = f"entry {entry.number} changes a turn that does not stand"
+            raise TranscriptError(what, fix="open the file with salvage=True")
+        rests = (TranscriptTurn(number, entry, "rest") for number in rest)
+        self.put((TranscriptTurn(turn, entry), *rests))
+        for number in also | ({turn} if entry.type == "remove" else set[int]()):
+            self.drop(number)
+        return before
+
+    def _summarise(self, entry: TranscriptEntry) -> tuple[TranscriptTurn, ...]:
+        """Put a summary in the place of turns, and return those up to its end."""
+        upto: Any = entry.data["upto"]  # Any: JSON
+        before = self.turns[: self._index(upto + 1)]
+        self.turns[: len(before)] = [turn for turn in self.leading() if turn.number <= upto]
+        self._summaries[entry.number] = TranscriptTurn(entry.number, entry)
+        self._unnoted.append(self._summaries[entry.number])
+        return tuple(before)
+
+    # What stands.
+
+    def _index(self, number: int) -> int:
+        """Return the index of the first turn from a number on."""
+        return bisect_left(self.turns, number, key=_number_of)
+
+    def get(self, number: int) -> TranscriptTurn | None:
+        """Return the turn of a number, ``None`` for one that does not stand."""
+        index = self._index(number)
+        return {turn.number: turn for turn in self.turns[index : index + 1]}.get(number)
+
+    def behind(self, number: int) -> Iterator[TranscriptTurn]:
+        """Yield the turns behind one, in order."""
+        return (self.turns[n] for n in range(self._index(number + 1), len(self.turns)))
+
+    def put(self, turns: Sequence[TranscriptTurn]) -> None:
+        """Put turns in their places, and in the place of those with the same numbers."""
+        numbers = [*map(_number_of, turns)]
+        first, last = min(numbers, default=0), max(numbers, default=-1)
+        span = slice(self._index(first), self._index(last + 1))
+        merged = {turn.number: turn for turn in (*self.turns[span], *turns)}
+        self.turns[span] = sorted(merged.values(), key=_number_of)
+        self._unnoted += turns
+
+    def drop(self, number: int) -> None:
+        """Leave out the turn of a number, which stands."""
+        del self.turns[self._index(number)]
+
+    def with_message(self, key: str | int) -> list[TranscriptTurn]:
+        """Return the turns, also the summary, whose message has an id or an identity (``id()``)."""
+        for turn in filter(self._stands, self._unnoted):
+            message = turn.message
+            for name in () if message is None else (id(message), message.id):
+                self._places.setdefault(name, {})[turn.number] = turn
+        self._unnoted.clear()
+        return [*filter(self._stands, self._places.get(key, {}).values())]
+
+    def _stands(self, turn: TranscriptTurn) -> bool:
+        return turn is self.get(turn.number) or turn is self.summary
+
+    def leading(self) -> list[TranscriptTurn]:
+        """Return the system turns at the beginning, which no summary covers."""
         if self.summary is not None:
             upto: Any = self.summary.entry.data["upto"]  # Any: JSON
-            return [number for number in self.turns if number <= upto]
-        numbers: list[int] = []
-        for turn in self.turns.values():
-            message = turn.message
-            if message is not None and (message.role != "system" or message.kind not in LEADING):
-                break
-            if message is not None:
-                numbers.append(turn.number)
-        return numbers
+            return self.turns[: self._index(upto + 1)]
+        said = (turn for turn in self.turns if turn.message is not None)
+        return [*takewhile(lambda turn: _is_leading(turn.message), said)]
 
     def in_order(self) -> Iterator[TranscriptTurn]:
         """Yield the turns as a model gets them: the summary behind the leading system turns."""
-        leading = [] if self.summary is None else self.leading()
-        yield from (self.turns[number] for number in leading)
-        if self.summary is not None:
-            yield self.summary
-        yield from (turn for number, turn in self.turns.items() if number not in leading)
+        if self.summary is None:
+            yield from self.turns
+            return
+        leading = self.leading()
+        yield from leading
+        yield self.summary
+        yield from self.turns[len(leading) :]
 
 
-def standing(entries: Mapping[int, TranscriptEntry], number: int) -> Standing:
-    """Return what stood after the entry of a number."""
+def standing(entries: Mapping[int, TranscriptEntry]) -> Standing:
+    """Return what stands after the last of some entries."""
     state = Standing()
-    for entry in way_to(entries, number):
-        state.apply(entry)
+    state.follow(entries, entries.values())
     return state
 
 
-def last_change(entries: Mapping[int, TranscriptEntry], number: int) -> int | None:
-    """Return the number of the entry before the last change that counts, ``None`` without one."""
-    for entry in reversed(way_to(entries, number)):
-        if entry.type not in UNCHANGED:
-            return entry.change - 1
-    return None
+def _is_leading(message: Message | None) -> bool:
+    return message is not None and message.role == "system" and message.kind in LEADING
 
 
 def metadata_of(entries: Mapping[int, TranscriptEntry]) -> dict[str, object]:

@@ -38,6 +38,14 @@ def open_calls(turns: Iterable[TranscriptTurn]) -> dict[str, ToolUseBlock]:
     return {}
 
 
+def open_after(message: Message, waiting: Mapping[str, ToolUseBlock]) -> dict[str, ToolUseBlock]:
+    """Return the calls without a result behind a message, by id, of those before it."""
+    if message.role == "assistant":
+        return {call.id: call for call in message.calls}
+    answered = results_in(message)
+    return {id: call for id, call in waiting.items() if id not in answered}
+
+
 def check_next(message: Message, waiting: Mapping[str, ToolUseBlock]) -> None:
     """Raise :class:`TranscriptError` for a message that cannot follow these open calls."""
     results = results_in(message)
@@ -75,13 +83,10 @@ class GoneResults(NamedTuple):
     rest: dict[int, Message]
 
 
-def without_results(
-    turns: Sequence[TranscriptTurn], caller: int, gone: Iterable[str]
-) -> GoneResults:
-    """Return what becomes of the results of calls that go from the turn numbered ``caller``."""
+def without_results(following: Iterable[TranscriptTurn], gone: Iterable[str]) -> GoneResults:
+    """Return what becomes of the results of calls that go from the turn before ``following``."""
     ids, cut = {*gone}, GoneResults([], {})
-    start = next(index for index, turn in enumerate(turns) if turn.number == caller)
-    for turn in turns[start + 1 :] if ids else ():
+    for turn in following if ids else ():
         message = turn.message
         if message is None:
             continue
@@ -99,10 +104,11 @@ def without_results(
     return cut
 
 
-def replaced(
-    turns: Sequence[TranscriptTurn], turn: TranscriptTurn, old: Message, new: Message
-) -> GoneResults:
-    """Return what becomes of the results when a turn is replaced; refuse a change of pairs."""
+def replaced(following: Iterable[TranscriptTurn], old: Message, new: Message) -> GoneResults:
+    """Return what becomes of the results when a message is replaced; refuse a change of pairs.
+
+    ``following`` are the turns behind it.
+    """
     if old.role != new.role:
         what = f"a turn of the role {old.role!r} cannot become one of {new.role!r}"
         raise TranscriptError(what, fix="remove it, and append the other one")
@@ -111,12 +117,13 @@ def replaced(
         raise TranscriptError("a replaced turn answers the calls it answered before", fix=fix)
     check_own_calls(new)
     before, after = ({call.id for call in message.calls} for message in (old, new))
-    follows = [other for other in turns if other.message is not None][-1].number != turn.number
-    if after - before and follows:
+    if before >= after:
+        return without_results(following, before - after)
+    if any(turn.message is not None for turn in following):
         fix = "remove the turn; new calls are appended at the end"
         what = f"the new call {min(after - before)!r} would have no result"
         raise TranscriptError(what, fix=fix)
-    return without_results(turns, turn.number, before - after)
+    return GoneResults([], {})
 
 
 def first_kept(messages: Sequence[Message], keep: int) -> int:

@@ -7,7 +7,7 @@ import attrs
 
 from promptdsl.foundation.errors import TranscriptError
 from promptdsl.transcript.entries import TranscriptEntry, TranscriptTurn
-from promptdsl.transcript.log import Standing, metadata_of, way_to
+from promptdsl.transcript.log import Standing, metadata_of
 
 
 def pruned(
@@ -33,15 +33,16 @@ def pruned(
         for lost in range(last + 1, number):
             missing[lost] = TranscriptEntry(lost, "erased", None, lost, {})
         last = number
-    way = way_to(entries | missing, last)
-    gap = max((entry.number for entry in way if entry.number in missing), default=0)
     state = Standing(is_salvaged=True)
+    state.note_undos(entries.values())
+    _, way = state.way_to(entries | missing, last)
+    gap = max((entry.number for entry in way if entry.number in missing), default=0)
     for entry in way:
         try:
             state.apply(entry)
         except TranscriptError:
             told.append(f"entry {entry.number} changes what is missing: it does not count")
-    turns = [(turn, turn.message) for turn in state.turns.values() if turn.message is not None]
+    turns = [(turn, turn.message) for turn in state.turns if turn.message is not None]
     callers = [i for i, (_, message) in enumerate(turns) if message.role == "assistant"]
     if callers and turns[callers[-1]][0].number > gap:
         # No result of the last calls is missing: they may be open.
@@ -51,10 +52,9 @@ def pruned(
     for index, (turn, given) in enumerate(turns):
         message = standing.get(index)
         if message is None:
-            del state.turns[turn.number]
+            state.drop(turn.number)
         elif message is not given:
-            repaired = TranscriptTurn(turn.number, turn.entry, turn.part, message)
-            state.turns[turn.number] = repaired
+            state.put((TranscriptTurn(turn.number, turn.entry, turn.part, message),))
     told += removed
     return state
 
@@ -66,9 +66,7 @@ def only_standing(
 
     A turn that was replaced is written as if it had always been so, and the tags as they are now.
     """
-    turns = {**state.turns}
-    if state.summary is not None:
-        turns[state.summary.number] = state.summary
+    turns = {turn.number: turn for turn in state.in_order()}
     tags = metadata_of(entries)
     tagged: Any = {"metadata": tags}
     last_tag = max((n for n, entry in entries.items() if entry.type == "metadata"), default=0)

@@ -1,6 +1,7 @@
 """Transcripts in files and stores: opening, writing, saving, following another writer."""
 
 import sys
+from collections.abc import Iterable
 from contextlib import nullcontext, suppress
 from typing import Any, Self, TypeAlias, cast
 
@@ -87,22 +88,23 @@ class StoredLog(TranscriptLog):
 
         Those behind the last one that a store has are not kept.
         """
-        known = self._entries
-        if isinstance(file, BoundStore) and file.turn is not None:
+        known, state = self._entries, self._state
+        if isinstance(file, BoundStore) and file.turn is not None and file.committed < self._last:
             known = {n: entry for n, entry in known.items() if n <= file.committed}
+            state = standing(known)
         entries = known | {entry.number: entry for entry in new}
         notes = [*file.notes]
         if file.salvage:
-            self._state = pruned(entries, above().repair, notes)
+            state = pruned(entries, above().repair, notes)
         else:
-            self._state = standing(entries, max(entries, default=0))
-        self._file, self._entries = file, entries
+            state.follow(entries, new)
+        self._file, self._entries, self._state = file, entries, state
         if isinstance(file, BoundStore):
             file.committed = self._last
         else:
             self.repairs = tuple(notes)
         self._changed()
-        self._note_read_only()
+        self._note_read_only(new)
 
     def _commit(self, news: list[New]) -> list[TranscriptEntry]:
         """Write entries. Where an append raised before, look first whether it was written."""
@@ -196,14 +198,14 @@ class StoredLog(TranscriptLog):
             return self._entries
         return {entry.number: entry for entry in only_standing(self._entries, self._state)}
 
-    def _note_read_only(self) -> None:
-        opaque = next((entry for entry in self._entries.values() if entry.opaque), None)
+    def _note_read_only(self, new: Iterable[TranscriptEntry]) -> None:
+        opaque = next((entry for entry in new if entry.opaque), None)
         if opaque is not None:
             fix = "import what registers the type, or use a newer version of promptdsl"
             if opaque.type == SEALED:
                 fix = "it is encrypted: open it with store=EncryptedStore(store, key)"
             self._closed = (f"entry {opaque.number} has the unknown type {opaque.type!r}", fix)
-        elif self._file is not None and self._file.read_only:
+        elif self._closed is None and self._file is not None and self._file.read_only:
             self._closed = ("it is open to be read only", "change a fork() of it")
 
     @door

@@ -14,7 +14,7 @@ from promptdsl.transcript import pairs
 from promptdsl.transcript.base import Clock, Ids, New, Target
 from promptdsl.transcript.entries import TranscriptEntry, TranscriptTurn, utc_now
 from promptdsl.transcript.entry_types import message_of, type_of
-from promptdsl.transcript.log import last_change, standing
+from promptdsl.transcript.log import standing
 from promptdsl.transcript.stored import StoredLog
 from promptdsl.transcript.values import Given, Repair, above, checked, given, with_text
 
@@ -55,7 +55,7 @@ class Transcript(StoredLog):
             if self._ids is not None and found.message.id is None:
                 fix = "give each message an id, or append them"
                 raise TranscriptError(f"messages[{number}] has no id", fix=fix)
-            pairs.check_next(found.message, pairs.open_calls(self._backwards()))
+            pairs.check_next(found.message, self._open_calls())
             self._commit([_message_entry(found)])
 
     # Changes.
@@ -105,7 +105,7 @@ class Transcript(StoredLog):
                     found = found._replace(message=found.message.replace(id=made))
                 new = _message_entry(found)
                 message = found.message
-            waiting = pairs.open_calls(self._backwards())
+            waiting = self._open_calls()
             before: list[New] = []
             if interrupt and message is not None and pairs.speaks(message):
                 left = set(waiting) - set(pairs.results_in(message))
@@ -133,10 +133,8 @@ class Transcript(StoredLog):
 
     def _turn_of(self, id: str | None) -> TranscriptTurn | None:
         """Return the turn that stands with the id of its message, if there is one."""
-        if self._by_id is None:
-            turns = self._state.turns.values()
-            self._by_id = {t.message.id: t for t in turns if t.message and t.message.id}
-        return self._by_id.get(id or "")
+        turns = self._state.with_message(id) if id else []
+        return turns[-1] if turns else None
 
     def _whole(self, found: Given) -> Given:
         """Return a reply that was cut, without the calls that are not whole."""
@@ -201,7 +199,7 @@ class Transcript(StoredLog):
                 found = found._replace(message=message.replace(id=old.id))
             elif message.id not in (None, old.id) and self._known(message) is not None:
                 raise TranscriptError(f"the id {message.id!r} is taken", fix="give it another id")
-            cut = pairs.replaced([*self._state.turns.values()], turn, old, found.message)
+            cut = pairs.replaced(self._state.behind(turn.number), old, found.message)
             data = {"turn": turn.number, **_message_data(found), **_cut_data(cut)}
             return self._commit([New("replace", data, found.message)])[0]
 
@@ -210,16 +208,16 @@ class Transcript(StoredLog):
         """Remove a turn, an assistant's with the results of its calls; return the entry."""
         with self._lock:
             number = self._number(target)
-            turn = self._state.turns.get(number)
+            turn = self._state.get(number)
             cut = pairs.GoneResults([], {})
             if turn is None or turn.message is not None:
-                turn, old = self._target(target)
+                _, old = self._target(number)
                 if pairs.results_in(old):
                     fix = "remove the turn that makes the call, or replace the result"
                     raise TranscriptError("a result is not removed alone", fix=fix)
                 ids = [call.id for call in old.calls]
-                cut = pairs.without_results([*self._state.turns.values()], turn.number, ids)
-            data = {"turn": turn.number, **_cut_data(cut)}
+                cut = pairs.without_results(self._state.behind(number), ids)
+            data = {"turn": number, **_cut_data(cut)}
             return self._commit([New("remove", data, None)])[0]
 
     @door
@@ -235,8 +233,8 @@ class Transcript(StoredLog):
             if type(keep) is not int or keep < 0:
                 what = f"keep= is a number of messages, not {shown(keep)}"
                 raise OptionError(what, fix="write 0 or more")
-            leading = self._state.leading()
-            turns = [turn for number, turn in self._state.turns.items() if number not in leading]
+            leading = {turn.number for turn in self._state.leading()}
+            turns = [turn for turn in self._state.turns if turn.number not in leading]
             said = [(turn.number, turn.message) for turn in turns if turn.message is not None]
             index = pairs.first_kept([message for _, message in said], keep)
             if index == 0:
@@ -252,7 +250,7 @@ class Transcript(StoredLog):
         Notes and tags are not looked for. An undo can be undone: ``undo(to=number)``.
         """
         with self._lock:
-            number = last_change(self._entries, self._last) if to is None else self._after(to)
+            number = self._state.before_change(self._entries) if to is None else self._after(to)
             if number is None:
                 raise TranscriptError("there is no change to undo", fix="append something first")
             return self._commit([New("undo", {"to": number}, None)])[0]
@@ -280,9 +278,9 @@ class Transcript(StoredLog):
             copy = type(self).__new__(type(self))
             copy._begin(self._clock, self._ids)
             copy._entries = {n: entry for n, entry in self._gapless().items() if n <= number}
-            copy._state = standing(copy._entries, number)
+            copy._state = standing(copy._entries)
             copy._changed()
-            copy._note_read_only()
+            copy._note_read_only(copy._entries.values())
             return copy
 
     # Targets.
@@ -296,7 +294,7 @@ class Transcript(StoredLog):
 
     def _number(self, target: Target) -> int:
         if isinstance(target, Message):
-            turns = [turn for turn in self._state.in_order() if turn.message is target]
+            turns = self._state.with_message(id(target))
             if len(turns) != 1:
                 what = f"this message stands {len(turns)} times"
                 raise TranscriptError(what, fix="give a message of it, or the number of its turn")
@@ -309,7 +307,7 @@ class Transcript(StoredLog):
 
     def _target(self, target: Target) -> tuple[TranscriptTurn, Message]:
         number = self._number(target)
-        turn = self._state.turns.get(number)
+        turn = self._state.get(number)
         if turn is None or turn.message is None:
             what = f"entry {number} is no message that stands"
             if self._state.summary is not None and number == self._state.summary.number:

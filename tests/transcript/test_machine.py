@@ -32,9 +32,11 @@ class Recording(RuleBasedStateMachine):
         self.folder = TemporaryDirectory()
         self.path = Path(self.folder.name, "a.jsonl")
         self.transcript = Transcript.open(self.path, clock=None)
+        self.follower = Transcript.open(self.path, read_only=True)
 
     def teardown(self) -> None:
         """Close the file."""
+        self.follower.close()
         self.transcript.close()
         self.folder.cleanup()
 
@@ -119,6 +121,16 @@ class Recording(RuleBasedStateMachine):
         with Transcript.open(other, read_only=True) as reader:
             assert reader.turns == self.transcript.turns
             assert reader.metadata == self.transcript.metadata
+
+    @invariant()
+    def a_follower_agrees(self) -> None:
+        """Check that one who reads each entry when it comes has what one has who reads them all."""
+        self.follower.refresh()
+        fork = self.transcript.fork()
+        for transcript in (self.follower, self.transcript):
+            assert transcript.turns == fork.turns
+            assert transcript.messages == fork.messages
+            assert transcript.pending_calls == fork.pending_calls
 
     @invariant()
     def it_renders(self) -> None:
