@@ -180,8 +180,9 @@ def _in_conversation(node: ConversationNode, following: Node | None) -> Iterator
             asked = ""
             continue
         for index, message in enumerate(run.items, run.start):
-            says = any(not isinstance(it, TextBlock) or it.text for it in message.content)
-            if not says and message.finish_reason != "interrupted":
+            types = {block.type for block in message.content}
+            is_empty = types <= {"text"} and not message.text
+            if is_empty and message.finish_reason != "interrupted":
                 what, why = f"an empty {message.role} message", "it is not sent"
                 yield hint("empty_message", what, why, f"history[{index}]", source=node.source)
             count = message.metadata.get(JOINED)
@@ -192,7 +193,6 @@ def _in_conversation(node: ConversationNode, following: Node | None) -> Iterator
             if message.id is not None and message.id in ids:
                 yield _twice(node, index, f"the id {message.id!r} stands in it twice")
             ids.add(message.id or "")
-            types = {block.type for block in message.content}
             if message.role == "user" and "tool_result" not in types:
                 asked = message.text
             elif message.role == "assistant" and "tool_use" not in types:
