@@ -249,6 +249,18 @@ def test_knots(knot: str, target: str) -> None:
     assert expected == [remembered(prompt, target, memory, letters) for prompt in prompts]
 
 
+def test_a_turn_that_is_divided() -> None:
+    """A turn that is divided is told of its own message, not of one whose param is gone.
+
+    The instruction becomes a fence in another param; the next param may have the id of the first.
+    """
+    said = [BLANK, say("developer", "a", "a"), ASK, say("assistant", call("a")), answer("a", "x")]
+    prompts = grown([_added([message]) for message in said], [((), ("s",), (), None, False)])
+    memory, target, letters = eager(), "bedrock pixtral", Letters()
+    expected = [anew(prompt, target) for prompt in prompts]
+    assert expected == [remembered(prompt, target, memory, letters) for prompt in prompts]
+
+
 def test_what_a_budget_took() -> None:
     """Why reasoning is lost is told as it is now."""
     said = (ASK, say("assistant", ReasoningBlock("Hm.", "c2ln", origin="anthropic"), "b"), ASK)

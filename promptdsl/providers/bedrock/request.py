@@ -7,6 +7,7 @@ import attrs
 
 from promptdsl.config.wires.bedrock import WIRE
 from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.frozen import new_dict
 from promptdsl.messages.field_checks import Cache
 from promptdsl.providers.shared.checks import items, mapping, read_mark
 from promptdsl.providers.shared.request import Param, Place
@@ -23,8 +24,9 @@ class Converse(Turns):
     """The number of attachments, by kind, in the turn ``counted``."""
     counted: int = 0
     """The index of the last turn with an attachment."""
-    starts: dict[int, int] = attrs.field(factory=dict[int, int])
-    """By id of a param that begins a message, where a turn of results may be divided: its index."""
+    starts: dict[int, tuple[int, Param]] = attrs.field(factory=new_dict)
+    """By id of a param that begins a message, where a turn of results may be divided: the index of
+    the message, and the param, which is kept so that no other one gets its id."""
     calls_tools: bool = False
     """Whether a call or a result was written."""
 

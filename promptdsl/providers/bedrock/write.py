@@ -115,7 +115,7 @@ def _settle_turns(request: Converse, stop: int) -> None:
         if refused:
             answer = {"role": "assistant", "content": [{"text": OPENING}]}
             beside, alone = ({**turn, "content": it} for it in (content[:start], content[start:]))
-            number = request.starts.get(id(content[start]))
+            number, _ = request.starts.get(id(content[start]), (None, None))
             if _lacks_text(alone["content"]):
                 # The text beside the document stays with the results.
                 alone["content"].append({"text": OPENING})
@@ -156,7 +156,7 @@ def _message_params(request: Converse, place: Place) -> list[Param]:
         params.append({"text": OPENING})
         request.hint(place, "inserted_text", _LONE_DOCUMENT, _WHY_TEXT)
     if params and request.facts.beside_results is not None:
-        request.starts[id(params[0])] = place.number
+        request.starts[id(params[0])] = place.number, params[0]
     return params
 
 
