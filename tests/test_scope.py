@@ -1452,6 +1452,19 @@ def test_a_block_that_is_left_again_after_its_use() -> None:
         leave(None, None, None)
 
 
+def test_a_block_that_was_left_and_used_in_a_copied_context() -> None:
+    """It stays as it is when it is left where it was entered, and is not open there any more."""
+    part = Section("rules", "a")
+    leave = part.__exit__
+    part.__enter__()
+    copied = contextvars.copy_context()
+    copied.run(leave, None, None, None)
+    system = copied.run(lambda: System(part))
+    leave(None, None, None)
+    Text("b")  # stands in no block
+    assert System(Section("rules", "a")) == system
+
+
 def test_an_empty_part_of_a_block_that_failed() -> None:
     """It is refused wherever it is used next: a block did not take it."""
     empty = "this Fragment was written with no content"

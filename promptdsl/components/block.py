@@ -26,6 +26,7 @@ from promptdsl.components.scope import (
     fail,
     getframe,
     innermost,
+    is_unused,
     leave,
     misplaced,
     place,
@@ -94,7 +95,8 @@ class Container(Component):
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         """Close the block: its children become nodes. An error in it takes the block out again."""
         top = innermost()
-        if kind is not None or top is None or top.component is not self:
+        # It may have been left in a copied context and used since: then it stays as it is.
+        if kind is not None or top is None or top.component is not self or not is_unused(self):
             try:
                 fail(self, leave(self, raised=kind is not None))
             except PromptError as problem:

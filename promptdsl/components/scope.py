@@ -177,10 +177,8 @@ def join(component: Node, opened: OpenBlock, mask: int) -> int:
             opened.wrote = True
         return mask
     try:
-        loop = fast_path.running_loop() if _EVENTS in _modules else None
-        task = None if loop is None else running_task()
-        thread, its_task = opened.owner
-        if thread != get_ident() or task is not its_task:
+        thread, task = opened.owner
+        if thread != get_ident() or running_task() is not task:
             raise _foreign(component, opened)
         if mask & opened.forbids:
             component._mask = mask | PLACED
