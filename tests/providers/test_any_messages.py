@@ -62,10 +62,29 @@ every_check = pytest.mark.parametrize(
 @every_provider
 @given(data=st.data())
 def test_law(provider: str, data: st.DataObject) -> None:
-    """What is written of any prompt is JSON in UTF-8; read and written again it is the same."""
+    """What is written of any prompt is JSON in UTF-8; read and written again it is the same.
+
+    Two answers between a call and its result are read as one: then that is what is the same.
+    """
     prompt, facts = data.draw(prompts_of(provider)), data.draw(facts_of(provider))
     payload, _ = write(prompt, facts)
+    if any("joined_turns" in message.metadata for message in read(payload, facts).messages):
+        payload, _ = write(read(payload, facts), facts)
     assert as_wire(payload) == as_wire(write(read(payload, facts), facts)[0])
+
+
+def test_an_answer_between_a_call_and_its_result() -> None:
+    """It is written in its place, and read as one turn with the call, as services join the two.
+
+    Passes never leave one there.
+    """
+    facts = FACTS["openai"]
+    messages = (ASK, say("assistant", call("a")), say("assistant", "Hm."), answer("a", "rain"))
+    payload, _ = write(Prompt(messages), facts)
+    joined, _ = write(read(payload, facts), facts)
+    roles = [[entry["role"] for entry in it["messages"]] for it in (payload, joined)]
+    assert [["user", "assistant", "assistant", "tool"], ["user", "assistant", "tool"]] == roles
+    assert as_wire(joined) == as_wire(write(read(joined, facts), facts)[0])
 
 
 @every_check
