@@ -23,7 +23,7 @@ from benchmarks.entrants import UnknownName, file_of, load, peers_in, spellings,
 from benchmarks.instructions import counted
 from benchmarks.prompt import Data, data
 from benchmarks.report import Measured, Report, as_data, cost_table, growth_table, skipped_list
-from benchmarks.rows import Row
+from benchmarks.rows import Build, Row
 
 BASELINE = "benchmarks.handwritten"
 OWN = tuple(name for name in (BASELINE, "benchmarks.ours") if find_spec(name))
@@ -85,8 +85,11 @@ def rows() -> list[Row]:
 
 def _rows(entrants: Sequence[Entrant]) -> list[Row]:
     prompt = data()
-    builds = {each.name: lambda _question, each=each: each.build(prompt) for each in entrants}
-    return [Row(SMALL, builds)]
+
+    def building(entrant: Entrant) -> Build:
+        return lambda _question: entrant.build(prompt)
+
+    return [Row(SMALL, {entrant.name: building(entrant) for entrant in entrants})]
 
 
 def measure(entrants: Sequence[Entrant], plan: Plan) -> list[Measured]:

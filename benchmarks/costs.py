@@ -31,9 +31,9 @@ def compared(benchmark: str, rows: Sequence[Row], only: Sequence[str], quick: bo
     samples, least = (3, 0.001) if quick else (21, 0.01)
     seconds = {row.name: measured(row, samples=samples, seconds=least) for row in rows}
     instructions = counted(benchmark, rows, quick=quick)
-    found = {"seconds": seconds, "instructions": instructions}
+    costs = {"seconds": seconds, "instructions": instructions}
     shown = [name for name in entrants if not only or name in {*only, HAND}]
-    return Report(cost_table(shown, instructions, seconds), found)
+    return Report(cost_table(shown, instructions, seconds), costs)
 
 
 def cost_table(entrants: Sequence[str], instructions: Costs, seconds: Costs) -> str:
