@@ -56,7 +56,7 @@ def test_it_starts(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(which("valgrind") is None, reason="needs valgrind")
 def test_instructions_are_counted() -> None:
-    """A loop that runs twice as often takes twice as many instructions."""
+    """A loop that runs twice as often takes about twice as many instructions."""
     counts = counted(counted_rows.__name__, counted_rows.rows(), quick=True)
     few, many = (counts[row.name][HAND] for row in counted_rows.rows())
-    assert 1.9 < many / few < 2.1
+    assert 1.8 < many / few < 2.3
