@@ -128,3 +128,8 @@ any_messages = st.lists(any_message, max_size=6)
 AMBIGUOUS = re.compile(r"kind='base64', value='\w+:|kind='file_id', value='https?:")
 """An address where data or the id of a file stand: it crosses as what LiteLLM takes it for."""
 plain_messages = any_messages.filter(lambda messages: not AMBIGUOUS.search(repr(messages)))
+
+
+def are_joined(messages: Sequence[Message]) -> bool:
+    """Return whether two answers of what was read became one turn: a call of theirs was open."""
+    return any("joined_turns" in message.metadata for message in messages)

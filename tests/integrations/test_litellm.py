@@ -9,7 +9,7 @@ from hypothesis import given
 
 from promptdsl import *
 from promptdsl.integrations.litellm import from_litellm, to_litellm
-from tests.integrations.crossings import plain_messages, rendered
+from tests.integrations.crossings import are_joined, plain_messages, rendered
 from tests.renders import named_losses
 from tests.searching import examples
 
@@ -420,4 +420,7 @@ def test_law_with_marks(messages: list[Message]) -> None:
     with register_model("house", provider="openai_compatible", **able):
         there = to_litellm(rendered(messages, "openai_compatible", "house")).messages
         back = from_litellm(there).messages
+        if are_joined(back):  # two answers between a call and its result
+            there = to_litellm(rendered(back, "openai_compatible", "house")).messages
+            back = from_litellm(there).messages
         assert there == to_litellm(rendered(back, "openai_compatible", "house")).messages
