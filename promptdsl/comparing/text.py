@@ -30,8 +30,8 @@ SHORT = 60
 """The characters of a changed line of the header that the first sentence tells whole."""
 _LABEL = re.compile(r"⟦[a-z][^⟧]*⟧")
 """The sign of a value that changes."""
-_NUMBER = re.compile(r"(?<=[a-z])\[[0-9]+\]")
-"""The number of a turn without an id, in its address."""
+_NUMBERED = re.compile(r"^(system|developer|user|assistant|tool|event|ephemeral|history)\[[0-9]+\]")
+"""The beginning of the address of a turn without an id."""
 
 
 class BudgetedParts(NamedTuple):
@@ -193,7 +193,7 @@ def _budgeted(addresses: Collection[str]) -> BudgetedParts:
     return BudgetedParts(
         frozenset(addresses),
         frozenset(address.partition("[")[0] for address in addresses),
-        frozenset(_NUMBER.sub("", address, count=1) for address in addresses),
+        frozenset(_NUMBERED.sub(r"\1", address) for address in addresses),
     )
 
 

@@ -31,7 +31,8 @@ class WrittenPayload:
 
     def __init__(self, prompt: Prompt, facts: ModelFacts, memory: Memory = MEMORY) -> None:
         """Raise :class:`PromptError` for a prompt that cannot be written."""
-        recall = Recall(memory) if memory.serves(prompt.messages) else None
+        is_long = len(prompt.messages) >= memory.least and memory.serves(prompt.messages)
+        recall = Recall(memory) if is_long else None
         self._write = TARGETS[str(facts.provider)].write
         payload, self.losses = self._write(prompt, facts, recall)
         self.prompt, self.facts = prompt, facts

@@ -15,7 +15,7 @@ from promptdsl.messages.message import Message
 from promptdsl.transcript import pairs
 from promptdsl.transcript.entries import TranscriptEntry, TranscriptTurn
 from promptdsl.transcript.files import TranscriptFile
-from promptdsl.transcript.log import Standing, metadata_of, usage_of
+from promptdsl.transcript.log import Standing, metadata_of, standing, usage_of
 from promptdsl.transcript.stores import BoundStore
 
 Clock: TypeAlias = Callable[[], datetime] | None
@@ -148,11 +148,25 @@ class TranscriptLog(Sequence[Message]):
         ]
         if self._file is not None:
             self._file.write(entries)
-        self._entries.update({entry.number: entry for entry in entries})
-        self._state.follow(self._entries, entries)
-        self._added(entries)
+        try:
+            self._entries.update({entry.number: entry for entry in entries})
+            self._state.follow(self._entries, entries)
+            self._added(entries)
+        except TranscriptError:
+            self._stand_after(first - 1)
+            raise
+        except BaseException:
+            # A signal came between two changes: the entries count all the same.
+            self._stand_after(self._last)
+            raise
         self._deliver(entries)
         return entries
+
+    def _stand_after(self, last: int) -> None:
+        """Find out anew what stands after an entry, when a change did not come to its end."""
+        entries = {number: entry for number, entry in self._entries.items() if number <= last}
+        self._state = standing(entries, is_salvaged=self._state.is_salvaged)
+        self._changed()
 
     def _added(self, entries: list[TranscriptEntry]) -> None:
         """Update the messages and open calls; appended messages need no look at older turns."""

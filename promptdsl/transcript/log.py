@@ -56,18 +56,13 @@ class Standing:
     def follow(
         self, entries: Mapping[int, TranscriptEntry], new: Collection[TranscriptEntry]
     ) -> None:
-        """Go on to the last of some new entries; after an error it stands where it stood.
+        """Go on to the last of some new entries; ``entries`` are all of the log.
 
-        ``entries`` are all of the log. Raises :class:`TranscriptError` for an entry that changes a
-        turn that is not there.
+        Raises :class:`TranscriptError` for an entry that changes a turn that is not there. After an
+        error, also a signal, these turns are of no use: see :func:`standing`.
         """
-        before = next(reversed(self.way), 0)
         self.note_undos(new)
-        try:
-            self.go_to(entries, max(map(_number_of, new), default=before))
-        except BaseException:
-            self.go_to(entries, before)
-            raise
+        self.go_to(entries, max(map(_number_of, new), default=next(reversed(self.way), 0)))
 
     def note_undos(self, entries: Iterable[TranscriptEntry]) -> None:
         """Note where further entries go back to."""
@@ -176,6 +171,10 @@ class Standing:
         merged = {turn.number: turn for turn in (*self.turns[span], *turns)}
         self.turns[span] = sorted(merged.values(), key=_number_of)
         self._unnoted += turns
+        if len(self._unnoted) > 2 * len(self.turns):
+            # Many changes, and nothing was looked for: note those that stand, once.
+            self._places.clear()
+            self._unnoted = [*self.turns, *self._summaries.values()]
 
     def drop(self, number: int) -> None:
         """Leave out the turn of a number, which stands."""
@@ -212,9 +211,9 @@ class Standing:
         yield from self.turns[len(leading) :]
 
 
-def standing(entries: Mapping[int, TranscriptEntry]) -> Standing:
+def standing(entries: Mapping[int, TranscriptEntry], *, is_salvaged: bool = False) -> Standing:
     """Return what stands after the last of some entries."""
-    state = Standing()
+    state = Standing(is_salvaged=is_salvaged)
     state.follow(entries, entries.values())
     return state
 

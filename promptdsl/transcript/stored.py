@@ -94,11 +94,15 @@ class StoredLog(TranscriptLog):
             state = standing(known)
         entries = known | {entry.number: entry for entry in new}
         notes = [*file.notes]
-        if file.salvage:
-            state = pruned(entries, above().repair, notes)
-        else:
-            state.follow(entries, new)
-        self._file, self._entries, self._state = file, entries, state
+        try:
+            if file.salvage:
+                state = pruned(entries, above().repair, notes)
+            else:
+                state.follow(entries, new)
+            self._file, self._entries, self._state = file, entries, state
+        except BaseException:
+            self._stand_after(self._last)
+            raise
         if isinstance(file, BoundStore):
             file.committed = self._last
         else:
@@ -262,7 +266,8 @@ class StoredLog(TranscriptLog):
                 return ()
             else:
                 new = file.read()
-            self._load(file, new)
+            if new:
+                self._load(file, new)
             self._deliver(new)
             return tuple(new)
 

@@ -153,8 +153,36 @@ def test_an_interrupt_at_any_line(
     assert number > 30
 
 
-def interrupted(transcript: Transcript, number: int) -> bool:
-    """Append, with an interrupt at the line of this number; return whether it was reached."""
+CHANGES: dict[str, Callable[[Transcript], object]] = {
+    "append": lambda transcript: transcript.append("e"),
+    "undo": lambda transcript: transcript.undo(to=2),
+    "replace": lambda transcript: transcript.replace(transcript.messages[1], "new"),
+    "compact": lambda transcript: transcript.compact("They talked.", keep=1),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.slow)])
+def test_an_interrupt_in_a_change(name: str, step: int) -> None:
+    """A signal at any line of a change leaves the turns that a replay of the entries has."""
+    number, done = 0, False
+    while not done:
+        transcript = Transcript(["a", "b", "c", "d"], clock=None)
+        number += step
+        done = not interrupted(transcript, number, CHANGES[name])
+        for text in ("f", "g"):
+            assert [*transcript.fork()] == [*transcript]
+            assert transcript.fork().pending_calls == transcript.pending_calls
+            transcript.append(text)
+    assert number > 30
+
+
+def interrupted(
+    transcript: Transcript,
+    number: int,
+    change: Callable[[Transcript], object] = lambda transcript: transcript.append("b"),
+) -> bool:
+    """Make a change, with an interrupt at the line of this number; return whether it came."""
     count = 0
 
     def trace(frame: Any, event: str, _: object) -> Any:
@@ -170,7 +198,7 @@ def interrupted(transcript: Transcript, number: int) -> bool:
     gc.disable()  # else the interrupt may come in the end of what another test left behind
     sys.settrace(trace)
     try:
-        transcript.append("b")
+        change(transcript)
     except KeyboardInterrupt:
         return True
     finally:

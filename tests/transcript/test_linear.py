@@ -163,3 +163,12 @@ def test_any_changes_end_where_a_replay_does(steps: list[tuple[str, float]]) -> 
     last = replayed[len(transcript.entries)]
     assert (last.messages, last.pending_calls) == (transcript.messages, transcript.pending_calls)
     assert [*map(id, last)] == [*map(id, transcript)]
+
+
+def test_what_is_noted_for_lookups_does_not_grow() -> None:
+    """Turns that come back again and again are noted once, though nothing is looked for."""
+    transcript = talk(25)
+    for _ in range(20):
+        transcript.compact("They talked.")
+        transcript.undo()
+    assert len(transcript._state._unnoted) <= 3 * 50

@@ -45,7 +45,7 @@ some_remembered = pytest.mark.parametrize(
 
 def eager() -> Memory:
     """Return a memory that keeps whatever it can."""
-    return Memory(least=0, newest=1, growth=1)
+    return Memory(least=0, long=0, newest=1, growth=1)
 
 
 class Letters:
@@ -274,7 +274,7 @@ def test_what_a_budget_took() -> None:
 def test_in_threads(target: str) -> None:
     """Two threads may write one conversation."""
     prompts = [Prompt(tuple(conversation(100)[:stop])) for stop in range(2, 100, 7)] * 8
-    memory = Memory(least=2, newest=1, growth=4, most=2)
+    memory = Memory(least=2, long=0, newest=1, growth=4, most=2)
     expected = [anew(prompt, target) for prompt in prompts]
     with ThreadPoolExecutor(4) as pool:
         waiting = [pool.submit(remembered, one, target, memory, Letters()) for one in prompts]

@@ -23,6 +23,11 @@ def plain(count: int, *, start: int = 0) -> list[Message]:
     return [say(roles[number % 2], f"{number}") for number in range(start, start + count)]
 
 
+def with_call(count: int) -> list[Message]:
+    """Return a conversation that ends with a call and its result."""
+    return [*plain(count - 2), say("assistant", call("a")), answer("a", "rain")]
+
+
 # Where a passage ends.
 
 
@@ -47,8 +52,9 @@ NOW = say("user", "Noon.", kind="request")
 @pytest.mark.parametrize(
     ("messages", "expected"),
     [
-        (plain(15), []),
-        (plain(16), [12]),
+        (with_call(15), []),
+        (with_call(16), [12]),
+        (plain(199), []),
         (plain(200), [196]),
         (plain(201), [197]),
         (with_one(199, NOW), [195]),
@@ -60,7 +66,10 @@ NOW = say("user", "Noon.", kind="request")
     ],
 )
 def test_where_a_passage_ends(messages: Any, expected: list[int]) -> None:
-    """A passage leaves out the last four messages, and what stands behind request-only content."""
+    """A passage leaves out the last four messages, and what stands behind request-only content.
+
+    Plain text alone is written as fast as it is remembered: such a conversation has to be long.
+    """
     assert expected == ends(messages)
 
 
@@ -125,7 +134,7 @@ def test_a_message_that_stands_elsewhere(again: Any, expected: list[int]) -> Non
 
 def test_what_goes_with_a_conversation() -> None:
     """A passage goes with the message that it hangs on, and no other does."""
-    memory, said = Memory(least=0, newest=1, growth=1), [plain(9), plain(9)]
+    memory, said = Memory(least=0, long=0, newest=1, growth=1), [plain(9), plain(9)]
     for messages in said:
         Written(Prompt(tuple(messages)), CLAUDE, memory)
     kept = len(memory.passages)
@@ -162,8 +171,8 @@ def test_only_near_what_is_known() -> None:
     """A passage is longer than the one it goes on from."""
     said = plain(100)
     for_it = [made(one) if n > 20 else one for n, one in enumerate(said)]
-    assert [20] == ends(said[:21], for_it[:24], least=0, newest=1, growth=1)
-    assert [20, 23] == ends(said[:21], said[:24], least=0, newest=1, growth=1)
+    assert [20] == ends(said[:21], for_it[:24], least=0, long=0, newest=1, growth=1)
+    assert [20, 23] == ends(said[:21], said[:24], least=0, long=0, newest=1, growth=1)
 
 
 # What a passage holds for.
@@ -249,7 +258,7 @@ DIFFERENT: list[tuple[Beginning, Beginning]] = [
 
 def eager() -> Memory:
     """Return a memory that keeps whatever it can."""
-    return Memory(least=0, newest=1, growth=1)
+    return Memory(least=0, long=0, newest=1, growth=1)
 
 
 def came_to(prompt: Prompt, target: str, memory: Memory | None) -> Any:

@@ -11,7 +11,7 @@ the conversation has two longer passages.
 
 from collections.abc import Iterator, Sequence
 from itertools import compress, count
-from operator import attrgetter, is_not
+from operator import attrgetter, is_not, itemgetter
 from typing import TYPE_CHECKING
 from weakref import ref
 
@@ -71,24 +71,33 @@ class Memory:
     """
 
     least: int = 16
+    long: int = 200
     newest: int = 4
     growth: int = 8
-    most: int = 64
+    most: int = 256
     # Changed by single operations on a dictionary only, which no other thread can interrupt.
     passages: dict[int, Passage] = attrs.field(factory=dict[int, Passage], init=False)
 
     def serves(self, messages: Sequence[Message]) -> bool:
-        """Return whether these are enough messages, and one of the last may come again."""
+        """Return whether one of the last messages may come again, and is worth remembering.
+
+        In a conversation of fewer than ``long`` messages plain text is not: to write it anew takes
+        no longer.
+        """
         last = messages[-self.newest - _REACH :]
-        return len(messages) >= self.least and any(map(_lasts, last))
+        if len(messages) < self.long:
+            last = [message for message in last if message._plain is None]
+        return any(map(_lasts, last))
 
     def find(self, request: Request, opening: dict[str, object]) -> Passage | None:
         """Return the longest passage a request may continue, which begins with equal messages."""
-        passages = self.passages.copy().values()
-        for passage in sorted(passages, key=lambda known: len(known.messages), reverse=True):
-            stop = len(passage.messages)
-            if stop >= len(request.messages) or passage.anchor() is not request.messages[stop]:
-                continue
+        anchored = [
+            (stop, known)
+            for known in self.passages.copy().values()
+            if (stop := len(known.messages)) < len(request.messages)
+            and known.anchor() is request.messages[stop]
+        ]
+        for stop, passage in sorted(anchored, key=itemgetter(0), reverse=True):
             if request.depends(stop) != passage.depends or opening != passage.opening:
                 continue
             others = compress(count(), map(is_not, passage.messages, request.messages))
@@ -159,15 +168,14 @@ def _are_same(known: Sequence[Block], blocks: Sequence[Block]) -> bool:
             continue
         if type(before) is not type(block) or not isinstance(block, Carrier):
             return False
-        # Values in an extra may be equal, such as 1 and True, and yet be sent as different bytes.
-        same_extra = getattr(before, "extra", None) is block.extra
         if isinstance(before, ToolResultBlock) and isinstance(block, ToolResultBlock):
             keys = ("tool_use_id", "name", "is_error", "error_type", "cache")
             same = all(getattr(before, key) == getattr(block, key) for key in keys)
             same = same and _are_same(before.content, block.content)
         else:
             same = before == block
-        if not (same_extra and same):
+        # Values in an extra may be equal, such as 1 and True, and yet be sent as different bytes.
+        if not same or getattr(before, "extra", None) is not block.extra:
             return False
     return True
 
