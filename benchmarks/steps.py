@@ -97,14 +97,18 @@ def with_messages(size: int) -> Build:
 def by_hand(size: int, more: int) -> Build:
     """Return an agent that writes the same requests by hand."""
     numbers = numbers_of(size, more)
+    questions: list[str] = []
 
     def build(question: str) -> Any:
         number = next(numbers)
+        # What the steps before were asked; it begins anew with the first of the numbers.
+        questions[number - size :] = [question]
         titled = [f"## {section.title}\n{section.text}" for section in SECTIONS]
         sent = [chat("system", "\n\n".join(titled)), chat("user", TASK)]
-        for earlier in range(number):
+        for earlier in range(size):
             sent += chat_messages(earlier)
-        sent += chat_messages(number, question)
+        for later, asked in enumerate(questions, size):
+            sent += chat_messages(later, asked)
         return {"messages": sent, "tools": functions()}
 
     return build

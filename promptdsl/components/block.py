@@ -95,7 +95,7 @@ class Container(Component):
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         """Close the block: its children become nodes. An error in it takes the block out again."""
         top = innermost()
-        # It may have been left in a copied context and used since: then it stays as it is.
+        # The block may have been left in a copied context and used since: then it stays.
         if kind is not None or top is None or top.component is not self or not is_unused(self):
             try:
                 fail(self, leave(self, raised=kind is not None))

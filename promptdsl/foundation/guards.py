@@ -45,17 +45,18 @@ _REFERENCE = (
 )
 
 
-class _Rest(NamedTuple):
-    """What becomes a reference beside marks: the characters that it begins with, its pattern."""
+class _Others(NamedTuple):
+    """What else becomes a reference, beside marks: its first characters, and its pattern."""
 
     begins: str
     pattern: str
 
 
-_NOTHING = _Rest(r"\x00", "(?!).")  # it begins with what hardly any text has: nowhere
-_IN_BODY = _Rest(rf"&{CONTROL}\r", rf"{_REFERENCE}|[{CONTROL}\r]{NOT_CRLF}")
-_IN_JSON = _Rest("&", _REFERENCE)
-_IN_FULL_JSON = _Rest("&<>", "[&<>]")
+# It matches nothing; a class of first characters may not be empty.
+_NOTHING = _Others(r"\x00", "(?!).")
+_IN_BODY = _Others(rf"&{CONTROL}\r", rf"{_REFERENCE}|[{CONTROL}\r]{NOT_CRLF}")
+_IN_JSON = _Others("&", _REFERENCE)
+_IN_FULL_JSON = _Others("&<>", "[&<>]")
 
 
 def guard(text: str, names: Collection[str], literals: frozenset[str] = NONE) -> str:
@@ -145,28 +146,30 @@ def readable_tags(
     ``>`` behind it would end it with. U+2028 and U+2029, which end a line for some readers, are
     references, too.
     """
-    return _encoded(value, names, literals, _inline_rest(before_value, in_comment))
+    return _encoded(value, names, literals, _others_inline(before_value, in_comment))
 
 
 @cache
-def _inline_rest(before_value: bool, in_comment: bool) -> _Rest:
+def _others_inline(before_value: bool, in_comment: bool) -> _Others:
     """Return what is written as a reference in unfenced text."""
     unsent = rf"{CONTROL}\r\u2028\u2029"
-    whole = _REFERENCE if before_value else _WHOLE_REFERENCE
-    rest = _Rest(f"&{unsent}", f"{whole}|[{unsent}]{NOT_CRLF}")
-    return _Rest(rf"{rest.begins}>\-\]?", rf"{rest.pattern}|>|[-\]?]\Z") if in_comment else rest
+    references = _REFERENCE if before_value else _WHOLE_REFERENCE
+    begins, others = f"&{unsent}", f"{references}|[{unsent}]{NOT_CRLF}"
+    if in_comment:
+        return _Others(rf"{begins}>\-\]?", rf"{others}|>|[-\]?]\Z")
+    return _Others(begins, others)
 
 
-def _encoded(text: str, names: Collection[str], literals: frozenset[str], rest: _Rest) -> str:
-    """Return a text with references for the beginnings of marks, and for the ``rest``."""
+def _encoded(text: str, names: Collection[str], literals: frozenset[str], others: _Others) -> str:
+    """Return a text with references for the beginnings of marks, and for the ``others``."""
     brackets = None if literals else _brackets(text, names)
     if brackets is None:
-        return _referenced(text, _patterned(literals, rest), names, literals)
-    written = _alone(rest).sub(reference, text)
+        return _referenced(text, _patterned(literals, others), names, literals)
+    written = _alone(others).sub(reference, text)
     if not brackets:
         return written
-    first, *others = written.split("<")
-    return "".join((first, *map(add, brackets, others)))
+    first, *behind = written.split("<")
+    return "".join((first, *map(add, brackets, behind)))
 
 
 def _brackets(text: str, names: Collection[str]) -> list[str] | None:
@@ -397,9 +400,9 @@ def _begins(text: str, position: int, literal: str) -> bool:
 
 
 @cache
-def _alone(rest: _Rest) -> re.Pattern[str]:
-    """Return the pattern of the ``rest`` alone, without the marks."""
-    return re.compile(f"[{rest.begins}](?<={rest.pattern})")
+def _alone(others: _Others) -> re.Pattern[str]:
+    """Return the pattern of the ``others`` alone, without the marks."""
+    return re.compile(f"[{others.begins}](?<={others.pattern})")
 
 
 # The patterns of characters that may begin a mark. Group 1 is a bracket, group 2 a name after it,
@@ -407,21 +410,21 @@ def _alone(rest: _Rest) -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=256)
-def _patterned(literals: frozenset[str], rest: _Rest = _NOTHING) -> re.Pattern[str]:
-    """Return the pattern of marks and of the ``rest`` that is written as a reference.
+def _patterned(literals: frozenset[str], others: _Others = _NOTHING) -> re.Pattern[str]:
+    """Return the pattern of marks and of the ``others`` that are written as references.
 
     It begins with one class of characters: to such a beginning ``re`` skips quickly.
     """
     firsts: list[str] = []
-    begins = BRACKETS + rest.begins
+    begins = BRACKETS + others.begins
     for literal in sorted(literals):
         check_delimiter(literal)
-        first, *others = map(re.escape, _visible(literal))
-        following = rf"(?=\s*+(?:{others[0]}|[^!-~]|\Z))" if others else ""
+        first, *after = map(re.escape, _visible(literal))
+        following = rf"(?=\s*+(?:{after[0]}|[^!-~]|\Z))" if after else ""
         firsts.append(f"{first}{following}")
         begins += first
     # Without a literal, group 3 never matches.
-    marks = rf"{_TAG}|(?i:({'|'.join(firsts) or '(?!).'}))|({rest.pattern})"
+    marks = rf"{_TAG}|(?i:({'|'.join(firsts) or '(?!).'}))|({others.pattern})"
     return re.compile(rf"{'(?i:' if literals else '(?:'}[{begins}])(?<={marks})")
 
 

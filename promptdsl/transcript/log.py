@@ -22,21 +22,21 @@ _number_of = attrgetter("number")
 
 @attrs.define(eq=False)
 class Standing:
-    """The turns that stand, in the order of their numbers, and the way of entries to them.
+    """The turns that stand, in the order of their numbers, and the entries that count for them.
 
-    An entry that is added is one step further; an undo takes back the steps to the entry that it
+    An entry that is added counts after them; an undo takes back those after the entry that it
     names. So neither looks at the rest of the log.
     """
 
     turns: list[TranscriptTurn] = attrs.field(factory=list[TranscriptTurn])
     is_salvaged: bool = False
     """Whether entries are missing: an edit may be of results that are not there."""
-    way: dict[int, tuple[TranscriptTurn, ...]] = attrs.field(
+    counting: dict[int, tuple[TranscriptTurn, ...]] = attrs.field(
         factory=dict[int, tuple[TranscriptTurn, ...]]
     )
     """The numbers of the entries that count, each with the turns that it changed, as they were."""
     _summaries: dict[int, TranscriptTurn] = attrs.field(factory=dict[int, TranscriptTurn])
-    """The summaries on the way; only the last one stands."""
+    """The summaries among them; only the last one stands."""
     _origins: dict[int, int] = attrs.field(factory=dict[int, int])
     """By the number of an undo the entry that it went back to, which is no undo."""
     _unnoted: list[TranscriptTurn] = attrs.field(factory=list[TranscriptTurn])
@@ -62,7 +62,7 @@ class Standing:
         error, also a signal, these turns are of no use: see :func:`standing`.
         """
         self.note_undos(new)
-        self.go_to(entries, max(map(_number_of, new), default=next(reversed(self.way), 0)))
+        self.go_to(entries, max(map(_number_of, new), default=next(reversed(self.counting), 0)))
 
     def note_undos(self, entries: Iterable[TranscriptEntry]) -> None:
         """Note where further entries go back to."""
@@ -73,36 +73,36 @@ class Standing:
 
     def go_to(self, entries: Mapping[int, TranscriptEntry], number: int) -> None:
         """Take back what does not count after the entry of a number, and add what does."""
-        base, further = self.way_to(entries, number)
-        while next(reversed(self.way), 0) > base:
+        base, later = self.counting_to(entries, number)
+        while next(reversed(self.counting), 0) > base:
             self._take_back()
-        for entry in further:
+        for entry in later:
             self.apply(entry)
 
-    def way_to(
+    def counting_to(
         self, entries: Mapping[int, TranscriptEntry], number: int
     ) -> tuple[int, list[TranscriptEntry]]:
-        """Return the last entry on the way that counts there, too, and those that count after it.
+        """Return the last entry that counts there, too, and those that count after it.
 
         What was undone before does not count.
         """
-        further: list[TranscriptEntry] = []
+        later: list[TranscriptEntry] = []
         number = self._origins.get(number, number)
-        while number > 0 and number not in self.way:
-            further.append(entries[number])
+        while number > 0 and number not in self.counting:
+            later.append(entries[number])
             number = self._origins.get(number - 1, number - 1)
-        return number, further[::-1]
+        return number, later[::-1]
 
     def _take_back(self) -> None:
-        """Take back the last entry on the way."""
-        number, before = self.way.popitem()
+        """Take back the last entry that counts."""
+        number, before = self.counting.popitem()
         self._summaries.pop(number, None)
         del self.turns[self._index(number) :]
         self.put(before)
 
     def before_change(self, entries: Mapping[int, TranscriptEntry]) -> int | None:
         """Return the number of the entry before the last change, ``None`` without one."""
-        for number in reversed(self.way):
+        for number in reversed(self.counting):
             if entries[number].type not in UNCHANGED:
                 return entries[number].change - 1
         return None
@@ -120,7 +120,7 @@ class Standing:
             part: Part = "message" if has_message(entry) else "note"
             self.turns.append(TranscriptTurn(entry.number, entry, part))
             self._unnoted.append(self.turns[-1])
-        self.way[entry.number] = before
+        self.counting[entry.number] = before
 
     def _edit(self, entry: TranscriptEntry) -> tuple[TranscriptTurn, ...]:
         """Replace or remove a turn and results, and return them as they were."""
@@ -197,8 +197,8 @@ class Standing:
         if self.summary is not None:
             upto: Any = self.summary.entry.data["upto"]  # Any: JSON
             return self.turns[: self._index(upto + 1)]
-        said = (turn for turn in self.turns if turn.message is not None)
-        return [*takewhile(lambda turn: _is_leading(turn.message), said)]
+        turns = (turn for turn in self.turns if turn.message is not None)
+        return [*takewhile(lambda turn: _is_leading(turn.message), turns)]
 
     def in_order(self) -> Iterator[TranscriptTurn]:
         """Yield the turns as a model gets them: the summary behind the leading system turns."""

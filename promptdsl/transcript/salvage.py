@@ -35,7 +35,7 @@ def pruned(
         last = number
     state = Standing(is_salvaged=True)
     state.note_undos(entries.values())
-    _, way = state.way_to(entries | missing, last)
+    _, way = state.counting_to(entries | missing, last)
     gap = max((entry.number for entry in way if entry.number in missing), default=0)
     for entry in way:
         try:

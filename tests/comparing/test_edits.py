@@ -268,3 +268,11 @@ def test_a_clock_alone_changes_nothing() -> None:
     assert (False, "") == (bool(found), found.sentence)
     assert "nothing changed" == str(found).split("\n")[0]
     assert str(found.prefix).startswith("the shared prefix ends at ")
+
+
+@pytest.mark.parametrize("id", ["q1", "q[1]", "user_2[7]x"])
+def test_a_section_of_a_turn_with_an_id(id: str) -> None:
+    """A section that a budget drops is told by the id of its turn, whatever that looks like."""
+    turn = User(Section("s", "It rains. " * 20, priority=1), "Hello there.", id=id)
+    whole, fitted = (render(turn, counter=len, budget=budget) for budget in (None, 40))
+    assert "`s` dropped for the budget" in str(diff(whole, fitted))

@@ -139,7 +139,7 @@ class AuthorText:
 
     With ``are_values`` its strings are values, too. ``tag`` is the tag that is open at the end of
     what was read, in short, and ``begun`` the beginning of one; ``before`` is the text directly
-    before the next value; ``has_bracket`` is whether there was a ``<``.
+    before the next value; ``has_less_than`` is whether there was a ``<``.
     """
 
     __slots__ = (
@@ -147,7 +147,7 @@ class AuthorText:
         "are_values",
         "before",
         "begun",
-        "has_bracket",
+        "has_less_than",
         "opening",
         "parts",
         "tag",
@@ -156,14 +156,14 @@ class AuthorText:
     def __init__(self, parts: Sequence[Child], are_values: bool, opening: str) -> None:
         self.parts, self.are_values, self.opening = parts, are_values, opening
         self.tag = self.begun = self.before = ""
-        self.has_bracket = False
+        self.has_less_than = False
         self._lines: PartLines | None = None
 
     def read(self, text: str) -> None:
         """Read the next text of the author's."""
         self.before = text
-        if self.has_bracket or self.begun or has_bracket(text):
-            self.has_bracket = self.has_bracket or "<" in text
+        if self.has_less_than or self.begun or has_bracket(text):
+            self.has_less_than = self.has_less_than or "<" in text
             self.tag = _left_open(self.tag + text)
             self.begun = left_open(self.begun + text)
 
@@ -289,12 +289,12 @@ class Fences:
     ) -> str:
         """Return a value for instructions without a fence or tag; ``index`` is its own."""
         literals = self.literals | rules.literals
-        if not author.has_bracket and not literals and PLAIN_LINE.match(value):
+        if not author.has_less_than and not literals and PLAIN_LINE.match(value):
             return value  # as most
         if rules.full_inline:
             encoded = guard(inline(value), self.vocabulary, literals)
             return among_lines(encoded, self.beside(author, index), only_edges=True)
-        if author.has_bracket or not within_line(value, author.before):
+        if author.has_less_than or not within_line(value, author.before):
             return readable(value, self.beside(author, index), self.vocabulary, literals)
         before_value = author.is_value(index + 1)
         return readable_tags(value, self.vocabulary, literals, before_value=before_value)
