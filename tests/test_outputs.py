@@ -11,7 +11,7 @@ import promptdsl
 from promptdsl import Text
 from tests.internals import minimal_body
 from tests.outputs import registry
-from tests.outputs.__main__ import Written, differences
+from tests.outputs.__main__ import OutputFile, differences
 from tests.outputs.cases import random_prompts
 
 NUMBER = 30
@@ -19,7 +19,7 @@ NUMBER = 30
 
 def written() -> dict[str, Any]:
     """Return the outputs of a few random prompts, as a file has them."""
-    return Written(random_prompts(NUMBER, seed=0)).data()
+    return OutputFile(random_prompts(NUMBER, seed=0)).data()
 
 
 @contextmanager

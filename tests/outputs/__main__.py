@@ -27,7 +27,7 @@ FILES = (
 """What the prompts are made of: with other files they are others."""
 
 
-class Written:
+class OutputFile:
     """The outputs of cases: the digest of each, the texts that are kept, and the table."""
 
     def __init__(self, cases: Iterable[Case], keep: Iterable[str] = ()) -> None:
@@ -71,7 +71,7 @@ def write(options: Namespace) -> int:
     if unknown:
         print("\n".join(["the package has what no prompt is drawn with:", *unknown]))
         return 1
-    written = Written(_cases(options), options.keep)
+    written = OutputFile(_cases(options), options.keep)
     options.file.write_text(json.dumps(written.data(), indent=0), "utf-8")
     for row, count in sorted(written.table.items()):
         print(f"{count:6,}  {row}")
@@ -167,4 +167,6 @@ def _parser() -> ArgumentParser:
 
 if __name__ == "__main__":
     options = _parser().parse_args()
+    if not Path("docs").is_dir():
+        sys.exit("run it in the root of a checkout")
     sys.exit(options.run(options))

@@ -46,7 +46,7 @@ def random_prompt(number: int, seed: int) -> Case:
     return Case(f"prompt {number}", partial(rendered_code, code, f"prompt {number}"), rows)
 
 
-def examples() -> Iterator[Case]:
+def demos() -> Iterator[Case]:
     """Yield the prompts of ``examples/``, each for several models."""
     for path in sorted((ROOT / "examples").glob("*.py")):
         if path.stem not in NO_PROMPT:
@@ -59,17 +59,18 @@ def _example(name: str, model: str | None) -> Rendered:
 
 
 def documentation() -> Iterator[Case]:
-    """Yield every render in the examples of the documentation that run without network.
+    """Yield every render in the examples of the documentation, by the number of the example.
 
-    An example is run once for all its renders; one whose SDK is missing is left out.
+    An example is run once for all its renders; one whose SDK is missing is left out. The paths of
+    the pages are relative, as some examples show the line of a part in a text.
     """
-    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
-        for example in Document.parse(str(page), CodeBlockParser("python", conftest.run)):
+    pages = (Path("README.md"), *sorted(Path("docs").rglob("*.md")))
+    for page in pages:
+        blocks = Document.parse(str(page), CodeBlockParser("python", conftest.run))
+        for place, example in enumerate(blocks):
             if all(find_spec(package.partition(".")[0]) for package in conftest.needed(example)):
-                results = _results(example)
-                for number, rendered in enumerate(results):
-                    name = f"{page.relative_to(ROOT)}:{example.line} {number}"
-                    yield Case(name, partial(_itself, rendered))
+                for number, rendered in enumerate(_results(example)):
+                    yield Case(f"{page} {place} {number}", partial(_itself, rendered))
 
 
 def _itself(rendered: Rendered) -> Rendered:
@@ -110,7 +111,7 @@ def _request(row: Row) -> Rendered:
 
 
 GROUPS: Mapping[str, Callable[[], Iterator[Case]]] = {
-    "examples": examples,
+    "examples": demos,
     "documentation": documentation,
     "recordings": recordings,
 }

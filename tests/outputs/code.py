@@ -7,7 +7,7 @@ from typing import TypeAlias
 import attrs
 
 MUST = ("framed", "History")
-"""What holds its content in a block alone. Where there is none, a card stands for a frame."""
+"""What holds its content in a block alone."""
 Content: TypeAlias = "Sequence[Part | str]"
 
 
@@ -29,7 +29,7 @@ class Part:
     def call(self, pad: str = "") -> str:
         """Return the code of a call, with each part in it on a line of its own."""
         if self.name == "framed":
-            return f"{pad}card({self.args[0]})"
+            return self._unframed().call(pad)
         inner = pad + "    "
         content = [it.call(inner) if isinstance(it, Part) else inner + it for it in self.content]
         items = [*(inner + it for it in self.args), *content, *(inner + it for it in self.options)]
@@ -38,7 +38,7 @@ class Part:
     def line(self) -> str:
         """Return the code of a call on one line."""
         if self.name == "framed":
-            return f"card({self.args[0]})"
+            return self._unframed().line()
         content = [it.line() if isinstance(it, Part) else it for it in self.content]
         return f"{self.name}({', '.join([*self.args, *content, *self.options])})"
 
@@ -54,6 +54,10 @@ class Part:
                 yield from inner.statements(random, pad + "    ")
         else:
             yield self.call(pad)
+
+    def _unframed(self) -> "Part":
+        """Return a card and the content of a frame, which needs a block."""
+        return Part("Fragment", [f"card({self.args[0]})"], self.content)
 
     def _included(self, pad: str) -> Iterator[str]:
         """Yield the code that writes it apart from the open block, and puts it there then."""

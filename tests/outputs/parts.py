@@ -91,13 +91,14 @@ SHARES: Mapping[str, float] = {
     # Of all options of a call.
     **dict.fromkeys((*KINDS, "UnknownBlock", *EVENTS), 0.4),
     **dict.fromkeys((*_BLOCKS, *_EVENT_BLOCKS, "ReasoningBlock", "ClearResults"), 0.7),
-    **dict.fromkeys(("TextBlock", "Reasoning"), 0.4),
+    **dict.fromkeys(("TextBlock", "Reasoning"), 0.6),
     **dict.fromkeys(("Group", "FirstFit", "Lazy", "ToolResult", "Output"), 0.5),
     **{
         "ToolResultBlock": 0.4,
         "ChatTemplate": 0.5,
         "Tool": 0.6,
         "render": 0.06,
+        "Tool.name": 1,
         "History": 0.15,
         "Untrusted": 0.4,
     },
@@ -307,12 +308,13 @@ class PartWriter:
 
     def lazy(self, slot: str, depth: int) -> Part:
         """Return a part that is made when the prompt is rendered."""
+        if self.chance(0.2):
+            code = self.random.choice(("None", "Text(str(context.model))"))
+            return self.part("Lazy", f"lambda context: {code}")
         inner = self.piece(slot if slot not in ("inline", "list", "checklist") else "text", depth)
-        code = inner
         if isinstance(inner, Part):
-            code = self.text() if inner.is_data else inner.line()
-        code = self.random.choice((code, code, code, "None", "Text(str(context.model))"))
-        return self.part("Lazy", f"lambda context: {code}")
+            inner = self.text() if inner.is_data else inner.line()
+        return self.part("Lazy", f"lambda context: {inner}")
 
     def own(self, slot: str, depth: int) -> Part:
         """Return a component of an author, which may hold parts."""

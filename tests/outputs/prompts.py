@@ -75,7 +75,8 @@ class PromptWriter(PartWriter):
         if "chat_template" in options:
             self.rows.add("render.chat_template: TEMPLATE")
         given = {f"render.{name}: {value}" for name, value in options.items()}
-        self.rows |= given & rows()
+        heads = ("render.model", "render.provider", "render.budget")  # some were changed above
+        self.rows = {row for row in self.rows if not row.startswith(heads)} | given & rows()
         render.options = [f"{name}={value}" for name, value in options.items()]
         return render
 
@@ -90,11 +91,7 @@ class PromptWriter(PartWriter):
 
     def tool(self) -> Part:
         """Return a tool: a function, or described by hand."""
-        tool = self.part("Tool")
-        names = [option for option in tool.options if option.startswith("name=")]
-        if names:
-            return tool
-        return Part("Tool", ["look_up"])
+        return Part("Tool", ["look_up"]) if self.chance(0.4) else self.part("Tool")
 
     def turns(self) -> list[Part]:
         """Return a turn, a call with its results, a history, or what stands between turns."""
@@ -112,9 +109,10 @@ class PromptWriter(PartWriter):
 
     def around(self, name: str) -> Part:
         """Return turns in something around them."""
-        turns = [self.turn(self.random.choice(TURNS)) for _ in range(self.random.randint(1, 2))]
         if name == "Lazy":
-            return self.part(name, f"lambda context: {turns[0].line()}")
+            turn = self.turn(self.random.choice(TURNS))
+            return self.part(name, f"lambda context: {turn.line()}")
+        turns = [self.turn(self.random.choice(TURNS)) for _ in range(self.random.randint(1, 2))]
         if name == "framed":
             return Part("Fragment", [], turns, is_block=True)
         return self.part(name, content=turns)
@@ -133,37 +131,31 @@ class PromptWriter(PartWriter):
         """Return an answer with calls, what stands between, and their results."""
         self.rows.add("role tool")
         ids = [self.new_id("call") for _ in range(self.random.randint(1, 2))]
-        calls = [self.call(id) for id in ids]
         answer = self.turn("Assistant")
-        answer.content = [*answer.content, *calls]
-        between = (
-            [self.turn(self.random.choice(("Event", "Ephemeral")))] if self.chance(0.2) else []
-        )
-        marks, self.with_marks = self.with_marks, False
-        contents = [self.pieces("part", 1, 2) for _ in ids]
-        self.with_marks = marks
-        way = self.random.random()
-        if way < 0.6:
-            results = [
-                self.part("ToolMessage", id, content=content)
-                for id, content in zip(ids, contents, strict=True)
-            ]
-            for result in results:
-                self.note_way(result)
-            return [answer, *between, *results]
-        self.with_marks = False
+        answer.content = [*answer.content, *map(self.call, ids)]
+        turns = [answer]
+        if self.chance(0.2):
+            turns.append(self.turn(self.random.choice(("Event", "Ephemeral"))))
+        way = self.random.choice(("ToolMessage", "ToolMessage", "User", "Turn"))
         results = [
-            self.part("ToolResult", id, content=content)
-            for id, content in zip(ids, contents, strict=True)
+            self.result("ToolMessage" if way == "ToolMessage" else "ToolResult", id) for id in ids
         ]
+        if way == "ToolMessage":
+            return [*turns, *results]
+        if way == "User":
+            return [*turns, Part("User", [], [*results, self.text()], is_block=True)]
+        self.rows |= {"Turn", "Turn of role tool"}
+        return [*turns, Part("Turn", ["'tool'"], results)]
+
+    def result(self, name: str, id: str) -> Part:
+        """Return the result of a call, which holds no cache mark."""
+        marks, self.with_marks = self.with_marks, False
+        content = self.pieces("part", 1, 2)
+        self.with_marks = marks and name == "ToolMessage"
+        part = self.part(name, id, content=content)
         self.with_marks = marks
-        for result in results:
-            self.note_way(result)
-        holder = Part("User", [], [*results, self.text()], is_block=True)
-        if way > 0.8:
-            self.rows |= {"Turn", "Turn of role tool"}
-            holder = Part("Turn", ["'tool'"], results)
-        return [answer, *between, holder]
+        self.note_way(part)
+        return part
 
     def call(self, id: str) -> Part:
         """Return a call of a tool."""
