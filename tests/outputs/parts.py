@@ -87,35 +87,33 @@ ONCE = ("Text", "Paragraph", "Example", "Limit.characters")
 """What takes its content as arguments alone."""
 DEEPEST = 4
 SHARE = 0.2
-SHARES: Mapping[str, float] = {
-    # Of all options of a call.
-    **dict.fromkeys((*KINDS, "UnknownBlock", *EVENTS), 0.4),
-    **dict.fromkeys((*_BLOCKS, *_EVENT_BLOCKS, "ReasoningBlock", "ClearResults"), 0.7),
-    **dict.fromkeys(("TextBlock", "Reasoning"), 0.6),
-    **dict.fromkeys(("Group", "FirstFit", "Lazy", "ToolResult", "Output"), 0.5),
-    **{
-        "ToolResultBlock": 0.4,
-        "ChatTemplate": 0.5,
-        "Tool": 0.6,
-        "render": 0.06,
-        "Tool.name": 1,
-        "History": 0.15,
-        "Untrusted": 0.4,
-    },
-    # Of one option.
-    **{"render.provider": 0.6, "render.model": 0.35, "render.budget": 0.2, "render.strict": 0.13},
-    **{"render.transformation": 0.4, "render.media_roots": 1, "render.chat_template": 0},
-    **{"render.tool_choice": 0, "render.media_loader": 0.3, "render.counter": 0.3},
-    **{"MessageTransformationConfig.delimiters": 0.6, "MessageTransformationConfig.encoding": 0.3},
-    **{"MessageTransformationConfig.ephemeral_position": 0.4},
-    **{"MessageTransformationConfig.role_mapping": 0.5, "Table.format": 0.6, "Section.title": 0.4},
-    **{"Ephemeral.position": 0.5, "Grounding.position": 0.5, "ToolMessage.error_type": 0.3},
-    **{"Message.kind": 0.4, "Message.**": 0.5, "Message.files": 0.08, "UnknownBlock.origin": 0.9},
-    **{f"History.from_{form}.origin": 0 for form in FORMS},
-    "History.from_openai.origin": 0.7,
-    **{f"{name}.**": 0.8 for name in EVENTS},
-    **{"StateChange.old": 0.6, "StateChange.new": 0.6, "Timeline.transformation": 0.1},
+_SHARES: Mapping[float, Sequence[str]] = {
+    0: (
+        *("render.chat_template", "render.tool_choice"),  # they need something else
+        *(f"History.from_{form}.origin" for form in FORMS if form != "openai"),
+    ),
+    0.06: ("render",),
+    0.1: ("Message.files", "Timeline.transformation", "render.strict"),
+    0.15: ("History",),
+    0.3: ("render.counter", "render.media_loader", "render.budget", "ToolMessage.error_type"),
+    0.4: (
+        *("ToolResultBlock", "Untrusted", "UnknownBlock", *KINDS, *EVENTS),
+        *("Message.kind", "Section.title", "render.model", "render.transformation"),
+        *("MessageTransformationConfig.encoding", "MessageTransformationConfig.ephemeral_position"),
+    ),
+    0.6: (
+        *("Heading", "TextBlock", "Reasoning", "Group", "FirstFit", "Lazy", "ToolResult", "Output"),
+        *("ChatTemplate", "Tool", "Message.**", "Table.format", "render.provider"),
+        *("Ephemeral.position", "Grounding.position", "StateChange.old", "StateChange.new"),
+        *("MessageTransformationConfig.delimiters", "MessageTransformationConfig.role_mapping"),
+    ),
+    0.8: (
+        *(*_BLOCKS, *_EVENT_BLOCKS, "ReasoningBlock", "ClearResults", "UnknownBlock.origin"),
+        *("History.from_openai.origin", *(f"{name}.**" for name in EVENTS)),
+    ),
+    1: ("render.media_roots", "Tool.name"),
 }
+SHARES = {name: share for share, names in _SHARES.items() for name in names}
 """How often options are given, by call or option: as often as ``SHARE`` says where none is here."""
 
 
