@@ -35,7 +35,7 @@ def line_of(entries: Sequence[Entry], measure: Measure) -> Line:
                 sending.zones["system"].append((Link(seam, seam), [], True, 0))
             placed: list[Placed] = [] if link is None else [(link, positions, True, 0)]
             sending.add(slot.node, placed, "flow")
-        elif isinstance(unit, Alternatives):
+        elif isinstance(unit, Alternatives) and unit.node.content:
             for number, (index, _) in enumerate(unit.sizes):
                 unit.positions[index] = positions = list[int]()
                 for turn in turns_in(unit.node.content[index]):

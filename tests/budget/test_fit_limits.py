@@ -751,3 +751,10 @@ def test_a_bad_number_of_characters() -> None:
         assert f"{__file__}:" in str(told.value)
         assert advice in str(told.value)
     assert "limit 5 characters" in str(User(Limit.characters(5, "a")))
+
+
+@pytest.mark.parametrize("nothing", [Lazy(lambda _: None), Event("a", audience="people")])
+def test_alternatives_that_come_to_nothing(nothing: Any) -> None:
+    """A ``FirstFit`` whose only alternative writes nothing, or is for people, sends nothing."""
+    prompt = Timeline(FirstFit(nothing), User("Hello."))
+    assert ["Hello."] == [message.text for message in render(prompt, budget=2_000).messages]
