@@ -396,16 +396,17 @@ def test_any_author_text_stays_between_other_delimiters(words: str) -> None:
 
     Two texts side by side can make one of letters inside a word, as docs/safety.md says.
     """
-    assume(not re.search(r"\wNOW$", words))
+    assume(not re.search(r"\wNOW\]?$", words))
     config: Any = {"delimiters": {"ephemeral": ("[[NOW", "NOW]]")}}
     said_ = only_text(Ephemeral("a", words, Value(words)), transformation=config)
     assert (1, 1) == (said_.count("[[NOW"), said_.count("NOW]]"))
 
 
-def test_two_texts_make_a_delimiter_inside_a_word() -> None:
+@pytest.mark.parametrize(("text", "value"), [("contextNOW", "]] x"), ("contextNOW]", "] x")])
+def test_two_texts_make_a_delimiter_inside_a_word(text: str, value: str) -> None:
     """Author text that ends in a word and a value make a delimiter that begins with letters."""
     config: Any = {"delimiters": {"ephemeral": ("[[NOW", "NOW]]")}}
-    grounding = Ephemeral("contextNOW", Value("]] x"))
+    grounding = Ephemeral(text, Value(value))
     assert "[[NOW\ncontextNOW]] x\nNOW]]" == only_text(grounding, transformation=config)
 
 
