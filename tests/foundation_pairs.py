@@ -17,7 +17,7 @@ from uuid import UUID
 
 from promptdsl import *
 from tests.internals import (
-    Beside,
+    Neighbours,
     answers_module,
     attribute,
     authored_cell,
@@ -336,18 +336,18 @@ def lines() -> Calls:
     """Yield the calls that make values of instructions readable."""
     none = frozenset[str]()
     beside = [
-        Beside(),
-        Beside("a ", " b"),
-        Beside("- ", "", is_first=False),
-        Beside("a", "", nearest=""),
-        Beside("", "", until=""),
-        Beside("", "-", until="", is_first=False),
-        Beside("```", ""),
-        Beside("a", "b", nearest="~~~", until="c"),
-        Beside("", "", in_code=True, is_first=False),
-        Beside("<", ">", in_tag=True, is_first=False),
-        Beside("<!-- ", "", in_comment=True),
-        Beside("<pre> ", "", in_raw=True),
+        Neighbours(),
+        Neighbours("a ", " b"),
+        Neighbours("- ", "", is_first=False),
+        Neighbours("a", "", nearest=""),
+        Neighbours("", "", until=""),
+        Neighbours("", "-", until="", is_first=False),
+        Neighbours("```", ""),
+        Neighbours("a", "b", nearest="~~~", until="c"),
+        Neighbours("", "", in_code=True, is_first=False),
+        Neighbours("<", ">", in_tag=True, is_first=False),
+        Neighbours("<!-- ", "", in_comment=True),
+        Neighbours("<pre> ", "", in_raw=True),
     ]
     values = [
         "# a\n## b",
@@ -611,8 +611,8 @@ def _plain(value: object) -> object:
         return ("OrderedDict", *value.items())
     if isinstance(value, tuple) and hasattr(value, "opened"):
         return [sorted(it) for it in value]
-    if isinstance(value, Beside):
-        usual = Beside()._asdict()
+    if isinstance(value, Neighbours):
+        usual = Neighbours()._asdict()
         return {key: it for key, it in value._asdict().items() if it != usual[key]}
     if callable(value) or isinstance(value, Rendered) or " at 0x" in repr(value):
         return f"<{type(value).__name__}>"

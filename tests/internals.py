@@ -120,7 +120,7 @@ from promptdsl.foundation.json import unique as unique_pairs
 from promptdsl.foundation.labelled import json_pieces, labelled
 from promptdsl.foundation.labelled import label_of as first_label
 from promptdsl.foundation.notice import INTERRUPTED
-from promptdsl.foundation.readable import Beside, readable, within_line
+from promptdsl.foundation.readable import Neighbours, readable, within_line
 from promptdsl.foundation.remedies import (
     content_remedy,
     json_remedy,
@@ -217,7 +217,6 @@ from promptdsl.providers.unread import unread_keys
 from promptdsl.providers.written import WrittenPayload as Written
 from promptdsl.providers.written import tally
 from promptdsl.rendering import render as render_module
-from promptdsl.rendering import spans as spans_module
 from promptdsl.rendering.passes import read as read_module
 from promptdsl.rendering.passes.equip import equip, equipment_of, lost_marks
 from promptdsl.rendering.passes.expand import dissolved, dissolved_in_turn
@@ -236,9 +235,11 @@ from promptdsl.rendering.reports.cache_order import (
 )
 from promptdsl.rendering.reports.cache_order import cache_order as request
 from promptdsl.rendering.request import RENDER_DEFAULTS
-from promptdsl.rendering.text.fast_path import lower_plain
+from promptdsl.rendering.spans import Trace
+from promptdsl.rendering.text import lower as lower_module
 from promptdsl.rendering.text.format import MARKDOWN, XML
-from promptdsl.rendering.text.lower import lower
+from promptdsl.rendering.text.layout import LayoutReader, WrittenPage
+from promptdsl.rendering.text.lower import Layout, Lowering, lower
 from promptdsl.rendering.text.page import (
     PLAIN,
     WIDEST,
@@ -248,7 +249,7 @@ from promptdsl.rendering.text.page import (
     margin,
     marked,
 )
-from promptdsl.rendering.text.traced import TracedPage, lower_traced
+from promptdsl.rendering.text.ways import way_of
 from promptdsl.templates.environment import sandbox as template_sandbox
 from promptdsl.templates.event_text import event_pieces
 from promptdsl.templates.filters import FILTERS, TESTS
@@ -358,7 +359,6 @@ __all__ = [
     "Abilities",
     "AnyBlock",
     "AttachedMedia",
-    "Beside",
     "Cache",
     "CalmPrompt",
     "Component",
@@ -382,10 +382,14 @@ __all__ = [
     "Inserted",
     "JsonNode",
     "Kind",
+    "Layout",
+    "LayoutReader",
     "LimitNode",
+    "Lowering",
     "Margin",
     "Memory",
     "NamedEntry",
+    "Neighbours",
     "Page",
     "Piece",
     "PromptFile",
@@ -414,13 +418,14 @@ __all__ = [
     "TemplateSource",
     "TokenFactors",
     "Tokens",
-    "TracedPage",
+    "Trace",
     "Trusted",
     "UsageError",
     "VolatileNode",
     "Waiting",
     "WordRow",
     "Written",
+    "WrittenPage",
     "adds_up",
     "alias",
     "aligned",
@@ -554,8 +559,7 @@ __all__ = [
     "log_module",
     "lost_marks",
     "lower",
-    "lower_plain",
-    "lower_traced",
+    "lower_module",
     "make",
     "mapping",
     "margin",
@@ -643,7 +647,6 @@ __all__ = [
     "skeleton",
     "sniff",
     "source_of",
-    "spans_module",
     "spelled",
     "split",
     "stem_of",
@@ -675,6 +678,7 @@ __all__ = [
     "visible_json",
     "vocabulary",
     "walk",
+    "way_of",
     "whole",
     "whole_character",
     "wire_of",
@@ -694,11 +698,11 @@ __all__ = [
 
 _TEXT = "promptdsl.rendering.text"
 ENCODERS = {
-    "body": f"{_TEXT}.strings.minimal_body",
-    "end of author text": f"{_TEXT}.strings.guard_end",
-    "inline": f"{_TEXT}.strings.readable",
+    "body": f"{_TEXT}.encode.minimal_body",
+    "end of author text": f"{_TEXT}.encode.guard_end",
+    "inline": f"{_TEXT}.encode.readable",
     "lines": "promptdsl.foundation.readable.among_lines",
-    "section title": f"{_TEXT}.containers.field",
+    "section title": f"{_TEXT}.walk.field",
     "event field": f"{_TEXT}.format.field",
     "attribute": f"{_TEXT}.leaves.attribute",
     "cell": "promptdsl.foundation.tables.cell",

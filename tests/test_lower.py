@@ -1,7 +1,6 @@
 """Lower: the finished tree becomes messages."""
 
 import json
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from promptdsl import *
 from tests.budget.descriptions import Part, built
 from tests.budget.trees import trees
 from tests.errors import lines_of, raised, this_line
-from tests.internals import MARKDOWN, JsonNode, lower, lower_plain, lower_traced, make
+from tests.internals import JsonNode, Lowering, Trace, lower, lower_module, make, way_of
 from tests.renders import comes_to, only_text, timeline_of
 from tests.searching import examples
 
@@ -438,16 +437,33 @@ PLAIN_TURNS: list[tuple[Any, ...]] = [
 ]
 
 
+def both_ways(rendered: Rendered) -> tuple[list[object], list[object]]:
+    """Return what each turn of a result comes to by its own way, and by the walk over its parts."""
+    tree, config = rendered.stages()[-1].tree, rendered.config
+
+    def shown() -> list[object]:
+        messages, losses, layout = lower(tree, config=config, media_roots=(Path("/"),))
+        trace = Trace(tree, messages, layout)
+        nodes = [
+            [(type(it.node), it.path, it.blocks()) for turn in entry.turns for it in turn.nodes]
+            for entry in trace.entries
+        ]
+        sources = [message.sources for message in messages]
+        return [messages, sources, [*trace.spans(messages)], losses, nodes]
+
+    own = shown()
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setattr(Lowering, "add_plain", lambda *_: False)
+        changed.setattr(lower_module, "way_of", lambda *_: None)
+        return own, shown()
+
+
 @pytest.mark.parametrize("turn", [System, Developer, User, Assistant, Event])
 @pytest.mark.parametrize("content", PLAIN_TURNS)
-def test_the_fast_path_and_the_walk(turn: Any, content: tuple[Any, ...]) -> None:
-    """The fast path says the same of any turn as the walk, and knows as well where it is from."""
-    rendered = render(timeline_of(User("a"), turn(*content), User("b")))
-    tree, config = rendered.stages()[-1].tree, rendered.config
-    fast, _ = lower(tree, config=config)
-    walked, _ = lower_traced(tree, config=config)
-    assert walked == fast
-    assert [message.sources for message in walked] == [message.sources for message in fast]
+def test_a_way_and_the_walk(turn: Any, content: tuple[Any, ...]) -> None:
+    """The way of a turn writes the same as the walk, and notes as well where it is from."""
+    own, walked = both_ways(render(timeline_of(User("a"), turn(*content), User("b"))))
+    assert own == walked
 
 
 FENCED = [
@@ -478,10 +494,8 @@ FENCED = [
 )
 def test_a_fence_written_at_once_and_by_the_walk(turn: Node, config: Any) -> None:
     """A fence around one text is the same, whoever writes it."""
-    rendered = render(timeline_of(User("a"), turn, User("b")), transformation=config)
-    tree = rendered.stages()[-1].tree
-    walked, _ = lower_traced(tree, config=rendered.config)
-    assert walked == lower(tree, config=rendered.config)[0]
+    own, walked = both_ways(render(timeline_of(User("a"), turn, User("b")), transformation=config))
+    assert own == walked
 
 
 @pytest.mark.parametrize(
@@ -493,72 +507,98 @@ def test_an_invisible_character_in_a_fence_written_at_once(turn: Node) -> None:
     assert ["invisible_characters"] == [loss.name for loss in losses]
 
 
-TAKEN: list[Node] = [
-    User("a"),
-    User("é"),
-    User("a", "", "é"),
-    User(Text("a")),
-    User(Text("a"), Text(""), Text("é")),
-    User(Image.from_bytes(PNG)),
-    User("a", Image.from_file_id("f")),
-    Assistant(ToolUse("t", "{}", id="c")),
-    Assistant("a", ToolUse("t", "{}", id="c")),
-    ToolMessage("c", "x"),
-    ToolMessage("c", "é", Image.from_bytes(PNG)),
-    ToolMessage("c", is_error=True),
-    System("a"),
-    System("é"),
-    System(Text("a"), "b"),
-    System(Section("role", "a"), TITLED, Section("end", Text("é"), title="End")),
-]
-WALKED: list[Node] = [
-    User("\ud800"),
-    User("a", Text("\ud800")),
-    User(Value("a")),
-    User("a", Value("b")),
-    User(Text("a", Value("b")), "c"),
-    User(Section("s", "a")),
-    User("a", id="first"),
-    Assistant("a", Reasoning("b")),
-    Developer("a"),
-    Event("a"),
-    System("a", id="first"),
-    System("\n a"),
-    System("\r a"),
-    System("a\ud800"),
-    System("a", Value("b")),
-    System(Text("a", Value("b"))),
-    System(Quote("a")),
-    System(Section("s", "a", Text("b"))),
-    System(Section("s", "a", cache=True)),
-    System(Section("s", "a", title=Value("b"))),
-    System(Section("s", "a", title="\ud800")),
+WAY_OF: list[tuple[str, list[Node]]] = [
+    (
+        "plain",
+        [
+            System("a"),
+            System(Text("a"), "é"),
+            System(Section("role", "a"), TITLED, Section("end", Text("é"), title="End")),
+            User("a"),
+            User("é"),
+            User(Text("a")),
+            User("a", id="first"),
+            User("a", name="ada", metadata={"a": 1}),
+            Assistant(ToolUse("t", "{}", id="c")),
+            ToolMessage("c", "x"),
+        ],
+    ),
+    (
+        "side_by_side",
+        [
+            User("\ud800"),
+            User("a", cache=True),
+            User(Text("a"), Text(""), Text("é")),
+            User(Image.from_bytes(PNG)),
+            User("a", Image.from_file_id("f")),
+            User(Value("a")),
+            User("a", Value("b")),
+            User(Text("a", Value("b")), "c"),
+            Assistant("a", ToolUse("t", "{}", id="c")),
+            Assistant("a", Reasoning("b")),
+            ToolMessage("c", "x", name="look"),
+            ToolMessage("c", "é", Image.from_bytes(PNG)),
+            ToolMessage("c", is_error=True),
+        ],
+    ),
+    (
+        "walk",
+        [
+            User(Section("s", "a")),
+            User("a", Text("b"), separator=" "),
+            ToolMessage("c", Section("s", "a"), name="look"),
+            Event("a"),
+            Developer("a"),
+            System("\n a"),
+            System("a\ud800"),
+            System("a", id="first"),
+            System("a", Value("b")),
+            System(Section("s", "a", title="\ud800")),
+            System(Quote("a")),
+            System(Section("s", "a", Text("b"))),
+            System(Section("s", "a", cache=True)),
+            System(Section("s", "a", encoding="full")),
+            System(Section("s", "a", title=Value("b"))),
+            System(Section("s", "a", separator=" ")),
+        ],
+    ),
 ]
 
 
-def taken(turn: Node) -> tuple[int, int, int]:
-    """Return what the fast path takes of a turn: its index after it, its messages, its count."""
+def way(turn: Node) -> str:
+    """Return the way of a turn."""
     before = [Assistant(ToolUse("t", "{}", id="c"))] if isinstance(turn, ToolMessage) else []
-    turns = render(timeline_of(*before, turn)).stages()[-1].tree.content[-1:]
-    sent, counts = list[Message](), Counter[str]()
-    end = lower_plain(turns, 0, MARKDOWN, messages=sent, counts=counts)
-    return end, len(sent), counts.total()
+    rendered = render(timeline_of(*before, turn))
+    node: Any = rendered.stages()[-1].tree.content[-1]
+    lowering = Lowering(rendered.config, ())
+    if lowering.add_plain(node):
+        return "plain"
+    function = way_of(node, lowering.rules(node))
+    return "walk" if function is None else function.__name__
 
 
-def test_what_the_fast_path_takes() -> None:
-    """It takes each turn of strings, calls, attachments and plain sections, and no other one."""
-    assert [(1, 1, 1)] * len(TAKEN) == [*map(taken, TAKEN)]
-    assert [(0, 0, 0)] * len(WALKED) == [*map(taken, WALKED)]
+@pytest.mark.parametrize(("expected", "turns"), WAY_OF)
+def test_the_way_of_a_turn(expected: str, turns: list[Node]) -> None:
+    """The way of a turn is known by the kinds of its content."""
+    assert [expected] * len(turns) == [*map(way, turns)]
 
 
 @examples(100, fast=5)
 @given(trees())
-def test_the_fast_path_and_the_walk_of_any_tree(tree: Part) -> None:
-    """Messages are the same, whether it is noted which part came to which text or not."""
-    rendered = render(built(tree))
-    final, config = rendered.stages()[-1].tree, rendered.config
-    walked, entries = lower_traced(final, config=config)
-    assert (rendered.messages, len(walked)) == (walked, entries[-1].messages if entries else 0)
+def test_a_way_and_the_walk_of_any_tree(tree: Part) -> None:
+    """All that is sent and shown of any prompt is the same by its ways and by the walk."""
+    own, walked = both_ways(render(built(tree)))
+    assert own == walked
+
+
+def test_request_only_content_of_a_system_role_keeps_its_mark() -> None:
+    """A cache mark after a fence in system text stays on it."""
+    prompt = Timeline(
+        System("a"), Fragment(Grounding("g", "b", position="flow")), CacheBreakpoint()
+    )
+    mapped = {"role_mapping": {"ephemeral": "system"}}
+    (_, fence) = render(prompt, transformation=mapped).messages
+    assert (TextBlock("<context>\nb\n</context>", "default"),) == fence.content
 
 
 @pytest.mark.parametrize("part", [Text, lambda text: Text(Value(text))])

@@ -2,8 +2,19 @@
 
 import pytest
 
-from promptdsl import Block, ImageBlock, List, MediaSource, Quote, System, Text, TextBlock
-from tests.internals import PLAIN, WIDEST, Margin, Page, TracedPage, deeper, margin, marked
+from promptdsl import Block, ImageBlock, List, MediaSource, Quote, System, Text, TextBlock, User
+from tests.internals import (
+    PLAIN,
+    WIDEST,
+    Layout,
+    LayoutReader,
+    Margin,
+    Page,
+    WrittenPage,
+    deeper,
+    margin,
+    marked,
+)
 from tests.renders import only_text
 
 ITEM = margin("  ", "\n\n")
@@ -33,10 +44,10 @@ def test_margins(prefix: str, between: str, expected: Margin) -> None:
 
 def test_texts_and_gaps() -> None:
     """Texts stand a gap apart; an empty one leaves no trace."""
-    page = Page()
-    page.put("a", PLAIN)
-    page.put("", PLAIN)
-    page.put("b", PLAIN)
+    page = Page(Layout())
+    page.put("a", PLAIN, "author")
+    page.put("", PLAIN, "author")
+    page.put("b", PLAIN, "author")
     assert ["a\n\nb"] == written(page)
 
 
@@ -60,39 +71,39 @@ def test_texts_and_gaps() -> None:
 )
 def test_lines(lines: str, expected: str) -> None:
     """What stands before a line is written behind every line end that Markdown knows."""
-    page = Page()
-    page.put(lines, QUOTE)
+    page = Page(Layout())
+    page.put(lines, QUOTE, "author")
     assert [expected] == written(page)
 
 
 def test_containers() -> None:
     """What opens and closes a container has no gap to what is in it."""
-    page = Page()
-    page.put("a", PLAIN)
+    page = Page(Layout())
+    page.put("a", PLAIN, "author")
     page.open("<b>\n", PLAIN)
-    page.put("c", PLAIN)
-    page.put("d", PLAIN)
+    page.put("c", PLAIN, "author")
+    page.put("d", PLAIN, "author")
     page.close("\n</b>", PLAIN)
-    page.put("e", PLAIN)
+    page.put("e", PLAIN, "author")
     assert ["a\n\n<b>\nc\n\nd\n</b>\n\ne"] == written(page)
 
 
 def test_a_container_behind_a_margin() -> None:
     """Its two ends stand behind the margin, too."""
-    page = Page()
+    page = Page(Layout())
     page.open("```\n", ITEM)
-    page.put("a", ITEM)
+    page.put("a", ITEM, "author")
     page.close("\n```", ITEM)
     assert ["```\n  a\n  ```"] == written(page)
 
 
 def test_a_mark_before_what_is_open() -> None:
     """A container in which nothing is written begins the next block, without the gap before it."""
-    page = Page()
-    page.put("a", PLAIN)
+    page = Page(Layout())
+    page.put("a", PLAIN, "author")
     page.open("<b>\n", PLAIN)
     carried = page.cache("1h")
-    page.put("c", PLAIN)
+    page.put("c", PLAIN, "author")
     page.close("\n</b>", PLAIN)
     page.flush()
     assert (True, [TextBlock("a", "1h"), TextBlock("<b>\nc\n</b>")]) == (carried, page.blocks)
@@ -100,9 +111,9 @@ def test_a_mark_before_what_is_open() -> None:
 
 def test_one_mark_at_one_place() -> None:
     """Where nothing was written since, the mark that lives longer stays."""
-    page = Page()
+    page = Page(Layout())
     page.open("<b>\n", PLAIN)
-    page.put("a", PLAIN)
+    page.put("a", PLAIN, "author")
     page.cache("5m")
     page.close("</b>", PLAIN)
     page.cache("1h")
@@ -113,58 +124,58 @@ def test_one_mark_at_one_place() -> None:
 
 def test_a_mark_of_nothing() -> None:
     """A page without anything carries no mark."""
-    assert not Page().cache("1h")
+    assert not Page(Layout()).cache("1h")
 
 
 def test_a_block_begins_with_text() -> None:
     """A container that closes behind a block leaves no gap before the next one."""
-    page = Page()
-    page.block(ImageBlock(MediaSource("file_id", "f")))
+    page = Page(Layout())
+    page.block(ImageBlock(MediaSource("file_id", "f")), "author")
     page.close("", PLAIN)
-    page.put("a", PLAIN)
+    page.put("a", PLAIN, "author")
     assert ["a"] == written(page)
 
 
 def test_an_empty_container() -> None:
     """A container in which nothing was written leaves no trace, nor does one inside it."""
-    page = Page()
-    page.put("a", PLAIN)
+    page = Page(Layout())
+    page.put("a", PLAIN, "author")
     page.open("<b>\n", PLAIN)
     page.open("> ", QUOTE)
     page.close_empty("> ")
     page.close_empty("<b>\n")
-    page.put("c", PLAIN)
+    page.put("c", PLAIN, "author")
     assert ["a\n\nc"] == written(page)
 
 
 def test_an_empty_container_after_a_mark() -> None:
     """After a cache mark an empty container leaves no gap at the beginning of the next block."""
-    page = Page()
-    page.put("a", PLAIN)
+    page = Page(Layout())
+    page.put("a", PLAIN, "author")
     page.open("<b>\n", PLAIN)
     page.cache("default")
     page.close_empty("<b>\n")
-    page.put("c", PLAIN)
+    page.put("c", PLAIN, "author")
     assert ["a", "c"] == written(page)
 
 
 def test_the_end_of_a_container_after_a_block() -> None:
     """Behind an attachment the end of a container does not begin with a blank line."""
-    page = Page()
+    page = Page(Layout())
     page.open("<b>\n", PLAIN)
-    page.put("a", PLAIN)
-    page.block(ImageBlock(MediaSource("url", "https://example.org/a")))
+    page.put("a", PLAIN, "author")
+    page.block(ImageBlock(MediaSource("url", "https://example.org/a")), "author")
     page.close("\n</b>", PLAIN)
     assert ["<b>\na", "</b>"] == written(page)
 
 
 def test_cache_marks() -> None:
     """A cache mark stands on the block that was written last."""
-    page = Page()
+    page = Page(Layout())
     page.cache("default")
-    page.put("a", PLAIN)
+    page.put("a", PLAIN, "author")
     page.cache("default")
-    page.put("b", PLAIN)
+    page.put("b", PLAIN, "author")
     page.flush()
     page.cache("default")
     assert [("a", "default"), ("b", "default")] == [
@@ -221,33 +232,41 @@ PICTURE = ImageBlock(MediaSource("url", "https://example.com/a.png"))
 )
 def test_the_blocks_of_a_part(start: int, end: int, expected: list[Block]) -> None:
     """A part came to the blocks, and the pieces of them, that it wrote."""
-    page = TracedPage()
-    page.put("a", PLAIN)
-    page.put("b", PLAIN)
-    page.block(PICTURE)
-    page.put("c", PLAIN)
-    page.put("d", PLAIN)
-    page.flush()
-    assert expected == page.between(start, end)
+    page = Page(Layout())
+    page.put("a", PLAIN, "author")
+    page.put("b", PLAIN, "author")
+    page.block(PICTURE, "author")
+    page.put("c", PLAIN, "author")
+    page.put("d", PLAIN, "author")
+    assert expected == finished(page).between(start, end)
+
+
+def finished(page: Page) -> WrittenPage:
+    """Return what a reader sees of a page, whose blocks are those of a turn."""
+    layout, turn = page.layout, User("a")
+    layout.turns.append((0, turn, "user", 0, page.finish(), 0, 0))
+    (written_turn,) = LayoutReader(layout, ()).turns_of(0)
+    assert written_turn.page is not None
+    return written_turn.page
 
 
 def test_where_a_part_begins_and_ends() -> None:
     """What is written counts from where it begins, before and after openings are written."""
-    page = TracedPage()
-    page.put("a", PLAIN)
-    page.put("b", PLAIN)
-    lengths = [page.length]
+    page = Page(Layout())
+    page.put("a", PLAIN, "author")
+    page.put("b", PLAIN, "author")
+    page.begin(Text("c"))
     page.open("<c>\n", PLAIN)
     page.open("<d>\n", PLAIN)
-    lengths.append(page.length)
-    page.put("e", PLAIN)
-    lengths.append(page.length)
-    page.block(PICTURE)
-    lengths.append(page.length)
-    assert [3, 6, 7, 8] == lengths
-    assert [TextBlock("e")] == page.between(6, 7)
+    page.begin(Text("d"))
+    page.put("e", PLAIN, "author")
+    page.begin(Text("f"))
+    page.block(PICTURE, "author")
+    assert [3, 6, 7] == page.layout.starts
+    assert ([-1, 0, 1], [-1, -1, -1, 0, 0, 0, 1, 2]) == (page.layout.around, page.layout.writers)
+    assert [TextBlock("e")] == finished(page).between(6, 7)
 
 
 def test_a_part_of_an_empty_page() -> None:
     """A part of a page on which nothing is written came to nothing."""
-    assert [] == TracedPage().between(0, 0)
+    assert [] == WrittenPage([], ()).between(0, 0)

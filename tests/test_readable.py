@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from promptdsl import *
 from tests.hostile import EDGES, HOSTILE, VALUES
-from tests.internals import Beside, guard, inline, readable, skeleton
+from tests.internals import Neighbours, guard, inline, readable, skeleton
 from tests.lines_run import times_more
 
 FULL: dict[str, Any] = {"encoding": {"inline": "full"}}
@@ -579,7 +579,7 @@ def test_linear_time(most: int) -> None:
 @pytest.mark.parametrize("line", ["a => b", "12:00 <module>", "2024-01-01 a", "  a < b"])
 def test_a_line_that_begins_nothing_runs_none(line: str) -> None:
     """However many lines a value has that begin nothing, as many lines of Python run."""
-    beside = Beside("Text: ")
+    beside = Neighbours("Text: ")
 
     def write(count: int) -> Callable[[], object]:
         return lambda: readable(f"{line}\n" * count, beside, ())

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from promptdsl import *
 from tests.errors import raised, this_line
 from tests.hostile import FENCES, VALUES
-from tests.internals import lower_traced, prompt_file, serialise, spans_module
+from tests.internals import lower_module, prompt_file, serialise
 from tests.lines_run import times_more
 from tests.providers.conversations import PNG
 from tests.providers.prompts import ANY_PROMPTS, TRANSFORMATIONS
@@ -533,25 +533,23 @@ def test_trusted_text_in_a_grounding() -> None:
     assert ["section", "value", "author", "value", "section", "conversation"] == kinds
 
 
-def test_one_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Losses, spans, tokens and a snapshot share one trace, which is not pickled."""
-    made: list[int] = []
-
-    def counted(*arguments: Any, **options: Any) -> Any:
-        made.append(1)
-        return lower_traced(*arguments, **options)
-
-    monkeypatch.setattr(spans_module, "lower_traced", counted)
+def test_one_lowering(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Losses, spans, tokens and a snapshot are made of what was noted, in a copy too."""
     rendered = render(
-        Timeline(System(Section("role", "Help.")), User(Audio.from_file_id("f"))),
+        Timeline(
+            System(Section("role", "Help.")),
+            User(Audio.from_file_id("f"), Json({"now": Volatile("12:00", "now")})),
+            User(List("a", Value("b\nc"))),
+        ),
         model="claude-opus-4-5",
     )
+    monkeypatch.setattr(lower_module, "Lowering", None)
     assert len(rendered.losses) == 1
     assert rendered.tokens.parts
-    assert rendered.spans()
+    assert {"section", "author", "volatile", "conversation"} <= {it.kind for it in rendered.spans()}
     assert prompt_file(rendered)
     copied = pickle.loads(pickle.dumps(rendered))
-    assert ([1], repr(rendered), rendered.spans()) == (made, repr(copied), copied.spans())
+    assert (repr(rendered), rendered.spans()) == (repr(copied), copied.spans())
     assert "_trace" not in rendered.__getstate__()
     assert rendered.tokens.total == copied.tokens.total
 

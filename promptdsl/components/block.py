@@ -18,7 +18,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
 
 from promptdsl.components.arguments import TEXT_BITS, check_finished, gather, volatile_in
-from promptdsl.components.fast_path import with_own_code
 from promptdsl.components.options import id_problem, options_of, refuse_options
 from promptdsl.components.scope import (
     Component,
@@ -79,7 +78,7 @@ class Container(Component):
     """The function that makes content of its arguments."""
 
     if TYPE_CHECKING:
-        # At run time each class has a copy of `enter` (see `fast_path.with_own_code`).
+
         def __enter__(self) -> Self: ...
 
     else:
@@ -89,8 +88,6 @@ class Container(Component):
         super().__init_subclass__()
         cls._shows = SURFACE | DEEP if issubclass(cls, FragmentNode) else DEEP
         cls._stops = cls._forbids | cls._inspects | BARE | OPEN
-        for name in ("__enter__", "__exit__"):
-            setattr(cls, name, with_own_code(getattr(cls, name)))
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         """Close the block: its children become nodes. An error in it takes the block out again."""

@@ -10,7 +10,6 @@ from promptdsl.components.block import (
     part_advice,
     turn_advice,
 )
-from promptdsl.components.fast_path import with_own_code
 from promptdsl.components.options import EventOptions, SpeechOptions, TurnOptions, at_priority
 from promptdsl.components.scope import getframe, innermost, join
 from promptdsl.messages.roles import Role
@@ -43,7 +42,7 @@ class TurnComponent(Container, TurnNode):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         # Not an assignment: editors would take it for the signature.
-        type.__setattr__(cls, "__init__", with_own_code(TurnComponent.__init__))
+        type.__setattr__(cls, "__init__", TurnComponent.__init__)
 
     # Each turn tells type checkers what it takes. At run time it has this one: a call between them
     # makes a turn 10 % slower.

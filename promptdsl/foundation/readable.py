@@ -65,7 +65,7 @@ _FINAL_EQUALS = pattern(rf"=(?=(?:\n|{_BLANK})*+\Z)")
 _MARKED_LINE = pattern(rf"\n(?={_BLANK}*+(?:[#=\-*_~`+<>.)]|[0-9]++(?:[.)]|\Z)))")
 
 
-class Beside(NamedTuple):
+class Neighbours(NamedTuple):
     """What the author's text beside a value is, in the text of its part.
 
     ``before`` and ``after`` are on its line, without the values there; ``nearest`` and ``until``
@@ -107,7 +107,7 @@ def within_line(value: str, before: str) -> bool:
 
 
 def readable(
-    value: str, beside: Beside, names: Collection[str], literals: frozenset[str] = NONE
+    value: str, neighbours: Neighbours, names: Collection[str], literals: frozenset[str] = NONE
 ) -> str:
     """Return a value for unfenced instructions that forges no tag and begins nothing of Markdown.
 
@@ -116,25 +116,29 @@ def readable(
     value = str.__str__(value)
     text = readable_tags(
         value,
-        frozenset(RAW).union(names) if beside.in_raw else names,
+        frozenset(RAW).union(names) if neighbours.in_raw else names,
         literals,
-        before_value=beside.until == "",
-        in_comment=beside.in_comment,
+        before_value=neighbours.until == "",
+        in_comment=neighbours.in_comment,
     )
-    if beside.in_tag:  # a quotation mark of the author's behind it would begin an attribute
+    if neighbours.in_tag:  # a quotation mark of the author's behind it would begin an attribute
         text = _FINAL_EQUALS.sub("&#61;", text)
-    return among_lines(text, beside)
+    return among_lines(text, neighbours)
 
 
-def among_lines(text: str, beside: Beside, *, only_edges: bool = False) -> str:
+def among_lines(text: str, neighbours: Neighbours, *, only_edges: bool = False) -> str:
     """Return a value, in which tags are encoded, that begins no heading, rule, fence or HTML.
 
     With ``only_edges`` it begins nothing by itself, and is judged with the author's text alone.
     """
-    befores = [beside.before] if beside.nearest is None else [beside.before, beside.nearest]
-    ends = [(beside.after, False)]
-    if beside.until is not None:
-        ends.append((beside.until, True))
+    befores = (
+        [neighbours.before]
+        if neighbours.nearest is None
+        else [neighbours.before, neighbours.nearest]
+    )
+    ends = [(neighbours.after, False)]
+    if neighbours.until is not None:
+        ends.append((neighbours.until, True))
     for before in befores:
         found = _mark(before, in_code=False, in_block=True)
         if found and found[1][0] in "`~":  # the line of a code fence: the value stays on it
@@ -143,15 +147,15 @@ def among_lines(text: str, beside: Beside, *, only_edges: bool = False) -> str:
     if only_edges and _ALL_BLANK.match(text):
         return text
     if not only_edges:
-        text = _without_blank_edges(text, beside, befores)
+        text = _without_blank_edges(text, neighbours, befores)
     # A blank line in the value is the end of an HTML block above it.
     last_blank = max((line.end() for line in _BLANK_LINE.finditer(text)), default=0)
     last = text.rfind("\n") + 1
-    edge = partial(_marks_of_edge, text, in_code=beside.in_code, last_blank=last_blank)
+    edge = partial(_marks_of_edge, text, in_code=neighbours.in_code, last_blank=last_blank)
     marks = edge(0, befores, [("", False)] if last else ends)
     if not only_edges:
         lines = _MARKED_LINE.finditer(text, 0, last - 1)
-        marks += _marks_inside(text, lines, in_code=beside.in_code, last_blank=last_blank)
+        marks += _marks_inside(text, lines, in_code=neighbours.in_code, last_blank=last_blank)
     if _MARKED_LINE.match(text, last - 1):
         marks += edge(last, [""], ends)
     return _encoded(text, marks)
@@ -205,7 +209,7 @@ def _marks_of_edge(
     return sorted(it for it in places if it or text[:1] not in ("", "&"))
 
 
-def _without_blank_edges(text: str, beside: Beside, befores: Sequence[str]) -> str:
+def _without_blank_edges(text: str, neighbours: Neighbours, befores: Sequence[str]) -> str:
     """Return a value with references for a blank start and a final line end that change a line.
 
     A final line end stays where nothing of the author's and no value is behind it on its line.
@@ -213,11 +217,11 @@ def _without_blank_edges(text: str, beside: Beside, befores: Sequence[str]) -> s
     # Behind a line end of the author's, a blank indents a line, but a line end makes a blank one.
     begins = any(_ONLY_MARKS.match(it) for it in befores)
     # It does not where the author's text follows on that line: it would be indented, too.
-    is_indented = not beside.is_first and not any(map(str.strip, befores)) and text[:1] in " \t"
-    is_indented = is_indented and ("\n" in text or not beside.after.strip())
+    is_indented = not neighbours.is_first and not any(map(str.strip, befores)) and text[:1] in " \t"
+    is_indented = is_indented and ("\n" in text or not neighbours.after.strip())
     if _ALL_BLANK.match(text) or (begins and not is_indented and _BLANK_START.match(text)):
         text = _encoded(text, [0] if text else [])
-    if beside.after or beside.until is not None:
+    if neighbours.after or neighbours.until is not None:
         text = _FINAL_END.sub(lambda end: "".join(map(reference_of, end[0])), text)
     return text
 

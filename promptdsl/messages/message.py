@@ -355,7 +355,13 @@ _Draft = draft_of(Message)
 
 
 def spoken(
-    role: Role, text: str, at: object = (), number: int = -1, *, kind: Kind = "written"
+    role: Role,
+    text: str,
+    at: object = (),
+    number: int = -1,
+    *,
+    kind: Kind = "written",
+    details: Details = NO_DETAILS,
 ) -> Message:
     """Return a message of one text.
 
@@ -366,7 +372,7 @@ def spoken(
     draft.role = role
     draft.kind = kind
     draft._plain = text
-    draft._details = NO_DETAILS
+    draft._details = details
     draft._blocks = None
     draft._at = at
     draft._number = number

@@ -14,7 +14,7 @@ from promptdsl.rendering.measure import Measuring, messages_total
 from promptdsl.rendering.pipeline import Outgoing, reading
 from promptdsl.rendering.request import RenderRequest, Settings, settings_of
 from promptdsl.rendering.text.blocks import settle
-from promptdsl.rendering.text.vocabulary import with_vocabulary
+from promptdsl.rendering.text.reserved_tags import with_reserved_tags
 from promptdsl.tokens import tokens_for
 from promptdsl.tokens.count import Tokens
 from promptdsl.tree.group_nodes import ConversationNode, LazyNode
@@ -82,7 +82,7 @@ def share_budget(tree: RootNode, request: RenderRequest) -> None:
     if not any(isinstance(node, LazyNode) for node in hollow(tree)):
         return
     settings = settings_of(request, tree)
-    tree = with_vocabulary(tree, settings.config)
+    tree = with_reserved_tags(tree, settings.config)
     read = reading(partial(settle, media_roots=request.media_roots, lost=[]))
     try:
         tree = read(tree)

@@ -7,7 +7,7 @@ import attrs
 from promptdsl.foundation.source import Source
 from promptdsl.messages.loss import Loss
 from promptdsl.rendering.spans import Trace, Writer
-from promptdsl.rendering.text.traced import TracedPart
+from promptdsl.rendering.text.layout import WrittenNode
 from promptdsl.tree.turn_nodes import ToolTurnNode
 
 
@@ -28,7 +28,7 @@ def located_losses(
             located.append(attrs.evolve(loss, source=loss.source or source))
             continue
         index, *block = loss.at
-        if block and trace().is_same:
+        if block:
             writer = trace().writer(index, block[0])
             part = _part(writer, block, is_mark=loss.name == "cache_mark")
             path = trace().address(writer.turn, part)
@@ -56,7 +56,11 @@ def told(losses: Iterable[Loss], *, silent: Collection[str]) -> tuple[Loss, ...]
     return tuple(sorted(counted, key=lambda loss: loss.kind == "hint"))
 
 
-def _part(writer: Writer, block: Sequence[int], *, is_mark: bool) -> TracedPart | None:
+_FRAME = ("section", "gap")
+"""The kinds of the pieces around parts and between them."""
+
+
+def _part(writer: Writer, block: Sequence[int], *, is_mark: bool) -> WrittenNode | None:
     """Return the part that wrote a block, or with ``is_mark`` its mark; ``None`` for the turn."""
     turn, page, part = writer.turn, writer.page, None
     if is_mark and turn.node.options.cache and writer.place == len(turn.blocks) - 1:
@@ -68,7 +72,7 @@ def _part(writer: Writer, block: Sequence[int], *, is_mark: bool) -> TracedPart 
             break
         pieces = page.segments[place].pieces
         # The first text of a part, or else the first gap or heading.
-        first = next((it for it in pieces if it.runs), pieces[0])
-        part = (page.marks.get(place) if is_mark else None) or first.part
+        first = next((piece for piece in pieces if piece.kind not in _FRAME), pieces[0])
+        part = (page.marks.get(place) if is_mark else None) or first.node
         page = page.results.get(place)
     return part

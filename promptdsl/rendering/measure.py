@@ -26,8 +26,8 @@ from promptdsl.rendering.passes.merge import merge_key
 from promptdsl.rendering.pipeline import ANY, FOR_TARGET
 from promptdsl.rendering.text.answer_form import mode_of, prompted_text
 from promptdsl.rendering.text.blocks import MediaRoots
+from promptdsl.rendering.text.layout import LayoutReader, WrittenNode
 from promptdsl.rendering.text.lower import lower
-from promptdsl.rendering.text.traced import TracedPart, lower_traced
 from promptdsl.tokens.count import Tokens
 from promptdsl.tokens.counters import given_tokens
 from promptdsl.tokens.frames import PER_NAME, REPLY
@@ -216,11 +216,12 @@ class Measuring:
         if not wanted:
             return self._lowered(node), {}
         tree = self._after_passes(node)
-        messages, entries = lower_traced(tree, config=self.config, media_roots=self.media_roots)
-        missing = {*wanted}
+        messages, _, layout = lower(tree, config=self.config, media_roots=self.media_roots)
+        missing, reader = {*wanted}, LayoutReader(layout, messages)
         counts: dict[int, int] = {}
-        for turn in (turn for entry in entries for turn in entry.turns):
-            for part in turn.parts:
+        turns = (turn for entry in range(len(layout.entries)) for turn in reader.turns_of(entry))
+        for turn in turns:
+            for part in turn.nodes:
                 if id(part.node) in missing:
                     is_error = _error_around(part, node)
                     # The results of a turn are messages before that of its other parts.
@@ -238,7 +239,7 @@ class Measuring:
 
     def _lowered(self, node: Node) -> int:
         tree = self._after_passes(node)
-        messages, _ = lower(tree, config=self.config, media_roots=self.media_roots)
+        messages, _, _ = lower(tree, config=self.config, media_roots=self.media_roots)
         return self._total(node, messages)
 
     def _after_passes(self, node: Node) -> RootNode:
@@ -323,9 +324,9 @@ class Measuring:
         return WrittenPayload(Prompt(messages), self.facts).tally(self.tokens).total
 
 
-def _error_around(part: TracedPart, turn: Node) -> bool | None:
+def _error_around(part: WrittenNode, turn: Node) -> bool | None:
     """Return whether the result that a part is in is an error, ``None`` outside of results."""
-    around: TracedPart | None = part
+    around: WrittenNode | None = part
     while around is not None:
         if isinstance(around.node, ToolResultNode):
             return around.node.is_error

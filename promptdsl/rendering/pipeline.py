@@ -42,6 +42,7 @@ from promptdsl.tree.turn_nodes import RootNode
 
 if TYPE_CHECKING:
     from promptdsl.providers.written import WrittenPayload
+    from promptdsl.rendering.text.lower import Layout
     from promptdsl.templates.render import RenderedTemplate
 
 ANY = 0
@@ -106,14 +107,15 @@ FOR_TARGET: tuple[tuple[str, int, Callable[[RootNode, Resolved, ModelFacts], Roo
 
 
 class Outgoing(NamedTuple):
-    """A tree ready to be sent: its stages, the prompt it became, its losses and the payload.
+    """A tree ready to be sent: its stages, the prompt and the layout it became, its losses.
 
     ``prompt`` has only the cache marks of its author, ``marked`` also the automatic ones, and the
     bytes that a ``media_loader`` returned.
-    ``written`` is ``None`` without a target.
+    ``written`` is the payload, ``None`` without a target.
     """
 
     stages: tuple[tuple[str, RootNode], ...]
+    layout: "Layout"
     losses: tuple[Loss, ...]
     prompt: Prompt
     marked: Prompt

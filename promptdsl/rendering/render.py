@@ -41,9 +41,9 @@ from promptdsl.rendering.request import (
 from promptdsl.rendering.result import Rendered
 from promptdsl.rendering.root import root_around
 from promptdsl.rendering.text.blocks import settle
+from promptdsl.rendering.text.encode import LONE_SURROGATE
 from promptdsl.rendering.text.format import FORMATS
 from promptdsl.rendering.text.lower import lower
-from promptdsl.rendering.text.strings import LONE_SURROGATE
 from promptdsl.tree.group_nodes import ConversationNode
 from promptdsl.tree.masks import EVENT, FAILED, HOLLOW, OPEN, REQUEST, SHIFT
 from promptdsl.tree.node import Node
@@ -209,9 +209,9 @@ def _for_target(
     facts = settings.facts
     is_fitted = request.budget is not None
     if is_fitted or _may_have_fences(tree) or FORMATS[settings.config.format].tagged:
-        from promptdsl.rendering.text.vocabulary import with_vocabulary
+        from promptdsl.rendering.text.reserved_tags import with_reserved_tags
 
-        tree = with_vocabulary(tree, settings.config)
+        tree = with_reserved_tags(tree, settings.config)
     if facts.binds_reasoning and facts.known:
         check_bound(dict(stages)["select"], settings.config, facts.model)
     dropped: Callable[[], tuple[Dropped, ...]] = tuple
@@ -237,6 +237,7 @@ def _for_target(
         media_roots=request.media_roots,
         hints=request.hints,
         is_part=request.is_part,
+        layout=outgoing.layout,
         write=partial(_written, tree=outgoing.stages[-1][1], request=_again_at_once(request)),
     )
     if request.strict and any(loss.kind != "hint" for loss in losses + outgoing.losses):
@@ -294,7 +295,9 @@ def _prepared(
             tree = run(tree, config, facts)
         stages.append((name, tree))
     joints: Joints = {}
-    messages, losses = lower(tree, config=config, media_roots=request.media_roots, joints=joints)
+    messages, losses, layout = lower(
+        tree, config=config, media_roots=request.media_roots, joints=joints
+    )
     if tree.equipment:
         losses += (*lost_marks(tree), *output_hints(tree, facts))
     prompt = _prompt(messages, tree, request, trimmed=bool(trimmed))
@@ -310,12 +313,12 @@ def _prepared(
             merges=config.merge_consecutive,
         )
     if facts.provider is None:
-        return Outgoing(tuple(stages), losses, prompt, prompt, None)
+        return Outgoing(tuple(stages), layout, losses, prompt, prompt, None)
     written = _written(prompt, facts, tree=tree, request=request)
     losses += written.losses
     if prompt.stored is not None:
         losses += (_stored_elsewhere(prompt.stored, facts),)
-    return Outgoing(tuple(stages), losses, prompt, written.prompt, written)
+    return Outgoing(tuple(stages), layout, losses, prompt, written.prompt, written)
 
 
 def _written(

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from promptdsl.rendering.reports.record import PromptRecord
     from promptdsl.rendering.spans import Span, Trace
     from promptdsl.rendering.text.blocks import MediaRoots
+    from promptdsl.rendering.text.lower import Layout
 
 
 class Stage(NamedTuple):
@@ -84,6 +85,7 @@ class Rendered:
     """The losses before their lines are looked up."""
     _hints: bool = attrs.field(alias="hints")
     _is_part: bool = attrs.field(alias="is_part")
+    _layout: "Layout" = attrs.field(alias="layout")
     _write: "Callable[[Prompt, ModelFacts], WrittenPayload]" = attrs.field(alias="write")
 
     @property  # of a field that is a tuple, jedi does not know the items
@@ -214,7 +216,7 @@ class Rendered:
         """What wrote each piece of the messages; made once, for losses, spans and reports."""
         from promptdsl.rendering.spans import Trace
 
-        return Trace(self._stages[-1][1], self.messages, self.config)
+        return Trace(self._stages[-1][1], self.messages, self._layout)
 
     def __getstate__(self) -> dict[str, object]:
         made_again = ("_trace", "_readable", "_places", "_sent_as", "tokens")

@@ -7,26 +7,25 @@ from typing import NamedTuple
 
 import attrs
 
-from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import OptionError, shown
 from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.source import Source, author
 from promptdsl.foundation.unicode import is_blank
-from promptdsl.messages import Block, MediaBlock, TextBlock, ToolResultBlock
+from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.details import origin_of
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
-from promptdsl.rendering.text.lower import LABEL_OF, system_origins
-from promptdsl.rendering.text.runs import SpanKind, TextRun
-from promptdsl.rendering.text.traced import (
-    TracedPage,
-    TracedPart,
-    TracedPiece,
-    TracedTurn,
-    lower_traced,
+from promptdsl.rendering.text.layout import (
+    LayoutReader,
+    Piece,
+    WrittenNode,
+    WrittenPage,
+    WrittenTurn,
+    writers_of,
 )
-from promptdsl.tree.masks import MEDIA, SHIFT
+from promptdsl.rendering.text.lower import LABEL_OF, Layout, system_origins
+from promptdsl.rendering.text.runs import SpanKind, TextRun, runs_of
 from promptdsl.tree.part_nodes import ValueNode
 from promptdsl.tree.turn_nodes import ConsolidatedNode, RecordedNode, RootNode, ToolTurnNode
 
@@ -126,8 +125,8 @@ class Writer(NamedTuple):
     ``page`` is ``None`` where only the address and the line of ``turn`` are known.
     """
 
-    turn: TracedTurn
-    page: TracedPage | None
+    turn: WrittenTurn
+    page: WrittenPage | None
     place: int
 
     def inside(self) -> "Writer":
@@ -138,43 +137,48 @@ class Writer(NamedTuple):
         return self._replace(page=self.page.results.get(self.place))
 
 
-class Trace:
-    """What wrote each piece of the messages of a tree, which is lowered again to note it.
+class Entry(NamedTuple):
+    """An entry of the timeline: its turns, and the number of messages up to its end.
 
-    ``messages`` are those that the finished tree became. No file is read again: the attachments of
-    ``entries`` are those of the messages.
+    A recording has no turns, unless it is merged with some.
     """
 
-    def __init__(self, tree: RootNode, messages: Sequence[Message], config: Resolved) -> None:
+    turns: Sequence[WrittenTurn]
+    messages: int
+
+
+class Trace:
+    """What wrote each piece of the ``messages`` that a finished tree became."""
+
+    def __init__(self, tree: RootNode, messages: Sequence[Message], layout: Layout) -> None:
         self.nodes = tree.content
         self.messages = messages
-        again, self.entries = lower_traced(tree, config=config, media_roots=None)
-        # An author's format_block may return other texts now: then lines are those of turns.
-        self.is_same = _types_in(again) == _types_in(messages)
-        self.ends = [entry.messages for entry in self.entries]
-        self.known: tuple[int, list[list[tuple[TracedTurn, int]]]] = (-1, [])
+        self.layout = layout
+        self.reader = LayoutReader(layout, messages)
+        self.known: dict[int, Entry] = {}
+        self.writers: tuple[int, list[list[tuple[WrittenTurn, int]]]] = (-1, [])
         """The entry that was asked for last, and the writers of the blocks of its messages."""
         self.addresses: dict[int, str] = {}
         """The addresses of the turns in system text, by the id of the node, once asked for."""
-        if self.is_same and tree._mask & MEDIA << SHIFT:
-            self._take_attachments()
 
-    def _take_attachments(self) -> None:
-        """Put each attachment as it was sent in the place of the one that was not read."""
-        for index, message in enumerate(self.messages):
-            for number, block in enumerate(message.content if message._plain is None else ()):
-                writer = self.writer(index, number)
-                turn, place, page = writer.turn, writer.place, writer.page
-                if page is None or not isinstance(block, MediaBlock | ToolResultBlock):
-                    continue
-                turn.blocks[place] = block
-                within = writer.inside().page
-                if within is not page or isinstance(block, MediaBlock):
-                    page.segments[place] = page.segments[place]._replace(block=block)
-                if within is not None and isinstance(block, ToolResultBlock):
-                    for inner, sent in enumerate(block.content):
-                        if isinstance(sent, MediaBlock):
-                            within.segments[inner] = within.segments[inner]._replace(block=sent)
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """The entries of the timeline."""
+        return [self.entry(number) for number in range(len(self.nodes))]
+
+    def entry(self, number: int) -> Entry:
+        """Return an entry of the timeline, made when it is asked for."""
+        if number not in self.known:
+            turns, end = self.reader.turns_of(number), self.layout.entries[number]
+            first = self.first(number)
+            if not turns and end > first and not isinstance(self.nodes[number], RecordedNode):
+                turns = [self.whole(first).with_one_part(self.layout.alone.get(number))]
+            self.known[number] = Entry(turns, end)
+        return self.known[number]
+
+    def first(self, number: int) -> int:
+        """Return the number of messages before an entry."""
+        return self.layout.entries[number - 1] if number else 0
 
     def spans(self, marked: Sequence[Message]) -> Iterator[Span]:
         """Yield the spans of all messages; ``marked`` are the messages with all their marks."""
@@ -226,33 +230,33 @@ class Trace:
 
     def writer(self, index: int, block: int) -> Writer:
         """Return the origin of a block of a message."""
-        number = bisect_right(self.ends, index)
-        node, first = self.nodes[number], self.ends[number - 1] if number else 0
-        if isinstance(node, RecordedNode) or not self.is_same:
+        number = bisect_right(self.layout.entries, index)
+        node = self.nodes[number]
+        if isinstance(node, RecordedNode):
             return Writer(self.whole(index), None, block)
-        known, written = self.known
+        known, writers = self.writers
         if known != number:
-            written = self.entries[number].written(node)
-            self.known = number, written  # at once: several threads may read one trace
-        turn, place = written[index - first][block]
+            writers = writers_of(self.entry(number).turns, node)
+            self.writers = number, writers  # at once: several threads may read one trace
+        turn, place = writers[index - self.first(number)][block]
         return Writer(turn, turn.page, place)
 
-    def whole(self, index: int) -> TracedTurn:
-        """Return a message as a turn without blocks and parts, of which nothing is known."""
-        message, number = self.messages[index], bisect_right(self.ends, index)
-        node, first = self.nodes[number], self.ends[number - 1] if number else 0
+    def whole(self, index: int) -> WrittenTurn:
+        """Return a message as a turn, of which only its address and its line are known."""
+        message, number = self.messages[index], bisect_right(self.layout.entries, index)
+        node = self.nodes[number]
         start = node.start if isinstance(node, RecordedNode) else 0
-        address, source = f"history[{start + index - first}]", node.source
+        address, source = f"history[{start + index - self.first(number)}]", node.source
         if message._origins:
             origin = origin_of(message._origins[0])
             address, source = origin.address, origin.source
-        return TracedTurn(node, address, [], [], None, source)
+        return WrittenTurn(node, address, message.content, [], None, source)
 
-    def address(self, turn: TracedTurn, part: TracedPart | None) -> str:
+    def address(self, turn: WrittenTurn, part: WrittenNode | None) -> str:
         """Return the address of a part of a turn, or without one of the turn itself."""
         return (part and part.path) or self.turn_address(turn, part)
 
-    def turn_address(self, turn: TracedTurn, part: TracedPart | None) -> str:
+    def turn_address(self, turn: WrittenTurn, part: WrittenNode | None) -> str:
         """Return the address of the turn that a part was written in."""
         if part is None or not isinstance(turn.node, ConsolidatedNode):
             return turn.address
@@ -265,29 +269,24 @@ class Trace:
             self.addresses = addresses
         return self.addresses[id(part.top)]
 
-    def line(self, part: TracedPart | None, value: ValueNode | None = None) -> Source | None:
+    def line(self, part: WrittenNode | None, value: ValueNode | None = None) -> Source | None:
         """Return the line of a part, or of a value in it."""
         node = value or (part.node if part else None)
         return node.source if node else None
 
 
-def _types_in(messages: Sequence[Message]) -> list[object]:
-    """Return the types of the blocks of each message; text alone needs no list."""
-    return [m._plain is None and [block.type for block in m.content] for m in messages]
+def joined(pieces: Sequence[Piece]) -> list[tuple[TextRun, WrittenNode | None]]:
+    """Return the runs of pieces, each with the node that wrote it.
 
-
-def joined(pieces: Sequence[TracedPiece]) -> list[tuple[TextRun, TracedPart | None]]:
-    """Return the runs of pieces, each with the part that wrote it.
-
-    Neighbours of one part and kind are one, except for values.
+    Neighbours of one node and kind are one, except for values.
     """
-    found: list[tuple[TextRun, TracedPart | None]] = []
-    for piece in pieces:
-        for run in piece.runs or (TextRun(len(piece.text), "section"),):
+    runs: list[tuple[TextRun, WrittenNode | None]] = []
+    for text, node, of_piece in pieces:
+        for run in runs_of(text, of_piece):
             length, kind = run.length, run.kind
-            before, part = found[-1] if found else (None, None)
-            if before and part is piece.part and before.kind == kind and kind in JOINED:
-                found[-1] = TextRun(before.length + length, kind), part
+            before, writer = runs[-1] if runs else (None, None)
+            if before and writer is node and before.kind == kind and kind in JOINED:
+                runs[-1] = TextRun(before.length + length, kind), node
             elif length or kind == "volatile" or len(pieces) == 1:
-                found.append((run, piece.part))
-    return found
+                runs.append((run, node))
+    return runs

@@ -55,7 +55,7 @@ class Options:
     overridden; for the text of a template, the sections that it includes."""
     number: int = attrs.field(default=1, eq=False)
     """Its number among the turns of one id, in written order."""
-    vocabulary: frozenset[str] = attrs.field(default=frozenset(), eq=False)
+    reserved_tags: frozenset[str] = attrs.field(default=frozenset(), eq=False)
     """The tags that are written in its turn, folded: no value in it writes them."""
     closed: frozenset[str] = attrs.field(default=frozenset(), eq=False)
     """The tags that the author's text of a turn of the conversation closes, folded: no value in

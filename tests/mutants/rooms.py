@@ -100,7 +100,7 @@ ROOMS: Mapping[str, Room] = {
     ),
     "escaping": Room(
         "foundation/escaping.py foundation/guards.py foundation/readable.py"
-        " rendering/text/beside.py rendering/text/strings.py rendering/text/joined.py",
+        " rendering/text/neighbours.py rendering/text/encode.py rendering/text/joined.py",
         "tests/test_encoding.py tests/test_minimal_encoding.py tests/test_fenced_values.py"
         " tests/test_readable.py tests/test_separator.py tests/test_author_text.py"
         " tests/test_tables.py tests/test_wording.py tests/components/test_text.py"

@@ -69,10 +69,10 @@ def consolidate(root: RootNode, *, merges: bool) -> RootNode:
         inner: Child = part
         while isinstance(inner, FormatNode):
             inner = inner.content[0]
-        if isinstance(inner, Node) and inner.options.vocabulary:
-            # All parts have the same vocabulary, but recorded ones, which have none.
+        if isinstance(inner, Node) and inner.options.reserved_tags:
+            # All parts have the same reserved tags, but recorded ones, which have none.
             noted = inner.options
-            options = Options(vocabulary=noted.vocabulary, opens_code=noted.opens_code)
+            options = Options(reserved_tags=noted.reserved_tags, opens_code=noted.opens_code)
             break
     system = make_turn(
         ConsolidatedNode,

@@ -78,7 +78,7 @@ def _event_fence(
     if inside is None:
         line, nested = inline_line, str.__str__
         if delimiter.close:
-            names = options.vocabulary or config.tags
+            names = options.reserved_tags or config.tags
             is_full = (options.encoding or config.body_encoding) == "full"
             line = partial(line_in_fence, names=names, literals=config.literals)
             nested = partial(json_body, names=names, literals=config.literals, full=is_full)

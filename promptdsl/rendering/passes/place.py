@@ -107,7 +107,7 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
 
 def _attribute(value: str, request: RequestOnlyNode, config: Resolved) -> str:
     """Return a value for one line of a fence, without what only looks like a tag either."""
-    names = request.options.vocabulary or config.tags
+    names = request.options.reserved_tags or config.tags
     return line_in_fence(value, names, config.literals)
 
 

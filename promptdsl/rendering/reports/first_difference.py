@@ -17,8 +17,9 @@ from promptdsl.messages.roles import FLEETING
 from promptdsl.rendering.reports.cache_order import GAP
 from promptdsl.rendering.reports.outcome import Outcome
 from promptdsl.rendering.reports.token_parts import INLINE, name_of
+from promptdsl.rendering.spans import Entry
+from promptdsl.rendering.text.layout import Piece, Segment, WrittenTurn
 from promptdsl.rendering.text.page import MARKABLE
-from promptdsl.rendering.text.traced import Segment, TracedEntry, TracedPiece, TracedTurn
 from promptdsl.tree.node import Node
 from promptdsl.tree.turn_nodes import RecordedNode
 
@@ -163,7 +164,7 @@ class TextPiece(NamedTuple):
     """
 
     text: str
-    turn: TracedTurn | None
+    turn: WrittenTurn | None
     number: int = -1
 
 
@@ -172,14 +173,14 @@ class MessageParts:
     """A message, and its entry of the timeline; it is the message ``number`` of that entry."""
 
     node: Node
-    entry: TracedEntry
+    entry: Entry
     number: int
     message: Message
 
     @classmethod
     def of(cls, outcome: Outcome, index: int) -> "MessageParts":
         """Return the parts of the message with this index."""
-        entries = outcome.traced()
+        entries = outcome.entries()
         number = bisect_right(entries, index, key=lambda entry: entry.messages)
         first = entries[number - 1].messages if number else 0
         message = outcome.sent.messages[index]
@@ -227,7 +228,7 @@ class MessageParts:
             return [self._turn_part(turn)]
         holders = [
             part
-            for part in reversed(turn.parts)
+            for part in reversed(turn.nodes)
             if part.page is turn.page and part.start <= number < part.end
         ]
         around = [
@@ -245,13 +246,13 @@ class MessageParts:
         numbers = {
             (id(turn), part.start)
             for turn in self.entry.turns
-            for part in turn.parts
+            for part in turn.nodes
             if part.page is turn.page and (name_of(part.node), part.path) == key
         }
         pairs = zip(starts, self.pieces, strict=False)
         return [at for at, it in pairs if (id(it.turn), it.number) in numbers]
 
-    def _turn_part(self, turn: TracedTurn | None) -> MessagePart:
+    def _turn_part(self, turn: WrittenTurn | None) -> MessagePart:
         """Return the part of a turn; a turn that is not merged is the whole message."""
         if turn is None or len(self.entry.turns) == 1:
             return self.whole
@@ -262,7 +263,7 @@ class MessageParts:
         keys = {self.whole.key}
         for turn in self.entry.turns:
             keys.add(self._turn_part(turn).key)
-            keys |= {(name_of(part.node), part.path) for part in turn.parts}
+            keys |= {(name_of(part.node), part.path) for part in turn.nodes}
         return keys
 
 
@@ -282,7 +283,7 @@ def _texts(segments: Iterable[Segment]) -> Iterator[str]:
 
 def _segments(blocks: Iterable[Block]) -> Iterator[Segment]:
     for block in blocks:
-        yield Segment(block, [TracedPiece(getattr(block, "text", ""), None, ())], 0)
+        yield Segment(block, [Piece(getattr(block, "text", ""), None, "conversation")], 0)
 
 
 def unmarked(block: Block) -> Block:

@@ -18,8 +18,8 @@ from promptdsl.messages import TextBlock, ToolResultBlock
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 from promptdsl.rendering.reports.outcome import Outcome
-from promptdsl.rendering.spans import Span, joined
-from promptdsl.rendering.text.traced import TracedEntry, TracedPart, TracedPiece, TracedTurn
+from promptdsl.rendering.spans import Entry, Span, joined
+from promptdsl.rendering.text.layout import Piece, WrittenNode, WrittenTurn
 from promptdsl.tokens import Tokens
 from promptdsl.tokens.messages import block_tokens
 from promptdsl.tokens.tools import output_tokens, tool_tokens
@@ -146,7 +146,7 @@ class Ledger:
         outcome = self.outcome
         first = 0
         before: Node | None = None
-        for node, entry in zip(outcome.tree.content, outcome.traced(), strict=True):
+        for node, entry in zip(outcome.tree.content, outcome.entries(), strict=True):
             if isinstance(node, RecordedNode):
                 # A line that is run again writes another history, which begins anew.
                 continues = (
@@ -176,7 +176,7 @@ class Ledger:
             tokens = self.messages[index]
             self.parts.append(TokenPart(1, name, f"history[{number}]", tokens, source, mark))
 
-    def _add_turn(self, node: Node, entry: TracedEntry, first: int) -> None:
+    def _add_turn(self, node: Node, entry: Entry, first: int) -> None:
         """Add a turn, with its turns if it is a merged turn."""
         source = node.source
         total = sum(self.messages[first : entry.messages])
@@ -206,12 +206,12 @@ class Ledger:
             total -= count
         self.charge(source, total)
 
-    def _add_nodes(self, turn: TracedTurn, source: Source | None, *, depth: int) -> int:
+    def _add_nodes(self, turn: WrittenTurn, source: Source | None, *, depth: int) -> int:
         """Add the parts of a turn; return the tokens of those directly in it."""
         tokens, facts = self.outcome.tokens, self.outcome.facts
         # The tokens before every piece of each page: a result in the turn has its own page.
         sums: dict[int, list[int]] = {}
-        for page in {id(part.page): part.page for part in turn.parts}.values():
+        for page in {id(part.page): part.page for part in turn.nodes}.values():
             before = sums[id(page)] = [0]
             for segment in page.segments:
                 start = before[-1]
@@ -221,8 +221,8 @@ class Ledger:
                     before.append(start + block_tokens(segment.block, tokens, facts))
         top = _CountedNode(depth - 1, source, 0)
         counted: dict[int, _CountedNode] = {}
-        hidden = _hidden(turn.parts)
-        for part in turn.parts:
+        hidden = _hidden(turn.nodes)
+        for part in turn.nodes:
             node, before = part.node, sums[id(part.page)]
             around = top if part.around is None else counted[id(part.around)]
             # An empty container may begin after all pieces there are.
@@ -259,7 +259,7 @@ class _CountedNode:
     inside: int = 0
 
 
-def _hidden(parts: Sequence[TracedPart]) -> set[int]:
+def _hidden(parts: Sequence[WrittenNode]) -> set[int]:
     """Return the ids of the nodes that are no parts: fragments, fences, text without siblings."""
     siblings: dict[int, int] = {}
     for part in parts:
@@ -289,7 +289,7 @@ def span_tokens(
             yield block_tokens(block, tokens, facts)
 
 
-def _piece_ends(pieces: Sequence[TracedPiece], tokens: Tokens) -> Iterator[int]:
+def _piece_ends(pieces: Sequence[Piece], tokens: Tokens) -> Iterator[int]:
     """Yield the tokens up to the end of every piece: those of the spans in it."""
     text = "".join([piece.text for piece in pieces])
     ends = [0, *accumulate(run.length for run, _ in joined(pieces))]

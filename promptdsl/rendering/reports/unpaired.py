@@ -17,7 +17,7 @@ def dropped_by_pairing(root: RootNode, outcome: Outcome) -> tuple[Dropped, ...]:
         return ()
     removed = removed_by_pairing(root, mode=config.tool_pairing)
     turns = with_content(root, tuple(part.turn for part in removed))
-    messages, _ = lower(turns, config=config, media_roots=outcome.media_roots)
+    messages, _, _ = lower(turns, config=config, media_roots=outcome.media_roots)
     dropped: list[Dropped] = []
     for part, message in zip(removed, messages, strict=True):
         (block,) = message.content

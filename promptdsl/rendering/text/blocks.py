@@ -28,7 +28,7 @@ from promptdsl.messages.description import default_text
 from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.media.source import MediaSource
 from promptdsl.messages.message import Message
-from promptdsl.rendering.text.strings import NoteLoss, written
+from promptdsl.rendering.text.encode import NoteLoss, written
 from promptdsl.tree.node import Node
 from promptdsl.tree.part_nodes import CodeNode, JsonNode, TrustedTextNode, ValueNode
 

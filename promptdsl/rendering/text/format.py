@@ -3,14 +3,14 @@
 A format returns a frame for each container; ``Form`` is either of the two.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
 from promptdsl.config.delimiters import Delimiter
 from promptdsl.foundation.escaping import attribute, code_fences, field
 from promptdsl.foundation.guards import guard
 from promptdsl.foundation.source import Position, Source
-from promptdsl.rendering.text.runs import TextRun
+from promptdsl.rendering.text.runs import PieceKind
 from promptdsl.tree.masks import TEXT
 from promptdsl.tree.node import Child, Node, make
 from promptdsl.tree.part_nodes import FenceNode
@@ -24,8 +24,7 @@ class TextFrame(NamedTuple):
     """The text around the parts of a container, and between them.
 
     ``tags`` are the names of its tags, which no text inside may forge. ``between`` separates the
-    parts, ``prefix`` begins every further line. ``runs`` are what its opening consists of,
-    where that is noted.
+    parts, ``prefix`` begins every further line. ``kind`` is what its opening consists of.
     """
 
     open: str = ""
@@ -33,7 +32,7 @@ class TextFrame(NamedTuple):
     tags: tuple[str, ...] = ()
     between: str = BETWEEN
     prefix: str = ""
-    runs: Sequence[TextRun] = ()
+    kind: PieceKind = "section"
 
 
 BARE = TextFrame()

@@ -2,13 +2,11 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from functools import partial
-from itertools import accumulate
 from typing import TypeAlias
 
 from promptdsl.messages.loss import Loss
-from promptdsl.rendering.text.runs import TextRun
-from promptdsl.rendering.text.strings import StringRules, dedented, text_of
+from promptdsl.rendering.text.encode import StringRules, dedented, kind_of, text_of
+from promptdsl.rendering.text.runs import PieceKind
 from promptdsl.tree.group_nodes import FragmentNode, NoteNode
 from promptdsl.tree.masks import CACHE, RESULT, SHIFT
 from promptdsl.tree.node import Child, make, mark_of
@@ -28,31 +26,31 @@ class JoinedTexts:
     def __init__(self, content: Parts, separator: str) -> None:
         self._separator = separator
         self._rows = _rows(content)
-        self._encoded: deque[tuple[str, list[TextRun]]] = deque()
+        self._encoded: deque[tuple[str, PieceKind]] = deque()
         self.lost: list[Loss] = []
         """The losses in these texts; which of them has one is not known."""
 
     def take(
-        self, rules: StringRules, encode: Callable[..., str]
-    ) -> tuple[str, list[TextRun], str | None]:
-        """Return the next text, its runs, and the white space between it and the text before.
+        self, rules: StringRules, encode: Callable[..., list[str]]
+    ) -> tuple[str, PieceKind, str | None]:
+        """Return the next text, what it is, and the white space between it and the text before.
 
-        That is ``None`` for the first of those side by side. ``encode`` is ``text_in`` without its
-        parts, ``rules``, ``note`` and ``runs``.
+        That is ``None`` for the first of those side by side. ``encode`` is ``texts_in`` without its
+        parts, ``rules`` and ``note``.
         """
         if not self._encoded:
             self._follows = False
             row = [dedented(parts, rules) for parts in next(self._rows)]
-            self._encoded += self._as_one(row, partial(encode, rules=rules, note=self.lost.append))
-        text, runs = self._encoded.popleft()
+            self._encoded += self._as_one(row, rules, encode)
+        text, kind = self._encoded.popleft()
         gap = self._separator if self._follows else None
         self._follows = self._follows or bool(text)
-        return text, runs, gap
+        return text, kind, gap
 
     def _as_one(
-        self, row: list[Parts], encode: Callable[..., str]
-    ) -> Iterator[tuple[str, list[TextRun]]]:
-        """Yield each text of a row and its runs, encoded as one text with separators in it."""
+        self, row: list[Parts], rules: StringRules, encode: Callable[..., list[str]]
+    ) -> Iterator[tuple[str, PieceKind]]:
+        """Yield each text of a row and what it is, encoded as one text with separators in it."""
         separator = make(TrustedTextNode, text=self._separator)
         parts: list[Child] = []
         places: list[tuple[int, int]] = []
@@ -63,11 +61,9 @@ class JoinedTexts:
                 follows = True
             places.append((len(parts), len(parts) + len(text)))
             parts += text
-        runs: list[TextRun] = []
-        whole = encode(tuple(parts), runs=runs)
-        starts = [0, *accumulate(run.length for run in runs)]
+        texts = encode(tuple(parts), rules=rules, note=self.lost.append)
         for first, end in places:
-            yield whole[starts[first] : starts[end]], runs[first:end]
+            yield "".join(texts[first:end]), kind_of(parts[first:end], texts[first:end], rules)
 
 
 def is_own_block(part: Child) -> bool:

@@ -12,14 +12,20 @@ from promptdsl.foundation.labelled import Labelled
 from promptdsl.foundation.notice import UNTRUSTED_NOTE
 from promptdsl.foundation.tables import TABLE_TAGS, cell_places, table_text
 from promptdsl.foundation.trusted import Trusted
-from promptdsl.messages import TextBlock
+from promptdsl.messages import Block, TextBlock
 from promptdsl.messages.loss import hint
-from promptdsl.rendering.text.blocks import code_of, data_block, formatted, settle_block
+from promptdsl.rendering.text.blocks import (
+    MediaRoots,
+    code_of,
+    data_block,
+    formatted,
+    settle_block,
+)
+from promptdsl.rendering.text.encode import kind_of, notice, text_in, texts_in, written
 from promptdsl.rendering.text.format import Form, TextFrame
 from promptdsl.rendering.text.joined import is_own_block
-from promptdsl.rendering.text.page import PROSE, Framed, OpenPart, TextState, margin
-from promptdsl.rendering.text.runs import TextRun, guarded, inserted, value_run
-from promptdsl.rendering.text.strings import notice, text_in, written
+from promptdsl.rendering.text.page import Framed, OpenPart, TextState, margin
+from promptdsl.rendering.text.runs import PieceKind, SpanKind, TextRun, guarded, inserted, value_run
 from promptdsl.tree.node import Child, Node, mark_of
 from promptdsl.tree.part_nodes import (
     CodeNode,
@@ -48,20 +54,17 @@ def write_strings(state: TextState, parts: tuple[Child, ...], node: Node, around
     page, note = state.page, partial(state.note, node)
     opening = page.opening if page.openings else ""
     follows = not page.openings and page.written == state.fences.begun_at
-    encode = partial(text_in, fences=state.fences, opening=opening, follows=follows)
+    encode = partial(texts_in, fences=state.fences, opening=opening, follows=follows)
     if around.joined is None:
-        text = encode(parts, around.rules, note=note, runs=page.runs)
+        texts = encode(parts, around.rules, note=note)
+        text, kind = "".join(texts), kind_of(parts, texts, around.rules)
     else:
-        text, runs, gap = around.joined.take(around.rules, encode)
+        text, kind, gap = around.joined.take(around.rules, encode)
         if around.joined.lost:  # encoded alone, a text tells its own
-            text_in(parts, around.rules, state.fences, note)
-        if page.runs is not None:
-            page.runs += runs
+            texts_in(parts, around.rules, state.fences, note)
         if gap is not None and page.gap:
             page.gap = margin(around.margin.prefix, gap).gap
-    if text:
-        page.put(text, around.margin)
-        page.tail = PROSE
+    page.write(text, kind, around.margin)
     state.fences.begun_at = page.written
 
 
@@ -77,11 +80,11 @@ def _write_text_block(state: TextState, node: TextBlockNode, around: OpenPart) -
         write_strings(state, node.content, node, around)
     else:
         note = partial(state.note, node)
-        text = text_in(node.content, around.rules, state.fences, note, runs=page.runs)
+        text, kind = text_in(node.content, around.rules, state.fences, note)
         if around.rules.encoding != "plain":
-            page.put(text, around.margin)
+            page.put(text, around.margin, kind)
         elif text or node.extra:
-            page.block(TextBlock(text, mark, node.extra))
+            page.block(TextBlock(text, mark, node.extra), kind if text else "conversation", text)
             return
     if mark:
         page.cache(mark)
@@ -97,19 +100,27 @@ def _write_verbatim(state: TextState, node: VerbatimNode, around: OpenPart) -> N
     page = state.page
     if node.starts_block:
         page.flush()
-    whole = written(node.text, note)
-    text = state.fences.authored(whole, around.rules)
-    if page.runs is not None:
-        runs = [TextRun(len(whole), "conversation")]  # of a recorded message
-        if node.pieces:
-            runs = [
-                value_run(it, it) if isinstance(it, Labelled) else TextRun(len(it), "author")
-                for it in node.pieces
-            ]
-        page.runs += guarded(runs, whole, text)
-    page.put(text, around.margin)
+    unguarded = written(node.text, note)
+    text = state.fences.authored(unguarded, around.rules)
+    page.put(text, around.margin, partial(_verbatim_runs, node.pieces, unguarded, text))
     if node.cache:
         page.cache(node.cache)
+
+
+def _verbatim_runs(pieces: Sequence[str], unguarded: str, text: str) -> Sequence[TextRun]:
+    """Return the runs of a text; without pieces, it is that of a recorded message."""
+    runs = [TextRun(len(unguarded), "conversation")]
+    if pieces:
+        runs = [
+            value_run(piece, piece)
+            if isinstance(piece, Labelled)
+            else TextRun(len(piece), "author")
+            for piece in pieces
+        ]
+    return guarded(runs, unguarded, text)
+
+
+_UNTRUSTED_END = "\n</untrusted>"
 
 
 def _write_untrusted(
@@ -124,14 +135,18 @@ def _write_untrusted(
     text = fences.encoded(node.text, rules, None)
     fences.close(frame.tags)
     source = "" if node.origin is None else f' source="{attribute(node.origin)}"'
-    source = guard(source, fences.vocabulary, fences.literals | rules.literals)
-    head, end = f'<untrusted{source} note="{UNTRUSTED_NOTE}">\n', "\n</untrusted>"
-    if state.page.runs is not None:
-        before = ' source="'
-        origin = [(source[len(before) : -1], node.origin)] if source else []
-        state.page.runs += inserted(head, origin, before)
-        state.page.runs += (value_run(text, node.text), TextRun(len(end), "section"))
-    state.page.put(f"{head}{text}{end}", around.margin)
+    source = guard(source, fences.reserved, fences.literals | rules.literals)
+    head = f'<untrusted{source} note="{UNTRUSTED_NOTE}">\n'
+    kind = partial(_untrusted_runs, head, source, node, text)
+    state.page.put(f"{head}{text}{_UNTRUSTED_END}", around.margin, kind)
+
+
+def _untrusted_runs(head: str, source: str, node: UntrustedNode, text: str) -> Sequence[TextRun]:
+    """Return the runs of untrusted text; ``head`` is the tag before it."""
+    before = ' source="'
+    origin = [(source[len(before) : -1], node.origin)] if source else []
+    runs = [*inserted(head, origin, before), value_run(text, node.text)]
+    return [*runs, TextRun(len(_UNTRUSTED_END), "section")]
 
 
 # Text in a frame.
@@ -143,11 +158,11 @@ def _write_code(state: TextState, node: CodeNode, around: OpenPart, frame: TextF
         return
     # The language of recorded code is data.
     fences, rules = state.fences, around.rules
-    names = fences.vocabulary.difference(frame.tags)
+    names = fences.reserved.difference(frame.tags)
     frame = frame._replace(open=guard(frame.open, names, rules.literals))
     # Its fence is longer than any in it, so a value in it can only forge a tag.
     literals = fences.literals | rules.literals
-    minimal = partial(minimal_body, names=fences.vocabulary, literals=literals)
+    minimal = partial(minimal_body, names=fences.reserved, literals=literals)
     _write_framed(state, node, around, frame, encode=body if rules.full_inline else minimal)
 
 
@@ -157,14 +172,20 @@ def _write_json(state: TextState, node: JsonNode, around: OpenPart, frame: TextF
     fences, rules = state.fences, around.rules
     is_full = rules.full or not (frame.tags or fences.in_body(rules))
     literals = fences.literals | rules.literals
-    encode = partial(json_body, names=fences.vocabulary, literals=literals, full=is_full)
-    whole = encode(node.text)
+    encode = partial(json_body, names=fences.reserved, literals=literals, full=is_full)
+    encoded = encode(node.text)
     # No string contains a tag; a delimiter such as ``[[`` may be made of brackets.
-    text = guard(whole, (), rules.literals)
-    if state.page.runs is not None:
-        pieces = [value_run(encode(it), it) for it in node.pieces or (node.text,)]
-        state.page.runs += guarded(pieces, whole, text)
-    _write_in_frame(state, text, frame, around)
+    text = guard(encoded, (), rules.literals)
+    kind = partial(_json_runs, node, encode, encoded, text)
+    _write_in_frame(state, text, frame, around, kind=kind)
+
+
+def _json_runs(
+    node: JsonNode, encode: Callable[[str], str], encoded: str, text: str
+) -> Sequence[TextRun]:
+    """Return the runs of JSON: its pieces, of which some may be volatile."""
+    pieces = [value_run(encode(piece), piece) for piece in node.pieces or (node.text,)]
+    return guarded(pieces, encoded, text)
 
 
 def _write_by_format_block(state: TextState, node: CodeNode | JsonNode, around: OpenPart) -> bool:
@@ -176,13 +197,15 @@ def _write_by_format_block(state: TextState, node: CodeNode | JsonNode, around: 
     if text is None:
         return False
     text = state.fences.authored(written(text, partial(state.note, node)), around.rules)
-    if state.page.runs is not None:
-        # A volatile value in it is not told apart.
-        parts = node.content if isinstance(node, CodeNode) else node.pieces
-        runs = (value_run(text, part) for part in parts)
-        state.page.runs += [it for it in runs if it.kind == "volatile"][:1]
-    state.page.put(text, around.margin)
+    state.page.put(text, around.margin, partial(_formatted_runs, node, text, around.rules.kind))
     return True
+
+
+def _formatted_runs(node: CodeNode | JsonNode, text: str, kind: SpanKind) -> Sequence[TextRun]:
+    """Return the one run of a text that ``format_block`` returned: volatile if a value in it is."""
+    parts = node.content if isinstance(node, CodeNode) else node.pieces
+    runs = [value_run(text, part) for part in parts]
+    return [run for run in runs if run.kind == "volatile"][:1] or [TextRun(len(text), kind)]
 
 
 def _write_framed(
@@ -202,7 +225,7 @@ def _write_framed(
     fences, rules = state.fences, around.rules.in_text(tagged=bool(frame.tags))
     fences.open(frame.tags)
     encode = None if fences.in_body(rules) else encode
-    text = text_in(
+    text, kind = text_in(
         node.content,
         rules,
         fences,
@@ -210,17 +233,20 @@ def _write_framed(
         encode=encode,
         one_line=one_line,
         opening=state.page.opening if state.page.openings else "",
-        runs=state.page.runs,
     )
     fences.close(frame.tags)
-    _write_in_frame(state, text, frame, around)
+    _write_in_frame(state, text, frame, around, kind=kind)
 
 
-def _write_in_frame(state: TextState, text: str, frame: TextFrame, around: OpenPart) -> None:
+def _write_in_frame(
+    state: TextState, text: str, frame: TextFrame, around: OpenPart, *, kind: PieceKind
+) -> None:
     if text:
         state.page.open(frame.open, around.margin)
-        state.page.put(text, around.margin)
+        state.page.put(text, around.margin, kind)
         state.page.close(frame.close, around.margin)
+    else:
+        state.page.leave_out(kind)
 
 
 # Tables.
@@ -252,19 +278,25 @@ def _write_table(state: TextState, node: TableNode, around: OpenPart, frame: Tex
         rows.append(tuple(cells))
     format = node.format or around.form.table
     try:
-        whole = table_text(node.columns, rows, format)
+        unguarded = table_text(node.columns, rows, format)
     except ContentError as error:
         raise error.located(node.source) from None
     # The tags of the table and of its author stay. Its values have no ``<``, but may have a
     # bracket that looks like one.
     authored = [cell for row in rows for cell in row if type(cell) is Trusted]
     own = chain.from_iterable(chain.from_iterable(map(written_tags, authored)))
-    names = state.fences.vocabulary.difference(frame.tags, own)
-    text = guard(whole, names, state.fences.literals | rules.literals)
-    if state.page.runs is not None:
-        places = [*cell_places(node.columns, rows, format)]
-        state.page.runs += guarded(_cell_runs(node, places, whole), whole, text)
-    state.page.put(text, around.margin)
+    names = state.fences.reserved.difference(frame.tags, own)
+    text = guard(unguarded, names, state.fences.literals | rules.literals)
+    kind = partial(_table_runs, node, rows, format, before=unguarded, after=text)
+    state.page.put(text, around.margin, kind)
+
+
+def _table_runs(
+    node: TableNode, rows: Sequence[tuple[object, ...]], format: str, *, before: str, after: str
+) -> Sequence[TextRun]:
+    """Return the runs of a table; ``rows`` are as they were written."""
+    places = [*cell_places(node.columns, rows, format)]
+    return guarded(_cell_runs(node, places, before), before, after)
 
 
 def _cell_runs(node: TableNode, places: Sequence[tuple[int, int]], text: str) -> Iterator[TextRun]:
@@ -282,19 +314,21 @@ def _cell_runs(node: TableNode, places: Sequence[tuple[int, int]], text: str) ->
 # Blocks.
 
 
-def _write_media(state: TextState, node: MediaNode, _around: OpenPart) -> None:
-    block, roots = node.block, state.setting.media_roots
+def _write_block(
+    state: TextState, node: MediaNode | ToolUseNode | ReasoningNode, around: OpenPart
+) -> None:
+    state.page.block(sent_block(node, state.setting.media_roots), around.rules.kind)
+
+
+def sent_block(node: MediaNode | ToolUseNode | ReasoningNode, roots: MediaRoots) -> Block:
+    """Return a block as it is sent; raises :class:`MediaError` for a file that is not read."""
+    if not isinstance(node, MediaNode):
+        return node.block
     try:
         # Blocks of a recording were settled when it was read, and their losses reported.
-        if roots is not None:
-            block = settle_block(block, media_roots=roots, replaced=lambda: None)
+        return settle_block(node.block, media_roots=roots, replaced=lambda: None)
     except MediaError as error:
         raise error.located(node.source) from None
-    state.page.block(block)
-
-
-def _write_block(state: TextState, node: ToolUseNode | ReasoningNode, _around: OpenPart) -> None:
-    state.page.block(node.block)
 
 
 # Cache marks.
@@ -331,7 +365,7 @@ LEAVES: Mapping[type[Node], WriteLeaf] = {
     CodeNode: Framed(lambda form, node: form.code(code_of(node), node.language), _write_code),
     JsonNode: Framed(lambda form, _: form.json, _write_json),
     TableNode: Framed(_table_frame, _write_table),
-    MediaNode: _write_media,
+    MediaNode: _write_block,
     ToolUseNode: _write_block,
     ReasoningNode: _write_block,
     CacheBreakpointNode: _write_breakpoint,

@@ -11,48 +11,39 @@ import attrs
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.guards import guard
 from promptdsl.foundation.source import Source
+from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages import Block, DocumentBlock, TextBlock, ToolResultBlock
 from promptdsl.messages.details import NO_DETAILS, Details, RawOrigin
-from promptdsl.messages.fast_path import text_block
+from promptdsl.messages.fast_path import text_block, tool_result_block
 from promptdsl.messages.loss import Loss, hint
-from promptdsl.messages.message import Message, message
+from promptdsl.messages.message import Message, message, spoken
 from promptdsl.messages.prompt import Joints
 from promptdsl.messages.roles import Role
-from promptdsl.rendering.text.beside import code_in
 from promptdsl.rendering.text.blocks import MediaRoots, as_text
-from promptdsl.rendering.text.containers import ONLY_TITLED, close_part, open_item, open_part
-from promptdsl.rendering.text.fast_path import (
-    answer_of,
-    lower_plain,
-    plain_fence,
-    plain_instructions,
-)
-from promptdsl.rendering.text.format import BETWEEN, FORMATS
-from promptdsl.rendering.text.leaves import LEAVES, write_strings
-from promptdsl.rendering.text.page import (
-    MARKABLE,
-    PLAIN,
-    Margin,
-    OnLoss,
-    OpenPart,
-    Setting,
-    TextState,
-    marked,
-)
-from promptdsl.rendering.text.strings import (
+from promptdsl.rendering.text.encode import (
     FENCED,
     INSTRUCTION,
     SPEECH,
     Authored,
-    Fences,
     StringRules,
-    text_in,
 )
-from promptdsl.rendering.text.vocabulary import tags_of
+from promptdsl.rendering.text.format import BETWEEN, FORMATS, MARKDOWN
+from promptdsl.rendering.text.neighbours import code_in
+from promptdsl.rendering.text.page import (
+    MARKABLE,
+    Page,
+    Setting,
+    TurnText,
+    marked,
+)
+from promptdsl.rendering.text.reserved_tags import tags_of
+from promptdsl.rendering.text.runs import PieceKind
+from promptdsl.rendering.text.walk import ONLY_TITLED, walk
+from promptdsl.rendering.text.ways import instructions, only_string, way_of
 from promptdsl.tree.group_nodes import FragmentNode
 from promptdsl.tree.masks import HOLLOW, RESULT, SHIFT, SPOKEN, SYSTEM
-from promptdsl.tree.node import Child, Node, Options, mark_of
-from promptdsl.tree.part_nodes import ToolResultNode
+from promptdsl.tree.node import DEFAULTS, Child, Node, Options, mark_of
+from promptdsl.tree.part_nodes import ToolUseNode
 from promptdsl.tree.turn_nodes import (
     ConsolidatedNode,
     MergedNode,
@@ -65,6 +56,42 @@ Turns: TypeAlias = "tuple[TurnNode | RecordedNode, ...]"
 """The content of a finished tree."""
 
 
+NotedTurn: TypeAlias = "tuple[int, Node, str, int, tuple[Block, ...] | None, int, int]"
+"""A turn that was written: the number of its entry in the timeline, its node, the head and the
+number of its address, its blocks, and the number of blocks and of nodes before it. The blocks are
+``None`` for those of its message."""
+
+
+@attrs.define(eq=False)
+class Layout:
+    """What was written of a prompt, in order.
+
+    A piece is a text, or a block other than text, which has an empty one. ``texts``, ``kinds`` and
+    ``writers`` have one item for each piece: the number of the node that wrote it, -1 for its turn.
+    ``nodes``, ``around`` and ``starts`` have one item for each node in a turn: the number of the
+    node around it (-1 for its turn), and the number of pieces before it.
+    """
+
+    texts: list[str] = attrs.field(factory=list[str])
+    kinds: list[PieceKind] = attrs.field(factory=list[PieceKind])
+    writers: list[int] = attrs.field(factory=list[int])
+    nodes: list[Node] = attrs.field(factory=list[Node])
+    around: list[int] = attrs.field(factory=list[int])
+    starts: list[int] = attrs.field(factory=list[int])
+    ends: list[int] = attrs.field(factory=list[int])
+    """The number of pieces up to the end of each block."""
+    marks: dict[int, int] = attrs.field(factory=dict[int, int])
+    """The node that put a cache mark after a block, by the number of the block."""
+    results: dict[int, int] = attrs.field(factory=dict[int, int])
+    """The number of blocks before the first one in a tool result, by the number of the result."""
+    turns: list[NotedTurn] = attrs.field(factory=list[NotedTurn])
+    """The turns, but for those of one string or one call."""
+    alone: dict[int, Node] = attrs.field(factory=dict[int, Node])
+    """The only node of such a turn, by the number of its entry in the timeline."""
+    entries: list[int] = attrs.field(factory=list[int])
+    """The number of messages up to the end of each entry of the timeline."""
+
+
 class LoweredTurn(NamedTuple):
     """A turn as blocks: where these are from, and its id, name and notes."""
 
@@ -73,80 +100,29 @@ class LoweredTurn(NamedTuple):
     details: Details
 
 
+class Lowered(NamedTuple):
+    """A finished tree as messages: the losses of its parts, and what wrote each piece."""
+
+    messages: tuple[Message, ...]
+    losses: tuple[Loss, ...]
+    layout: Layout
+
+
 def lower(
     root: Node, *, config: Resolved, media_roots: MediaRoots = (), joints: Joints | None = None
-) -> tuple[tuple[Message, ...], tuple[Loss, ...]]:
+) -> Lowered:
     """Return the messages of a finished tree, and the losses: its parts that could not be sent.
 
     ``joints`` gets those of the prompt (``Prompt.joints``). A turn without content makes no
     message. Raises :class:`MediaError` for an attachment that cannot be read.
     """
     lowering = Lowering(config, media_roots, joints)
-    messages, counts, form = lowering.messages, lowering.counts, lowering.setting.form
-    turns, index = cast("Turns", root.content), 0
-    # The text of a conversation is sent unchanged, unless it is guarded.
-    plain = 0 if config.guard_conversation else SPOKEN | SYSTEM
-    while index < len(turns):
-        if turns[index]._mask & plain:
-            index = lower_plain(turns, index, form, messages=messages, counts=counts)
-        if index < len(turns):
-            lowering.lower(turns[index])
-            index += 1
-    return tuple(messages), tuple(lowering.losses)
-
-
-class TextWriter(TextState):
-    """Writes the parts of one turn.
-
-    The walk has its own stack, and the text is a flat list of pieces that is joined once, so that
-    ten thousand nested sections cost no more than ten thousand siblings.
-    """
-
-    def write(self) -> tuple[Block, ...]:
-        """Return the blocks that the parts become."""
-        stack, page = self.open, self.page
-        while stack:
-            top = stack[-1]
-            child = next(top.children, None)
-            if child is None:
-                stack.pop()
-                self.close(top, stack[-1].margin if stack else PLAIN)
-            elif top.listing is not None and open_item(self, child, top, top.listing):
-                continue
-            elif isinstance(child, str):
-                write_strings(self, (child,), top.node, top)
-            elif self.write_part(child, top):
-                continue
-            if stack and not stack[-1].rules.joined:
-                page.flush()
-        page.flush()
-        return tuple(page.blocks)
-
-    def write_part(self, node: Node, around: OpenPart) -> bool:
-        """Write a part; return whether it is open, so that its children are next."""
-        write = LEAVES.get(node._node)
-        if write is not None:
-            write(self, node, around)
-        elif isinstance(node, ToolResultNode):
-            setting = self.setting._replace(form=around.form)
-            content = self.inside(setting, node, self.rules).write()
-            name, mark = node.options.name, mark_of(node.options)
-            error = (node.is_error, node.error_type)
-            self.page.block(ToolResultBlock(node.tool_use_id, content, name, *error, mark))
-        else:
-            open_part(self, node, around)
-            return True
-        return False
-
-    def close(self, part: OpenPart, outside: Margin) -> None:
-        """Write the closing of a part whose children are written."""
-        options = part.node.options
-        if part.frame is not None or options.cache or options.separator is not None:
-            close_part(self, part, outside)
-
-    def inside(self, setting: Setting, node: Node, rules: StringRules) -> "TextWriter":
-        """Return a writer for a result in the turn, whose blocks are on a page of their own."""
-        return TextWriter(setting, self.report, node, rules, fences=self.fences)
+    entries, messages = lowering.layout.entries, lowering.messages
+    for turn in cast("Turns", root.content):
+        if not lowering.add_plain(turn):
+            lowering.lower(turn)
+        entries.append(len(messages))
+    return Lowered(tuple(messages), tuple(lowering.losses), lowering.layout)
 
 
 class Lowering:
@@ -157,10 +133,11 @@ class Lowering:
     """
 
     def __init__(
-        self, config: Resolved, media_roots: MediaRoots | None, joints: Joints | None = None
+        self, config: Resolved, media_roots: MediaRoots, joints: Joints | None = None
     ) -> None:
         form = FORMATS[config.format]
         self.setting = Setting(form, media_roots, config.format_block)
+        self.layout = Layout()
         self.messages: list[Message] = []
         self.losses: list[Loss] = []
         self.joints = joints
@@ -176,8 +153,64 @@ class Lowering:
             self.instruction = attrs.evolve(INSTRUCTION, full=full, full_inline=full_inline)
             self.said = attrs.evolve(SPEECH, full=full)
         self.heard = self.said
+        self.spoken = SPOKEN
+        """The mask of turns whose text is sent as it is."""
         if config.guard_conversation:
+            self.spoken = 0
             self.heard = attrs.evolve(self.said, guards=config.tags, literals=config.literals)
+
+    def add_plain(self, turn: TurnNode | RecordedNode) -> bool:
+        """Append the message of a plain turn, as most are; return whether it is one.
+
+        It is sent as it is: one string or one call of the conversation, whose only node is in the
+        layout, or instructions of strings and sections of one string.
+        """
+        if turn._mask & SYSTEM:
+            return turn.options is DEFAULTS and self._add_instructions(cast("TurnNode", turn))
+        if len(turn.content) != 1 or not (turn._mask & self.spoken or self._is_spoken(turn)):
+            return False
+        (part,) = turn.content
+        text = part if isinstance(part, str) else only_string(part)
+        is_sent = text.isascii() or is_whole(text) if text else isinstance(part, ToolUseNode)
+        if not is_sent:
+            return False
+        turn = cast("TurnNode", turn)
+        role, details = turn.role, NO_DETAILS
+        at: object = turn
+        number = self.counts[role]
+        self.counts[role] = number + 1
+        if turn.options is not DEFAULTS:
+            details = _details_of(turn.options)
+            at, number = (_origin(turn, role, number, details),), -1
+        if isinstance(turn, ToolTurnNode):
+            blocks = answer_of(turn, (text_block(text),))
+            self.messages.append(message(role, blocks, at, number, details=details))
+        elif isinstance(part, ToolUseNode):
+            self.messages.append(message(role, (part.block,), at, number, details=details))
+        else:
+            self.messages.append(spoken(role, text, at, number, details=details))
+        if not isinstance(part, str):
+            self.layout.alone[len(self.layout.entries)] = part
+        return True
+
+    def _add_instructions(self, turn: TurnNode) -> bool:
+        """Append the message of a system turn of strings and sections of one string."""
+        layout = self.layout
+        before = len(layout.ends), len(layout.nodes)
+        is_markdown = turn._node is TurnNode and self.setting.form is MARKDOWN
+        text = instructions(layout, turn) if is_markdown else ""
+        if text:
+            number = self.counts["system"]
+            self.counts["system"] = number + 1
+            layout.turns.append((len(layout.entries), turn, "system", number, None, *before))
+            self.messages.append(spoken("system", text, turn, number))
+        return bool(text)
+
+    def _is_spoken(self, turn: Node) -> bool:
+        """Return whether a turn with options is a user's or an assistant's, without a mark."""
+        if not isinstance(turn, TurnNode) or turn.kind != "written" or turn.options.cache:
+            return False
+        return bool(self.spoken) and turn.role in ("user", "assistant")
 
     def lower(self, turn: TurnNode | RecordedNode) -> None:
         """Append the messages of one turn, merged turn or recording."""
@@ -237,15 +270,20 @@ class Lowering:
     def turn_blocks(self, turn: TurnNode) -> LoweredTurn:
         """Return one turn as blocks."""
         options = turn.options
-        # The address of a turn is its id, or its label and its number among turns of that label.
         label = LABEL_OF.get(turn.kind, turn.role)
-        head, number = label, self.counts[label]
-        self.counts[label] = number + 1
-        if options.id:
-            head, number = options.address, -1
-        address = head if number < 0 else f"{head}[{number}]"
-        report = partial(self._report, turn, address)
-        blocks = self.part_blocks(turn, address, report)
+        details = _details_of(options)
+        origin = _origin(turn, label, self.counts[label], details)
+        head, number, *_ = origin
+        self.counts[label] += 1
+        report = partial(self._report, turn, head, number)
+        layout = self.layout
+        before = len(layout.ends), len(layout.nodes)
+        rules = self.rules(turn)
+        authored, literals = partial(self._authored, turn), self.config.literals
+        page = Page(layout, -1, len(layout.texts))
+        text = TurnText(page, self.setting, rules, authored, literals, report)
+        write = way_of(turn, rules) or walk
+        blocks = write(text, turn)
         if isinstance(turn, ToolTurnNode):
             blocks = answer_of(turn, blocks)
         # The cache mark of a turn is put on its last block.
@@ -259,40 +297,23 @@ class Lowering:
         if self.mapped.get(turn.kind, turn.role) != turn.role:
             why = "no instruction can hold an attachment, so it is sent in a user turn"
             report(hint("fenced_turn", f"{label} turn as an instruction", why, source=turn.source))
-        details = _details_of(options)
-        if self.rules(turn).guards:
+        if rules.guards:
             blocks = tuple(map(self._guarded_document, blocks))
             name = details.name and self._guarded_text(details.name)
             details = attrs.evolve(details, name=name)
+            origin = _origin(turn, label, self.counts[label] - 1, details)
+        layout.turns.append((len(layout.entries), turn, head, number, blocks, *before))
         if isinstance(turn, ConsolidatedNode):
             return LoweredTurn(blocks, tuple(system_origins(turn)), details)
-        origin = (head, number, turn._at, details, options.within)
         return LoweredTurn(blocks, (origin,), details)
-
-    def part_blocks(self, turn: TurnNode, address: str, report: OnLoss) -> tuple[Block, ...]:
-        """Return the blocks that the parts of a turn become."""
-        rules, fences = self.rules(turn), self.fences(turn)
-        if rules.instruction and turn.options.separator is None:
-            losses: list[Loss] = []
-            encode = partial(text_in, rules=rules, fences=fences, note=losses.append, follows=True)
-            text = plain_instructions(turn.content, self.setting.form, encode, fences)
-            if text and not losses:  # the walk knows in which section a loss is
-                return (text_block(text, mark_of(turn.options)),)
-        elif rules.joined and not self.config.literals:
-            text = plain_fence(turn.content)
-            if text:
-                return (text_block(text),)
-        return TextWriter(self.setting, report, turn, rules, fences=fences).write()
-
-    def fences(self, turn: TurnNode) -> Fences:
-        """Return the fences and tags that no text of a turn may forge."""
-        return Fences(partial(self._authored, turn), self.config.literals)
 
     def _authored(self, turn: TurnNode) -> Authored:
         """Return what the author's text of a turn writes, the tags of all fences with it."""
         options = turn.options
-        noted = Authored(options.vocabulary or self.config.tags, options.closed, options.opens_code)
-        if not options.vocabulary and turn.kind not in LABEL_OF:
+        noted = Authored(
+            options.reserved_tags or self.config.tags, options.closed, options.opens_code
+        )
+        if not options.reserved_tags and turn.kind not in LABEL_OF:
             # In a tree without fences it is not noted: a turn has its own alone.
             noted = noted.and_of(tags_of(turn, self.setting.form).noted)
         opens_code = max(noted.opens_code, self.code_beside)
@@ -320,7 +341,8 @@ class Lowering:
             rules = self.heard if turn.role in ("user", "tool") else self.said
         return rules.encoded_by(turn.options.encoding)
 
-    def _report(self, turn: TurnNode, address: str, loss: Loss) -> None:
+    def _report(self, turn: TurnNode, head: str, number: int, loss: Loss) -> None:
+        address = head if number < 0 else f"{head}[{number}]"
         # In system content an address is the path of ids; elsewhere it starts with the turn.
         if loss.why == ONLY_TITLED:
             if loss.source in self.titled:
@@ -335,14 +357,14 @@ class Lowering:
     # Recorded messages.
 
     def _recorded_turn(self, node: RecordedNode) -> LoweredTurn:
-        recorded = self.recorded_message(node)
+        recorded = self._guarded(*self._as_text(node))
+        layout = self.layout
+        before = len(layout.ends), len(layout.nodes)
+        noted = (len(layout.entries), node, "history", node.start, recorded.content, *before)
+        layout.turns.append(noted)
         unplaced = ("history", node.start, node._at, recorded._details, ())
         origins = recorded._origins or (unplaced,)
         return LoweredTurn(recorded.content, origins, recorded._details)
-
-    def recorded_message(self, node: RecordedNode) -> Message:
-        """Return the message of a recording that is merged with turns, as it is sent."""
-        return self._guarded(*self._as_text(node))
 
     def _as_text(self, node: RecordedNode) -> list[Message]:
         """Return recorded messages whose JSON and code are text."""
@@ -397,6 +419,22 @@ class Lowering:
 _LABELS = ("system", "developer", "user", "assistant", "tool", "event", "ephemeral")
 LABEL_OF = {"event": "event", "request": "ephemeral"}
 """The role of a turn as its author wrote it, by its kind, where that is mapped to another role."""
+
+
+def answer_of(turn: ToolTurnNode, blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """Return the content of a tool message: one result that holds these blocks."""
+    if turn.is_error:
+        error = (turn.is_error, turn.error_type)
+        return (ToolResultBlock(turn.tool_use_id, blocks, turn.options.name, *error),)
+    return (tool_result_block(turn.tool_use_id, blocks, turn.options.name),)
+
+
+def _origin(turn: TurnNode, label: str, number: int, details: Details) -> RawOrigin:
+    """Return where a turn was written: its address is its id, or its label and its number."""
+    options = turn.options
+    if options.id:
+        label, number = options.address, -1
+    return label, number, turn._at, details, options.within
 
 
 def _details_of(options: Options) -> Details:

@@ -1,9 +1,9 @@
-"""The page of a turn, which joins pieces of text to blocks, and the parts of it that are open."""
+"""The page of a prompt, which notes pieces of text and joins them to blocks."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
-from typing import Any, Generic, NamedTuple, TypeVar
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import attrs
 
@@ -13,12 +13,15 @@ from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.field_checks import CACHES, Cache
 from promptdsl.messages.loss import Loss
 from promptdsl.rendering.text.blocks import MediaRoots
+from promptdsl.rendering.text.encode import Authored, Fences, StringRules
 from promptdsl.rendering.text.format import BETWEEN, Form, TextFrame
 from promptdsl.rendering.text.joined import JoinedTexts
-from promptdsl.rendering.text.runs import TextRun
-from promptdsl.rendering.text.strings import Fences, StringRules
+from promptdsl.rendering.text.runs import PieceKind, TextRun, runs_of
 from promptdsl.tree.node import Child, Node
 from promptdsl.tree.part_nodes import SectionNode
+
+if TYPE_CHECKING:
+    from promptdsl.rendering.text.lower import Layout
 
 WIDEST = 80
 """The most characters of indentation: without a limit, a text grows with the square of depth."""
@@ -52,65 +55,112 @@ PROSE = "prose"
 """The ``tail`` of a page that ends with plain text."""
 
 
+@attrs.define(eq=False)
 class Page:
-    """Finished blocks, the pieces of the next block, and the openings of containers still empty.
+    """The page of a prompt: its layout, and the block of a turn that is being written.
 
-    ``gap`` comes before the next text, or before the first of the ``openings``. ``tail`` is
-    :data:`PROSE` after plain text, the marker of a list after a list, ``""`` after all else.
-    ``written`` counts texts and blocks so far, ``marked`` those before the last cache mark.
+    ``blocks`` are those of the turn that are finished. ``gap`` comes before the next text, or
+    before the first of the ``openings``, which are those of containers that are still empty.
+    ``tail`` is :data:`PROSE` after plain text, the marker of a list after a list, ``""`` after all
+    else. ``written`` counts texts and blocks in the turn, ``marked`` those before the last cache
+    mark. ``writer`` is the number of the node that is being written, ``first`` that of the first
+    piece of the next block.
     """
 
-    __slots__ = ("blocks", "gap", "marked", "openings", "pieces", "tail", "written")
-    runs: "list[TextRun] | None" = None
-    """A list for what the next text consists of, where that is noted."""
-
-    def __init__(self) -> None:
-        self.blocks: list[Block] = []
-        self.pieces: list[str] = []
-        self.openings: list[str] = []
-        self.gap = ""
-        self.tail = ""
-        self.written = 0
-        self.marked = 0
+    layout: "Layout"
+    writer: int = -1
+    first: int = 0
+    blocks: list[Block] = attrs.field(factory=list[Block])
+    openings: list[tuple[str, PieceKind, int]] = attrs.field(
+        factory=list[tuple[str, PieceKind, int]]
+    )
+    unwritten: list[TextRun] = attrs.field(factory=list[TextRun])
+    """Volatile values that are empty: they are in the next piece."""
+    gap: str = ""
+    tail: str = ""
+    written: int = 0
+    marked: int = 0
 
     @property
     def opening(self) -> str:
         """What is written before the next text on its line: of the containers still empty."""
-        return "".join(self.openings).rpartition("\n")[2]
+        return "".join([text for text, _, _ in self.openings]).rpartition("\n")[2]
 
-    def open(self, text: str, around: Margin, runs: Sequence[TextRun] = ()) -> None:
+    def begin(self, node: Node) -> None:
+        """Note that a node is written now, in the one that was written."""
+        pending = len(self.openings) + 1 if self.openings else 0  # the gap before them is a piece
+        layout = self.layout
+        start = len(layout.texts) + pending
+        layout.nodes.append(node)
+        layout.around.append(self.writer)
+        layout.starts.append(start)
+        self.writer = len(layout.nodes) - 1
+
+    def open(self, text: str, around: Margin, kind: PieceKind = "section") -> None:
         """Begin a container; its opening is written before the first text in it."""
         if text:
-            self.openings.append(text.replace("\n", "\n" + around.prefix))
+            if around.prefix:
+                text = text.replace("\n", "\n" + around.prefix)
+            self.openings.append((text, kind, self.writer))
 
-    def put(self, text: str, around: Margin) -> None:
+    def put(self, text: str, around: Margin, kind: PieceKind) -> None:
         """Write a text, nothing when it is empty."""
         if text:
             if around.prefix and ("\n" in text or "\r" in text):
-                bare = around.prefix.rstrip()
-                text = LINE_END.sub(
-                    lambda end: end[0] + (around.prefix if end[1] is None else bare), text
-                )
+                kind = partial(_indented, text, kind, around.prefix)
+                text = _with_prefix(text, around.prefix)
+            if self.unwritten:
+                kind = self._taken(text, kind)
             if self.openings:
-                self._write_openings()
-            self.pieces += (self.gap, text) if self.gap else (text,)
+                self.write_openings()
+            elif self.gap:
+                self._add_piece(self.gap, "gap", self.writer)
+            self._add_piece(text, kind, self.writer)
             self.gap = around.gap
             self.tail = ""
             self.written += 1
 
-    def _write_openings(self) -> None:
-        self.pieces += (self.gap, *self.openings)
+    def write(self, text: str, kind: PieceKind, around: Margin) -> None:
+        """Write plain text; an empty one leaves only its volatile values."""
+        if text:
+            self.put(text, around, kind)
+            self.tail = PROSE
+        else:
+            self.leave_out(kind)
+
+    def leave_out(self, kind: PieceKind) -> None:
+        """Write a text that is empty; a volatile value in it is in the next piece."""
+        if callable(kind):
+            self.unwritten += [run for run in kind() if run.kind == "volatile"]
+
+    def _taken(self, text: str, kind: PieceKind) -> PieceKind:
+        """Return what a text is, with the volatile values before it that are empty."""
+        before = tuple(self.unwritten)
+        self.unwritten.clear()
+        return partial(_behind, before, text, kind)
+
+    def _add_piece(self, text: str, kind: PieceKind, writer: int) -> None:
+        self.layout.texts.append(text)
+        self.layout.kinds.append(kind)
+        self.layout.writers.append(writer)
+
+    def write_openings(self) -> None:
+        """Write the openings of the containers that are still empty."""
+        self._add_piece(self.gap, "gap", self.openings[0][2])
+        for opening in self.openings:
+            self._add_piece(*opening)
         self.openings.clear()
         self.gap = ""
 
     def close(self, text: str, around: Margin) -> None:
         """Write the closing of a container; ``around`` is the margin outside of it."""
+        is_begun = len(self.layout.texts) > self.first
         if text:
-            text = text if self.pieces else text.lstrip("\n")
-            self.pieces.append(text.replace("\n", "\n" + around.prefix))
+            text = text if is_begun else text.lstrip("\n")
+            self._add_piece(text.replace("\n", "\n" + around.prefix), "section", self.writer)
             self.tail = ""
         # A block begins with text, never with a gap.
-        self.gap = around.gap if self.pieces else ""
+        self.gap = around.gap if text or is_begun else ""
 
     def close_empty(self, opening: str) -> None:
         """Remove the opening of a container in which nothing was written."""
@@ -119,36 +169,79 @@ class Page:
 
     def flush(self, cache: Cache | None = None) -> None:
         """Make a block of the pieces there are."""
-        if self.pieces:
-            self.blocks.append(text_block("".join(self.pieces), cache))
-            self.pieces.clear()
+        if len(self.layout.texts) > self.first:
+            text = "".join(self.layout.texts[self.first :])
+            self._add(text_block(text, cache))
         self.gap = ""
         self.tail = ""
 
-    def block(self, block: Block) -> None:
-        """Write a block other than text."""
+    def block(self, block: Block, kind: PieceKind, text: str = "") -> None:
+        """Write a block other than text, or one of a ``text`` with keys of its own."""
         if self.openings:
-            self._write_openings()
+            self.write_openings()
         self.flush()
-        self.blocks.append(block)
+        if self.unwritten:
+            kind = self._taken(text, kind)
+        self._add_piece(text, kind, self.writer)
+        self._add(block)
         self.written += 1
+
+    def _add(self, block: Block) -> None:
+        self.blocks.append(block)
+        self.first = len(self.layout.texts)
+        self.layout.ends.append(self.first)
 
     def cache(self, cache: Cache) -> bool:
         """Put a cache mark after all that is written; return whether the last block takes one.
 
         If nothing was written since the last mark, the mark that lives longer stays.
         """
-        if self.pieces and self.marked < self.written:
+        if len(self.layout.texts) > self.first and self.marked < self.written:
             self.flush(cache)
         elif self.blocks:
             self.blocks[-1] = marked(self.blocks[-1], cache)
         self.marked = self.written
-        return bool(self.blocks) and isinstance(self.blocks[-1], MARKABLE)
+        if not self.blocks:
+            return False
+        self.layout.marks[len(self.layout.ends) - 1] = self.writer
+        return isinstance(self.blocks[-1], MARKABLE)
+
+    def finish(self) -> tuple[Block, ...]:
+        """Return the blocks of the turn, the last one of the pieces there are."""
+        self.flush()
+        return tuple(self.blocks)
 
 
 # A lone CR ends a line of Markdown, too (CommonMark 0.31, 2.1). The group matches where the next
 # line is empty: no space is written there.
 LINE_END = re.compile(r"(?:\n|\r(?!\n))(?=([\r\n]|\Z)?)")
+
+
+def _with_prefix(text: str, prefix: str) -> str:
+    """Return a text whose further lines begin with a prefix."""
+    bare = prefix.rstrip()
+    return LINE_END.sub(lambda end: end[0] + (prefix if end[1] is None else bare), text)
+
+
+def _behind(before: Sequence[TextRun], text: str, kind: PieceKind) -> Sequence[TextRun]:
+    """Return the runs of a text with others, which are empty, before them."""
+    return [*before, *(run for run in runs_of(text, kind) if run.length)]
+
+
+def _indented(text: str, kind: PieceKind, prefix: str) -> Sequence[TextRun]:
+    """Return the runs of a text whose further lines begin with a prefix."""
+    ends = [*LINE_END.finditer(text)]
+    indented: list[TextRun] = []
+    position, number = 0, 0
+    for run in runs_of(text, kind):
+        position += run.length
+        added = 0
+        while number < len(ends) and ends[number].end() <= position:
+            added += len(prefix if ends[number][1] is None else prefix.rstrip())
+            number += 1
+        indented.append(run._replace(length=run.length + added))
+    return indented
+
 
 MARKABLE = TextBlock | MediaBlock | ToolUseBlock | ToolResultBlock
 """The kinds of blocks that carry a cache mark."""
@@ -176,11 +269,11 @@ OnLoss = Callable[[Loss], None]
 class Setting(NamedTuple):
     """The author's options for text, the same for all turns.
 
-    ``media_roots`` are the folders in which files may be read; ``None`` for no reading at all.
+    ``media_roots`` are the folders in which files may be read.
     """
 
     form: Form
-    media_roots: MediaRoots | None = ()
+    media_roots: MediaRoots = ()
     format_block: FormatBlock | None = None
 
 
@@ -221,6 +314,8 @@ class OpenPart:
     """The folded names of the tags of the frame."""
     joined: "JoinedTexts | None" = None
     """The texts in it, where the author chose the white space between them."""
+    writer: int = -1
+    """The number of the node that writes its pieces: its own, or that of the node around it."""
 
     def separate(self, outer: Margin) -> None:
         """Use the author's separator between the children, if there is one.
@@ -241,8 +336,7 @@ T = TypeVar("T")
 class Framed(Generic[T]):
     """How a part with a frame is written: ``frame`` returns it in a format, ``write`` gets it.
 
-    The tags of the frame are those that no value in the turn may forge: ``vocabulary.py`` asks for
-    the same frame.
+    No value in the turn may forge the tags of the frame: ``reserved_tags.py`` asks for them.
     """
 
     frame: Callable[[Form, Any], TextFrame]  # Any: the class it is listed for
@@ -253,23 +347,37 @@ class Framed(Generic[T]):
         return self.write(state, node, around, self.frame(around.form, node))
 
 
+class TurnText(NamedTuple):
+    """What is written of a turn: the page it is on, its rules, and who is told of a loss."""
+
+    page: Page
+    setting: Setting
+    rules: StringRules
+    authored: Callable[[], Authored]
+    """Returns what the author's text of the turn writes."""
+    literals: frozenset[str]
+    report: OnLoss
+
+    def fences(self) -> Fences:
+        """Return the fences and tags that no text of the turn may forge."""
+        return Fences(self.authored, self.literals)
+
+
 class TextState:
     """The page a turn is written on, the parts of the turn that are open, and their fences."""
 
-    def __init__(
-        self, setting: Setting, report: OnLoss, node: Node, rules: StringRules, *, fences: Fences
-    ) -> None:
-        """Open ``node``, a turn or a result in it, whose strings follow ``rules``."""
-        self.setting = setting
-        self.report = report
-        self.page = Page()
-        self.fences = fences
+    def __init__(self, text: TurnText, node: Node, fences: Fences) -> None:
+        """Open ``node``, a turn or a result in it."""
+        self.text, self.page, self.setting = text, text.page, text.setting
+        self.report, self.fences, rules = text.report, fences, text.rules
         self.rules = rules  # also those of results in it, which a separator does not join
-        whole = OpenPart(node, iter(node.content), rules, setting.form, 2, PLAIN)
+        outermost = OpenPart(
+            node, iter(node.content), rules, self.setting.form, 2, PLAIN, writer=self.page.writer
+        )
         if node.options.separator is not None:
-            whole.rules = rules.in_text(tagged=False)
-            whole.separate(PLAIN)
-        self.open = [whole]
+            outermost.rules = rules.in_text(tagged=False)
+            outermost.separate(PLAIN)
+        self.open = [outermost]
 
     def tighten(self, around: OpenPart) -> None:
         """Let a list or code follow the plain text of an item without a blank line."""

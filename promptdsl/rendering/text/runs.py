@@ -1,6 +1,6 @@
-"""Runs: what the characters of a text are, for sources and spans; most prompts note none."""
+"""Runs: what the characters of a piece of text are. A piece is split into runs when it is asked."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from promptdsl.foundation.labelled import Labelled
@@ -20,6 +20,18 @@ class TextRun(NamedTuple):
     kind: SpanKind
     label: str | None = None
     node: ValueNode | None = None
+
+
+PieceKind: TypeAlias = "SpanKind | Literal['gap'] | Callable[[], Sequence[TextRun]]"
+"""What a piece is: one kind, a gap between two parts, or a function that returns its runs."""
+
+
+def runs_of(text: str, kind: PieceKind) -> Sequence[TextRun]:
+    """Return the runs of a piece, of which a gap is text of the library."""
+    if callable(kind):
+        runs = [run for run in kind() if run.length or run.kind == "volatile"]
+        return runs or [TextRun(len(text), "author")]
+    return [TextRun(len(text), "section" if kind == "gap" else kind)]
 
 
 def value_run(text: str, value: object) -> TextRun:

@@ -1,4 +1,4 @@
-"""Containers, the parts that hold other parts: each writes an opening and a closing."""
+"""The walk over the parts of any turn; a part that holds others has an opening and a closing."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,8 +10,11 @@ from promptdsl.foundation.errors import ContentError
 from promptdsl.foundation.escaping import attribute, decode, field
 from promptdsl.foundation.escaping import title as one_line
 from promptdsl.foundation.guards import fold, guard, guard_between, holds
+from promptdsl.messages import Block, ToolResultBlock
 from promptdsl.messages.loss import hint
+from promptdsl.rendering.text.encode import Fences, notice, written
 from promptdsl.rendering.text.format import BETWEEN, FORMATS, TextFrame
+from promptdsl.rendering.text.leaves import LEAVES, write_strings
 from promptdsl.rendering.text.page import (
     PLAIN,
     PROSE,
@@ -19,11 +22,12 @@ from promptdsl.rendering.text.page import (
     Margin,
     OpenList,
     OpenPart,
+    Page,
     TextState,
+    TurnText,
     deeper,
 )
 from promptdsl.rendering.text.runs import TextRun, inserted
-from promptdsl.rendering.text.strings import notice, written
 from promptdsl.tree.group_nodes import FormatNode, FragmentNode, NoteNode, ReserveNode
 from promptdsl.tree.masks import HINTED
 from promptdsl.tree.node import Child, Node, make, mark_of
@@ -36,6 +40,7 @@ from promptdsl.tree.part_nodes import (
     ListNode,
     QuoteNode,
     SectionNode,
+    ToolResultNode,
     ValueNode,
 )
 from promptdsl.tree.rewrite import has_content
@@ -50,6 +55,80 @@ _HOLDERS = (FragmentNode, NoteNode, TurnNode, RequestOnlyNode, ReserveNode)
 
 ONLY_TITLED = "it has a title but no content"
 """The reason of the hint for a container that is left out; it is told once per line."""
+
+
+class TextWriter(TextState):
+    """Writes the parts of one turn.
+
+    The walk has its own stack, and the text is a flat list of pieces that is joined once, so that
+    ten thousand nested sections cost no more than ten thousand siblings.
+    """
+
+    def write(self) -> tuple[Block, ...]:
+        """Return the blocks that the parts become."""
+        stack, page = self.open, self.page
+        while stack:
+            top = stack[-1]
+            child = next(top.children, None)
+            if child is None:
+                stack.pop()
+                self.close(top, stack[-1].margin if stack else PLAIN)
+                page.writer = stack[-1].writer if stack else top.writer
+            elif top.listing is not None and open_item(self, child, top, top.listing):
+                continue
+            elif isinstance(child, str):
+                write_strings(self, (child,), top.node, top)
+            elif self.write_part(child, top):
+                continue
+            if stack and not stack[-1].rules.joined:
+                page.flush()
+        return page.finish()
+
+    def write_part(self, node: Node, around: OpenPart) -> bool:
+        """Write a part; return whether it is open, so that its children are next."""
+        page = self.page
+        page.begin(node)
+        write = LEAVES.get(node._node)
+        if write is not None:
+            write(self, node, around)
+        elif isinstance(node, ToolResultNode):
+            self._write_result(node, around)
+        else:
+            open_part(self, node, around)
+            return True
+        page.writer = around.writer
+        return False
+
+    def _write_result(self, node: ToolResultNode, around: OpenPart) -> None:
+        """Write a tool result, whose blocks are on a page of their own."""
+        page, layout = self.page, self.page.layout
+        if page.openings:
+            page.write_openings()
+        page.flush()
+        setting, before = self.setting._replace(form=around.form), len(layout.ends)
+        inner = Page(layout, page.writer, len(layout.texts))
+        inside = self.text._replace(page=inner, setting=setting)
+        content = TextWriter(inside, node, self.fences).write()
+        page.first = len(layout.texts)
+        layout.results[len(layout.ends)] = before
+        name, mark = node.options.name, mark_of(node.options)
+        error = (node.is_error, node.error_type)
+        result = ToolResultBlock(node.tool_use_id, content, name, *error, mark)
+        page.block(result, around.rules.kind)
+
+    def close(self, part: OpenPart, outside: Margin) -> None:
+        """Write the closing of a part whose children are written."""
+        options = part.node.options
+        if part.frame is not None or options.cache or options.separator is not None:
+            close_part(self, part, outside)
+
+
+def walk(text: TurnText, node: Node) -> tuple[Block, ...]:
+    """Write the parts of a turn, or of a result in it, of any kind: the way of all other turns."""
+    return TextWriter(text, node, Fences(text.authored, text.literals)).write()
+
+
+# Containers.
 
 
 def open_part(state: TextState, node: Node, around: OpenPart) -> None:
@@ -68,10 +147,12 @@ def open_part(state: TextState, node: Node, around: OpenPart) -> None:
         around.listing,
         around.in_item,
         written=page.written,
+        writer=page.writer,
     )
     container = CONTAINERS.get(node._node)
     if container is not None:
-        frame = part.frame = container(state, node, part)
+        opening = container.frame(part.form, node)
+        frame = part.frame = container.write(state, node, part, opening)
         if not isinstance(node, LISTS):
             part.listing = None
         outer = part.margin
@@ -79,7 +160,7 @@ def open_part(state: TextState, node: Node, around: OpenPart) -> None:
         if frame.prefix or frame.between != BETWEEN or outer is not PLAIN:
             part.margin = deeper(outer, frame.prefix, frame.between)
         part.separate(outer)
-        page.open(frame.open, outer, frame.runs)
+        page.open(frame.open, outer, frame.kind)
         if frame.tags:
             part.tags = tuple(map(fold, frame.tags))
             state.fences.open(part.tags)
@@ -155,7 +236,7 @@ def _open_section(
             literals = rules.literals
             if is_value:
                 literals |= state.fences.literals
-            text = guard(attribute(text), state.fences.vocabulary, literals)
+            text = guard(attribute(text), state.fences.reserved, literals)
         elif is_value:
             notice((text,), note)
             text = state.fences.encoded(text, rules, field)
@@ -175,17 +256,12 @@ def _open_section(
             before, _, after = frame.open.rpartition(text)
             text = guard_between(before, text, after, rules.literals)
             frame = form.section(id, text, part.level)
-    if state.page.runs is not None and text is not None and is_value:
+    if text is not None and is_value:
         # An empty title is where another one would be.
         before = form.section(id, "\0", part.level).open.partition("\0")[0]
-        frame = frame._replace(runs=inserted(frame.open, [(text, title)], before))
-    # The strings of a section are instructions, and its values are encoded where it is a tag.
+        frame = frame._replace(kind=partial(inserted, frame.open, [(text, title)], before))
     part.level += 1
-    if form.tagged or not rules.joined or not (rules.instruction or rules.values):
-        encoding = "body" if form.tagged else rules.encoding
-        part.rules = attrs.evolve(
-            rules, joined=True, instruction=not rules.values, encoding=encoding
-        )
+    part.rules = rules.in_section(tagged=form.tagged)
     return frame
 
 
@@ -194,13 +270,6 @@ _ATTRIBUTE = re.compile('="([^"]*)"')
 
 def _open_fence(state: TextState, node: FenceNode, part: OpenPart, frame: TextFrame) -> TextFrame:
     notice(node.raw_values, partial(state.note, node))
-    runs: Sequence[TextRun] = ()
-    if state.page.runs is not None:
-        written_in = _ATTRIBUTE.findall(node.open)[-len(node.raw_values) :]
-        shown = [
-            it for it in zip(written_in, node.raw_values, strict=False) if decode(it[0]) == it[1]
-        ]
-        runs = inserted(node.open, shown, '="')
     part.rules = attrs.evolve(
         part.rules,
         # A prefix has no end that the text after it could forge.
@@ -208,7 +277,14 @@ def _open_fence(state: TextState, node: FenceNode, part: OpenPart, frame: TextFr
         values=node.values,
         literals=part.rules.literals.union(node.literals),
     )
-    return frame._replace(runs=runs)
+    return frame._replace(kind=partial(_attribute_runs, node.open, node.raw_values))
+
+
+def _attribute_runs(opening: str, raw_values: Sequence[str]) -> Sequence[TextRun]:
+    """Return the runs of a tag whose last attributes are values, as they were written."""
+    encoded = _ATTRIBUTE.findall(opening)[-len(raw_values) :]
+    pairs = zip(encoded, raw_values, strict=False)
+    return inserted(opening, [pair for pair in pairs if decode(pair[0]) == pair[1]], '="')
 
 
 def _open_list(

@@ -6,7 +6,7 @@ joined to others: what one becomes does not depend on the next.
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
@@ -25,11 +25,11 @@ from promptdsl.foundation.guards import (
     minimal_body,
     readable_tags,
 )
-from promptdsl.foundation.readable import PLAIN_LINE, Beside, among_lines, readable, within_line
+from promptdsl.foundation.readable import PLAIN_LINE, Neighbours, among_lines, readable, within_line
 from promptdsl.foundation.unicode import controls, invisible, whole
 from promptdsl.messages.loss import Loss, hint
-from promptdsl.rendering.text.beside import PartLines
-from promptdsl.rendering.text.runs import TextRun, guarded, value_run
+from promptdsl.rendering.text.neighbours import PartLines
+from promptdsl.rendering.text.runs import PieceKind, SpanKind, TextRun, guarded, value_run
 from promptdsl.tree.node import Child
 from promptdsl.tree.part_nodes import TrustedTextNode, ValueNode
 
@@ -80,11 +80,22 @@ class StringRules:
     full: bool = False
     full_inline: bool = False
 
+    @property
+    def kind(self) -> SpanKind:
+        """What the author's text is: that of a conversation, or of a prompt."""
+        return "conversation" if self.encoding == "plain" else "author"
+
     def in_text(self, *, tagged: bool) -> "StringRules":
         """Return the rules for a part that is one text; in a tag its values are encoded."""
         if self.joined and not tagged:
             return self
-        return attrs.evolve(self, joined=True, encoding="body" if tagged else self.encoding)
+        return _in_text(self, tagged, instruction=self.instruction)
+
+    def in_section(self, *, tagged: bool) -> "StringRules":
+        """Return the rules for a section: its strings are instructions, its values are encoded."""
+        if not tagged and self.joined and (self.instruction or self.values):
+            return self
+        return _in_text(self, tagged, instruction=not self.values)
 
     def encoded_by(self, encoding: BodyEncoding | None) -> "StringRules":
         """Return the rules for a part with its own ``encoding`` of values, if it has one."""
@@ -92,6 +103,12 @@ class StringRules:
             return self
         full = encoding == "full"
         return attrs.evolve(self, full=full, full_inline=full)
+
+
+@lru_cache(maxsize=256)
+def _in_text(rules: StringRules, tagged: bool, *, instruction: bool) -> StringRules:
+    encoding: Encoding = "body" if tagged else rules.encoding
+    return attrs.evolve(rules, joined=True, instruction=instruction, encoding=encoding)
 
 
 INSTRUCTION = StringRules(joined=True, instruction=True)
@@ -188,10 +205,10 @@ class AuthorText:
         """Whether it may leave a code fence open."""
         return self._part_lines().opens_code
 
-    def beside(self, index: int) -> Beside:
+    def neighbours(self, index: int) -> Neighbours:
         """Return what is beside the value with an index, the next one."""
-        beside = self._part_lines().beside(index)
-        return beside._replace(in_tag=True) if self.tag or self.begun else beside
+        neighbours = self._part_lines().neighbours(index)
+        return neighbours._replace(in_tag=True) if self.tag or self.begun else neighbours
 
     def _part_lines(self) -> PartLines:
         if self._lines is None:
@@ -212,7 +229,7 @@ def _inline_attribute(value: str) -> str:
 class Fences:
     """The fences and tags of a turn, by their folded names.
 
-    ``tags`` counts those that are open; author text inside may not close them. ``vocabulary`` are
+    ``tags`` counts those that are open; author text inside may not close them. ``reserved`` are
     the tags of the whole turn and of all fences, ``literals`` the delimiters of the configuration
     that are no tags. No value in a fence, a tag or instructions forges any of these. ``closed`` are
     the tags that the author's text of a turn of the conversation closes: no value there forges one.
@@ -228,7 +245,7 @@ class Fences:
     _found: Authored | None = None
 
     @property
-    def vocabulary(self) -> frozenset[str]:
+    def reserved(self) -> frozenset[str]:
         """The tags that no value in a fence, a tag or instructions forges."""
         return self._authored().names
 
@@ -242,18 +259,18 @@ class Fences:
             self._found = self.find()
         return self._found
 
-    def beside(self, author: AuthorText, index: int) -> Beside:
+    def neighbours(self, author: AuthorText, index: int) -> Neighbours:
         """Return what is beside a value.
 
         It is in code only if no other text leaves a fence open, which that of its own would end.
         """
-        beside = author.beside(index)
-        if beside.in_code and self._authored().opens_code > author.opens_code:
-            return beside._replace(in_code=False)
-        return beside
+        neighbours = author.neighbours(index)
+        if neighbours.in_code and self._authored().opens_code > author.opens_code:
+            return neighbours._replace(in_code=False)
+        return neighbours
 
     def open(self, names: Iterable[str]) -> None:
-        """Count tags that are opened, which are in the vocabulary."""
+        """Count tags that are opened, which are reserved."""
         for name in names:
             self.tags[name] = self.tags.get(name, 0) + 1
 
@@ -277,12 +294,12 @@ class Fences:
         """Return a value by ``encode``, or for a fence or tag as the rules require."""
         literals = self.literals | rules.literals
         if encode is not None and not self.in_body(rules):
-            return guard(encode(value), self.vocabulary, literals)
+            return guard(encode(value), self.reserved, literals)
         if encode is None and not rules.full:
             if not literals and PLAIN_LINE.match(value):
                 return value  # as most
-            return minimal_body(value, self.vocabulary, literals)
-        return guard((encode or body)(value), self.vocabulary, literals)
+            return minimal_body(value, self.reserved, literals)
+        return guard((encode or body)(value), self.reserved, literals)
 
     def in_instructions(
         self, value: str, rules: StringRules, author: AuthorText, index: int
@@ -292,12 +309,12 @@ class Fences:
         if not author.has_less_than and not literals and PLAIN_LINE.match(value):
             return value  # as most
         if rules.full_inline:
-            encoded = guard(inline(value), self.vocabulary, literals)
-            return among_lines(encoded, self.beside(author, index), only_edges=True)
+            encoded = guard(inline(value), self.reserved, literals)
+            return among_lines(encoded, self.neighbours(author, index), only_edges=True)
         if author.has_less_than or not within_line(value, author.before):
-            return readable(value, self.beside(author, index), self.vocabulary, literals)
+            return readable(value, self.neighbours(author, index), self.reserved, literals)
         before_value = author.is_value(index + 1)
-        return readable_tags(value, self.vocabulary, literals, before_value=before_value)
+        return readable_tags(value, self.reserved, literals, before_value=before_value)
 
 
 def text_in(
@@ -310,14 +327,37 @@ def text_in(
     one_line: bool = False,
     opening: str = "",
     follows: bool = False,
-    runs: list[TextRun] | None = None,
-) -> str:
-    """Return strings and values as one text.
+) -> tuple[str, PieceKind]:
+    """Return strings and values as one text, and what it consists of; see :func:`texts_in`."""
+    texts = texts_in(
+        parts,
+        rules,
+        fences,
+        note,
+        encode=encode,
+        one_line=one_line,
+        opening=opening,
+        follows=follows,
+    )
+    return "".join(texts), kind_of(parts, texts, rules)
+
+
+def texts_in(
+    parts: tuple[Child, ...],
+    rules: StringRules,
+    fences: Fences,
+    note: NoteLoss,
+    *,
+    encode: Callable[[str], str] | None = None,
+    one_line: bool = False,
+    opening: str = "",
+    follows: bool = False,
+) -> list[str]:
+    """Return the text of each of the strings and values of one text.
 
     Values are encoded by ``encode``, by default as the rules require. With ``one_line`` every line
     end is a character reference. ``opening`` is before the text on its first line. It ``follows``
-    the text before where white space alone is between them. A list for ``runs`` gets one for each
-    part.
+    the text before where white space alone is between them.
     """
     if one_line:
         encode = field
@@ -348,7 +388,7 @@ def text_in(
             continue
         notice((text,), note)
         if authored < index and in_body:
-            texts[authored:] = _with_guarded_end(texts[authored:], fences.vocabulary)
+            texts[authored:] = _with_guarded_end(texts[authored:], fences.reserved)
             author.begun = ""
         own = encode
         if encode is None and author.in_quotes:
@@ -358,14 +398,23 @@ def text_in(
         else:
             text = fences.in_instructions(text, rules, author, index)
         if author.begun:
-            text = guard_start(text, author.begun, fences.vocabulary)
+            text = guard_start(text, author.begun, fences.reserved)
         texts.append(text)
         authored = index + 1
         author.pass_value()
     fences.begun = left_open("".join((*texts, "\n"))) if author.begun else ""
-    if runs is not None:
-        runs += map(partial(_run, rules), parts, texts)
-    return "".join(texts)
+    return texts
+
+
+def kind_of(parts: Sequence[Child], texts: Sequence[str], rules: StringRules) -> PieceKind:
+    """Return what a text is that consists of these parts, each as one of the texts."""
+    if len(parts) == 1 and isinstance(parts[0], str) and not rules.values:
+        return rules.kind
+    return partial(_runs, parts, texts, rules)
+
+
+def _runs(parts: Sequence[Child], texts: Sequence[str], rules: StringRules) -> Sequence[TextRun]:
+    return [*map(partial(_run, rules), parts, texts)]
 
 
 def dedented(parts: tuple[Child, ...], rules: StringRules) -> tuple[Child, ...]:
@@ -387,11 +436,9 @@ def _with_guarded_end(texts: list[str], names: frozenset[str]) -> list[str]:
 
 def _run(rules: StringRules, part: Child, text: str) -> TextRun:
     """Return the run of a string or value; in a conversation it is that, unless volatile."""
-    run = (
-        value_run(text, part)
-        if is_value(part, are_values=rules.values)
-        else TextRun(len(text), "author")
-    )
+    if not is_value(part, are_values=rules.values):
+        return TextRun(len(text), rules.kind)
+    run = value_run(text, part)
     is_spoken = rules.encoding == "plain" and run.kind != "volatile"
     return run._replace(kind="conversation") if is_spoken else run
 

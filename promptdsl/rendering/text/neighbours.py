@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from promptdsl.foundation.readable import RAW, Beside
+from promptdsl.foundation.readable import RAW, Neighbours
 
 FARTHEST = 50
 """The most texts and values that are read on either side of a value: many may share one line."""
@@ -24,11 +24,11 @@ class PartLines:
         self.in_raw = any(map(_RAW.search, authored))
         self.in_code, self.opens_code = code_in(texts)
 
-    def beside(self, index: int) -> Beside:
+    def neighbours(self, index: int) -> Neighbours:
         """Return what is beside the value with an index."""
         before, nearest, is_first = self._before(index)
         after, until = self._after(index)
-        return Beside(
+        return Neighbours(
             before,
             after,
             nearest,

@@ -1,4 +1,4 @@
-"""The vocabulary of a turn: the tags that are written in it, which no value in it may forge."""
+"""The reserved tags of a turn: those that are written in it, which no value in it may forge."""
 
 from collections.abc import Iterator
 from typing import cast
@@ -8,12 +8,12 @@ import attrs
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.frozen import new_set
 from promptdsl.foundation.guards import WrittenTags, fold, has_bracket, written_tags
-from promptdsl.rendering.text.beside import code_in
-from promptdsl.rendering.text.containers import CONTAINERS, LISTS
+from promptdsl.rendering.text.encode import Authored, authored_text
 from promptdsl.rendering.text.format import FORMATS, Form
 from promptdsl.rendering.text.leaves import LEAVES
+from promptdsl.rendering.text.neighbours import code_in
 from promptdsl.rendering.text.page import Framed
-from promptdsl.rendering.text.strings import Authored, authored_text
+from promptdsl.rendering.text.walk import CONTAINERS, LISTS
 from promptdsl.tree.group_nodes import FormatNode, FragmentNode
 from promptdsl.tree.masks import HOLLOW, REQUEST, SECTION, SPOKEN, SYSTEM, TURN
 from promptdsl.tree.node import Node
@@ -89,12 +89,12 @@ def tags_of(turn: Node, form: Form) -> TurnTags:
     return tags
 
 
-def with_vocabulary(root: RootNode, config: Resolved) -> RootNode:
-    """Return the tree, in which each turn with tags has its vocabulary in its options.
+def with_reserved_tags(root: RootNode, config: Resolved) -> RootNode:
+    """Return the tree, in which each turn with tags has its reserved tags in its options.
 
     That is the tags of the configuration, those that its components write, and those that its
     author text opens and closes. All system content is one turn, and the tags of its sections are
-    in every vocabulary. They are noted before a budget removes parts, so a part that is removed
+    reserved everywhere. They are noted before a budget removes parts, so a part that is removed
     changes no other text.
     """
     system = TurnTags()
@@ -123,10 +123,12 @@ def with_vocabulary(root: RootNode, config: Resolved) -> RootNode:
         if id(node) not in noted:
             return node
         names, closed, opens_code = noted[id(node)]
-        options = attrs.evolve(node.options, vocabulary=names, closed=closed, opens_code=opens_code)
+        options = attrs.evolve(
+            node.options, reserved_tags=names, closed=closed, opens_code=opens_code
+        )
         return replace(node, options=options)
 
-    # A section may stand beside turns and in one of them, where the vocabulary is that of the turn.
+    # A section may stand beside turns and in one of them, where those of the turn are reserved.
     return rewrite(root, change, within=TURN | REQUEST | HOLLOW | _SYSTEM, whole=noted)
 
 

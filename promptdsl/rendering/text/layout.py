@@ -1,0 +1,287 @@
+"""What the layout of a prompt tells: its turns, the nodes in them, and the pieces they wrote.
+
+``lower`` notes the pieces in flat lists while it writes (``Layout`` in ``lower.py``). What a reader
+asks for is made of these lists here, when it is asked for.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import attrs
+
+from promptdsl.foundation.frozen import new_dict
+from promptdsl.foundation.library_section import LibrarySection
+from promptdsl.foundation.source import Source
+from promptdsl.messages import Block, TextBlock, ToolResultBlock
+from promptdsl.messages.fast_path import text_block
+from promptdsl.messages.message import Message
+from promptdsl.rendering.text.lower import Layout
+from promptdsl.rendering.text.runs import PieceKind
+from promptdsl.tree.group_nodes import ComponentNode
+from promptdsl.tree.masks import RESULT, SHIFT
+from promptdsl.tree.node import Node
+from promptdsl.tree.part_nodes import SectionNode
+from promptdsl.tree.turn_nodes import ToolTurnNode, TurnNode
+
+LONGEST = 1_000
+"""The most characters of an address: without a limit, addresses grow with the square of depth."""
+
+
+class LayoutReader:
+    """Reads a layout: the turns of a prompt, with the nodes in them and the pieces they wrote."""
+
+    def __init__(self, layout: Layout, messages: Sequence[Message]) -> None:
+        self.layout = layout
+        self.messages = messages
+
+    def turns_of(self, entry: int) -> "list[WrittenTurn]":
+        """Return the turns that were written of an entry of the timeline."""
+        turns = self.layout.turns
+        first = bisect_left(turns, entry, key=lambda turn: turn[0])
+        end = bisect_right(turns, entry, key=lambda turn: turn[0])
+        return [self._turn(number) for number in range(first, end)]
+
+    def _turn(self, number: int) -> "WrittenTurn":
+        layout = self.layout
+        entry, node, head, index, blocks, first_block, first_node = layout.turns[number]
+        if blocks is None:
+            blocks = self.messages[layout.entries[entry] - 1].content
+        end_block, end_node = len(layout.ends), len(layout.nodes)
+        if number + 1 < len(layout.turns):
+            end_block, end_node = layout.turns[number + 1][5:]
+        address = head if index < 0 else f"{head}[{index}]"
+        turn = WrittenTurn(node, address, blocks, [], None, node.source)
+        if isinstance(node, TurnNode):  # a recorded message is sent unchanged
+            # The blocks of a tool turn are in a result.
+            content = _content(blocks[0]) if isinstance(node, ToolTurnNode) else blocks
+            turn.page = self._page(first_block, end_block, content)
+            turn.nodes = self._nodes(turn, turn.page, range(first_node, end_node))
+            for page in (turn.page, *turn.page.results.values()):
+                page.segments = [*self._segments(page, turn.nodes, first_node)]
+        return turn
+
+    def _page(self, first: int, end: int, blocks: Sequence[Block]) -> "WrittenPage":
+        """Return the page of some blocks; of those in between, that are in results, others."""
+        numbers: list[int] = []
+        while end > first:
+            numbers.append(end - 1)
+            end = self.layout.results.get(end - 1, end - 1)
+        page = WrittenPage(numbers[::-1], blocks)
+        for place, number in enumerate(page.numbers):
+            page.pieces += self._pieces(number)
+            if number in self.layout.results:
+                inside = self.layout.results[number]
+                page.results[place] = self._page(inside, number, _content(blocks[place]))
+        return page
+
+    def _pieces(self, block: int) -> range:
+        """Return the numbers of the pieces of a block."""
+        ends = self.layout.ends
+        return range(ends[block - 1] if block else 0, ends[block])
+
+    def _nodes(
+        self, turn: "WrittenTurn", outer: "WrittenPage", numbers: range
+    ) -> "list[WrittenNode]":
+        """Return the nodes in a turn, in document order; ``outer`` is the page of the turn."""
+        layout, first = self.layout, numbers.start
+        results = [(outer.numbers[place], page) for place, page in outer.results.items()]
+        inside = {layout.writers[self._pieces(block)[0]]: page for block, page in results}
+        nodes: list[WrittenNode] = []
+        for number in numbers:
+            above = layout.around[number]
+            around = nodes[above - first] if above >= 0 else None
+            page = inside.get(above) or (around.page if around else outer)
+            start = bisect_left(page.pieces, layout.starts[number])
+            nodes.append(written_node(layout.nodes[number], turn, around, page, start=start))
+        for page in (outer, *outer.results.values()):
+            for end, piece in enumerate(page.pieces, 1):
+                writer = layout.writers[piece]
+                is_own = writer >= 0 and nodes[writer - first].page is page
+                if is_own and layout.kinds[piece] != "gap":
+                    nodes[writer - first].end = end
+        for inner in reversed(nodes):
+            around = inner.around
+            if around and around.page is inner.page and inner.start < inner.end:
+                around.end = max(around.end, inner.end)
+        return nodes
+
+    def _segments(
+        self, page: "WrittenPage", nodes: "Sequence[WrittenNode]", first: int
+    ) -> "Iterator[Segment]":
+        """Yield the blocks of a page, each with its pieces; ``first`` is the number of nodes[0]."""
+        layout, before = self.layout, 0
+        for place, (number, block) in enumerate(zip(page.numbers, page.blocks, strict=True)):
+            pieces: list[Piece] = []
+            for index in self._pieces(number):
+                writer, kind = layout.writers[index], layout.kinds[index]
+                node = nodes[writer - first] if writer >= 0 else None
+                if kind == "gap":  # between two parts, it is a piece of the part around both
+                    here = before + len(pieces)
+                    while node is not None and node.page is page and node.start >= here:
+                        node = node.around
+                pieces.append(Piece(layout.texts[index], node, kind))
+            mark = layout.marks.get(number, -1)
+            if mark >= 0:
+                page.marks[place] = nodes[mark - first]
+            is_text = isinstance(block, TextBlock) and not block.extra
+            yield Segment(None if is_text else block, pieces, before)
+            before += len(pieces)
+
+
+def _content(block: Block) -> Sequence[Block]:
+    """Return the content of a tool result."""
+    return block.content if isinstance(block, ToolResultBlock) else ()
+
+
+class Piece(NamedTuple):
+    """A piece of a text, or a block other than text, with the node that wrote it.
+
+    ``node`` is ``None`` for a string directly in the turn. ``text`` is empty for a block.
+    """
+
+    text: str
+    node: "WrittenNode | None"
+    kind: PieceKind
+
+
+class Segment(NamedTuple):
+    """A block, ``None`` for one made of its pieces; ``start`` is the number of pieces before it."""
+
+    block: Block | None
+    pieces: list[Piece]
+    start: int
+
+
+@attrs.define(eq=False)
+class WrittenPage:
+    """The blocks of a turn, or of a tool result in it.
+
+    ``numbers`` are the numbers of its blocks in the layout, ``pieces`` those of its pieces.
+    """
+
+    numbers: list[int]
+    blocks: Sequence[Block]
+    pieces: list[int] = attrs.field(factory=list[int])
+    segments: list[Segment] = attrs.field(factory=list[Segment])
+    results: "dict[int, WrittenPage]" = attrs.field(factory=new_dict)
+    """The page of a result, by the index of its block."""
+    marks: "dict[int, WrittenNode]" = attrs.field(factory=new_dict)
+    """The node that put a cache mark after a block, by the index of the block."""
+
+    def between(self, start: int, end: int) -> list[Block]:
+        """Return the pieces from ``start`` to before ``end`` as blocks."""
+        blocks: list[Block] = []
+        first = bisect_right(self.segments, start, key=lambda segment: segment.start) - 1
+        for block, pieces, before in self.segments[max(first, 0) :]:
+            if before >= end:
+                break
+            if block is None:
+                text = "".join([it.text for it in pieces[max(start - before, 0) : end - before]])
+                blocks += [text_block(text)] if text else []
+            elif before >= start:
+                blocks.append(block)
+        return blocks
+
+
+@attrs.define(eq=False)
+class WrittenNode:
+    """A node in a turn, and the pieces of a page that it wrote.
+
+    ``around`` is the node it is in. ``path`` is its address: that of the turn, ``""`` for system
+    text, and the ids of the sections around it. ``top`` is the outermost node around it that is a
+    part of its turn, or the node itself. ``library`` is the innermost section of a library that it
+    is in.
+    """
+
+    node: Node
+    path: str
+    around: "WrittenNode | None"
+    page: WrittenPage
+    start: int
+    top: Node
+    library: LibrarySection | None
+    end: int
+
+    def blocks(self) -> list[Block]:
+        """Return the blocks of the node, the gap before it included."""
+        return self.page.between(self.start, self.end)
+
+
+@attrs.define(eq=False)
+class WrittenTurn:
+    """A turn, also one that is merged with others: its blocks, and the nodes in it.
+
+    ``nodes`` are in document order. ``page`` is ``None`` for a recorded message, which is sent
+    unchanged, and for a turn of one string.
+    """
+
+    node: Node
+    address: str
+    blocks: Sequence[Block]
+    nodes: list[WrittenNode]
+    page: WrittenPage | None
+    source: Source | None
+
+    @property
+    def library(self) -> LibrarySection | None:
+        """The innermost section of a library around the turn."""
+        return _library_in(self.node, None)
+
+    def with_one_part(self, node: Node | None) -> "WrittenTurn":
+        """Return the turn with the page of its only block; ``node`` wrote it, if not a string."""
+        (block,) = _content(self.blocks[0]) or self.blocks
+        self.page = WrittenPage([0], (block,))
+        if node is not None:
+            self.nodes.append(written_node(node, self, None, self.page, start=0, end=1))
+        text = block.text if isinstance(block, TextBlock) else ""
+        piece = Piece(text, next(iter(self.nodes), None), "conversation")
+        self.page.segments.append(Segment(None if text else block, [piece], 0))
+        return self
+
+
+def written_node(
+    node: Node,
+    turn: WrittenTurn,
+    around: WrittenNode | None,
+    page: WrittenPage,
+    *,
+    start: int,
+    end: int = 0,
+) -> WrittenNode:
+    """Return a node in a turn, with its address and the section of a library around it."""
+    path, top, library = turn.address, node, turn.library
+    if around is not None:
+        path, top, library = around.path, around.top, around.library
+    elif isinstance(turn.node, TurnNode) and turn.node.role == "system":
+        path = ""
+    if isinstance(node, SectionNode):
+        path = path if len(path) <= LONGEST else "..."
+        path = f"{path}/{node.options.id}" if path else str(node.options.id)
+    library = _library_in(node, library)
+    return WrittenNode(node, path, around, page, start, top, library, max(start, end))
+
+
+def _library_in(node: Node, around: LibrarySection | None) -> LibrarySection | None:
+    """Return the innermost section of a library that a node is in or is; ``around`` is outside."""
+    if isinstance(node, ComponentNode) and (node.section or node.by):
+        return node.section
+    # The components around a turn, or around a section outside of turns, are not in the tree.
+    if node.options.libraries and isinstance(node, TurnNode | SectionNode):
+        return node.options.libraries[-1]
+    return around
+
+
+def writers_of(turns: Iterable[WrittenTurn], entry: Node) -> list[list[tuple[WrittenTurn, int]]]:
+    """Return what wrote the blocks of each message of an entry: a turn, and the index in it.
+
+    There is a message for each result in the entry, and one for the rest.
+    """
+    blocks = [(turn, place, block) for turn in turns for place, block in enumerate(turn.blocks)]
+    messages: list[list[tuple[WrittenTurn, int]]] = []
+    if entry._mask & RESULT << SHIFT:
+        messages = [[(turn, n)] for turn, n, block in blocks if isinstance(block, ToolResultBlock)]
+        blocks = [place for place in blocks if not isinstance(place[2], ToolResultBlock)]
+    if blocks:
+        messages.append([(turn, place) for turn, place, _ in blocks])
+    return messages

@@ -1,0 +1,168 @@
+"""The ways of a turn: how its parts are written, by the kinds of its content.
+
+Most turns are texts, calls and attachments of a conversation, or instructions of texts and short
+sections. Each is written in one loop, with the same result as the walk over all parts (``walk``).
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+
+from promptdsl.foundation.escaping import title as one_line
+from promptdsl.foundation.guards import has_bracket
+from promptdsl.foundation.unicode import is_whole
+from promptdsl.messages import Block
+from promptdsl.messages.loss import Loss
+from promptdsl.rendering.text.encode import (
+    StringRules,
+    kind_of,
+    texts_in,
+)
+from promptdsl.rendering.text.format import BETWEEN, title_line
+from promptdsl.rendering.text.leaves import sent_block
+from promptdsl.rendering.text.page import PLAIN, OnLoss, TurnText
+from promptdsl.rendering.text.runs import PieceKind
+from promptdsl.tree.masks import CACHE
+from promptdsl.tree.node import Child, Node
+from promptdsl.tree.part_nodes import (
+    MediaNode,
+    ReasoningNode,
+    SectionNode,
+    TextNode,
+    ToolUseNode,
+    TrustedTextNode,
+    ValueNode,
+    VolatileNode,
+)
+from promptdsl.tree.turn_nodes import TurnNode
+
+if TYPE_CHECKING:
+    from promptdsl.rendering.text.lower import Layout
+
+Way: TypeAlias = Callable[[TurnText, TurnNode], tuple[Block, ...]]
+
+SIDE_BY_SIDE = frozenset(
+    {
+        *(str, TextNode, ValueNode, VolatileNode, TrustedTextNode),
+        *(ToolUseNode, ReasoningNode, MediaNode),
+    }
+)
+"""The kinds of parts that are one text or one block in a conversation."""
+
+
+def way_of(turn: TurnNode, rules: StringRules) -> Way | None:
+    """Return the way of a turn, ``None`` for the walk, which writes any parts."""
+    if rules.joined or turn.options.separator is not None:
+        return None
+    kinds = {str if isinstance(child, str) else child._node for child in turn.content}
+    return side_by_side if kinds <= SIDE_BY_SIDE else None
+
+
+SIDE_BY_SIDE = frozenset(
+    {
+        *(str, TextNode, ValueNode, VolatileNode, TrustedTextNode),
+        *(ToolUseNode, ReasoningNode, MediaNode),
+    }
+)
+"""The kinds of parts that are one text or one block in a conversation."""
+
+
+def parts_of(text: Child) -> tuple[Child, ...]:
+    """Return the strings and values of a text."""
+    return text.content if isinstance(text, TextNode) else (text,)
+
+
+def only_string(part: Child) -> str:
+    """Return the string that a part is, or a text of one string; another part has none."""
+    if isinstance(part, str):
+        return part
+    content = part.content if part._node is TextNode and len(part.content) == 1 else ("",)
+    return content[0] if isinstance(content[0], str) else ""
+
+
+def side_by_side(state: TurnText, turn: TurnNode) -> tuple[Block, ...]:
+    """Write a turn of the conversation, of which each text, call and attachment is a block."""
+    page, rules, fences = state.page, state.rules, state.fences()
+    follows = False
+    for part in turn.content:
+        node: Node = turn
+        if not isinstance(part, str):
+            page.begin(part)
+            node = part
+        if isinstance(part, ToolUseNode | ReasoningNode | MediaNode):
+            page.block(sent_block(part, state.setting.media_roots), rules.kind)
+            follows = False
+        else:
+            parts = parts_of(part)
+            note = partial(_tell, state.report, "", node)
+            texts = texts_in(parts, rules, fences, note, follows=follows)
+            page.write("".join(texts), kind_of(parts, texts, rules), PLAIN)
+            page.flush()
+            follows = True
+        page.writer = -1
+    return page.finish()
+
+
+def _is_plain(part: Child) -> bool:
+    """Return whether a part of instructions is a string, or a section of one, sent as it is."""
+    text, title = part, ""
+    if isinstance(part, SectionNode):
+        options = part.options
+        if part._mask & CACHE or options.encoding or options.separator is not None:
+            return False
+        if len(part.content) != 1 or isinstance(part.title, ValueNode):
+            return False
+        (text,), title = part.content, part.title or ""
+    string = only_string(text)
+    # A text that starts with a line end is dedented, one with a bracket is guarded.
+    if not string or string.isspace() or string[0] in "\r\n" or "<" in string:
+        return False
+    is_ascii = string.isascii() and title.isascii()
+    return is_ascii or (is_whole(title) and is_whole(string) and not has_bracket(string))
+
+
+def instructions(layout: "Layout", turn: TurnNode) -> str:
+    """Return the text of instructions that are strings, and sections of one string each.
+
+    Its pieces are noted in the layout. Other instructions have none, and are not noted.
+    """
+    if not all(map(_is_plain, turn.content)):
+        return ""
+    first = len(layout.texts)
+    pieces: list[tuple[str, PieceKind, int]] = []
+    for part in turn.content:
+        start, title, nodes, text = first + len(pieces), "", list[tuple[Node, int]](), part
+        if isinstance(part, SectionNode):
+            nodes.append((part, start))
+            (text,) = part.content
+            if part.title is not None:
+                title = title_line(one_line(str(part.title)), 2)
+                start += 2  # behind the gap and the title
+        if not isinstance(text, str):
+            nodes.append((text, start))
+        writer = outer = -1
+        for node, before in nodes:
+            layout.nodes.append(node)
+            layout.around.append(writer)
+            layout.starts.append(before)
+            outer, writer = writer, len(layout.nodes) - 1
+        gap = BETWEEN if pieces else ""
+        if title:
+            section = writer if isinstance(text, str) else outer
+            pieces += (gap, "gap", section), (title, "section", section)
+        elif gap:
+            pieces.append((gap, "gap", writer))
+        pieces.append((only_string(text), "author", writer))
+    for text_of_piece, kind, writer in pieces:
+        layout.texts.append(text_of_piece)
+        layout.kinds.append(kind)
+        layout.writers.append(writer)
+    layout.ends.append(len(layout.texts))
+    return "".join(layout.texts[first:])
+
+
+def _tell(report: OnLoss, path: str, node: Node, loss: Loss) -> None:
+    """Report a loss of a node, in the section with a ``path``, if any."""
+    report(attrs.evolve(loss, path=path, source=node.source))
