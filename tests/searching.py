@@ -93,22 +93,22 @@ def outcomes(
 @st.composite
 def spoiled(draw: st.DrawFn, good: Any, anything: st.SearchStrategy[Any]) -> Any:
     """Draw good data as it is, or with one value, or the whole, replaced by anything."""
-    place = draw(st.sampled_from([*_places(good), None]))
-    return good if place is None else _with(good, place, draw(anything))
+    place = draw(st.sampled_from([*places_in(good), None]))
+    return good if place is None else with_value(good, place, draw(anything))
 
 
-def _places(data: Any) -> Iterator[tuple[Any, ...]]:
+def places_in(data: Any) -> Iterator[tuple[Any, ...]]:
     """Yield the way to every value of plain data, that to the whole first."""
     yield ()
     values = enumerate(data) if isinstance(data, list) else ()
     for key, value in data.items() if isinstance(data, dict) else values:
-        yield from ((key, *way) for way in _places(value))
+        yield from ((key, *way) for way in places_in(value))
 
 
-def _with(data: Any, place: tuple[Any, ...], value: Any) -> Any:
+def with_value(data: Any, place: tuple[Any, ...], value: Any) -> Any:
     """Return plain data with another value in a place."""
     if not place:
         return value
     copied = data.copy()
-    copied[place[0]] = _with(data[place[0]], place[1:], value)
+    copied[place[0]] = with_value(data[place[0]], place[1:], value)
     return copied

@@ -334,6 +334,11 @@ def shown(value: object) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
+def shown_name(value: object) -> str:
+    """Return a key or a word of an author's data; one that is no string as an error shows it."""
+    return exact(value) if isinstance(value, str) else shown(value)
+
+
 def is_one_of(value: object, known: Collection[str]) -> TypeGuard[str]:
     """Return whether an author's value is one of some strings.
 
@@ -347,8 +352,7 @@ def nearest(name: object, known: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     names = sorted(known)
-    text = exact(name) if isinstance(name, str) else shown(name)
-    close = get_close_matches(text, names, n=1)
+    close = get_close_matches(shown_name(name), names, n=1)
     if close:
         return f"did you mean {close[0]!r}?"
     return f"known: {', '.join(map(on_one_line, names))}" if names else "it takes no options"

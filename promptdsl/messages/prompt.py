@@ -1,11 +1,11 @@
 """A whole prompt as values; adapters write payloads from it and read payloads into it."""
 
-from typing import Literal, TypeAlias, cast, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 import attrs
 
 from promptdsl.foundation.errors import DataError, is_one_of, nearest, shown
-from promptdsl.foundation.frozen import EMPTY, frozen, new_dict
+from promptdsl.foundation.frozen import EMPTY, FrozenDict, new_dict, plain
 from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.foundation.source import Position, Source, looked_up
 from promptdsl.messages.field_checks import Cache
@@ -15,6 +15,17 @@ from promptdsl.messages.message import Message
 def _said(description: str | None) -> str | None:
     """Return a description; an empty one is none."""
     return None if isinstance(description, str) and not description else description
+
+
+def _json(value: object, key: str = "") -> Any:  # Any: each field has its type
+    """Return JSON data that nobody can change; :class:`DataError` for any other value."""
+    # A copy with other fields has what was checked before.
+    return value if type(value) is FrozenDict else plain(value, key)
+
+
+def _schema(value: object) -> Any:  # Any: as above
+    """Return a schema as JSON data; the error for any other value names it."""
+    return _json(value, "schema")
 
 
 @attrs.frozen
@@ -30,14 +41,16 @@ class ToolDefinition:
     >>> tool = ToolDefinition("find", "Find tea.", {"type": "object", "properties": {}})
     >>> tool.input_schema["type"]
     'object'
+
+    Raises :class:`DataError` for values that JSON cannot express.
     """
 
     name: str
     description: str | None = attrs.field(default=None, converter=_said)
-    input_schema: JsonObject = attrs.field(default=EMPTY, converter=frozen, hash=False)
+    input_schema: JsonObject = attrs.field(default=EMPTY, converter=_schema, hash=False)
     cache: Cache | None = None
-    extra: JsonObject = attrs.field(default=EMPTY, converter=frozen, hash=False)
-    raw: JsonObject | None = attrs.field(default=None, converter=frozen, hash=False)
+    extra: JsonObject = attrs.field(default=EMPTY, converter=_json, hash=False)
+    raw: JsonObject | None = attrs.field(default=None, converter=_json, hash=False)
     origin: str | None = None
     at: Position | Source | None = attrs.field(default=None, eq=False, repr=False)
 
@@ -71,9 +84,11 @@ class OutputSchema:
     >>> from promptdsl import OutputSchema
     >>> OutputSchema({"type": "object", "properties": {}}, name="city").strict
     True
+
+    Raises :class:`DataError` for an unknown mode, and for values that JSON cannot express.
     """
 
-    schema: JsonObject = attrs.field(converter=frozen, hash=False)
+    schema: JsonObject = attrs.field(converter=_schema, hash=False)
     name: str = "output"
     description: str | None = attrs.field(default=None, converter=_said)
     strict: bool = True
@@ -109,7 +124,7 @@ class RawSetting:
     (None, "response_format 'json_object'")
     """
 
-    raw: JsonValue = attrs.field(converter=frozen, hash=False)
+    raw: JsonValue = attrs.field(converter=_json, hash=False)
     origin: str
     meaning: "ToolChoice | OutputSchema | None" = None
     unsayable: str = ""

@@ -9,7 +9,7 @@ from typing import cast
 from promptdsl.config.models import check_provider
 from promptdsl.config.wires import forms, wire_of
 from promptdsl.foundation.answers import has_shape, read_answer
-from promptdsl.foundation.errors import DataError, OptionError, TargetError, shown
+from promptdsl.foundation.errors import DataError, OptionError, TargetError, shown, shown_name
 from promptdsl.foundation.frozen import is_list, is_mapping, plain
 from promptdsl.foundation.json import Absent, JsonValue
 from promptdsl.foundation.source import author, door
@@ -63,7 +63,7 @@ def read_response(
         entries = mapping(reply)
         sender = provider_of(entries)
         if sender is None:
-            keys = ", ".join(entries) or "nothing"
+            keys = ", ".join(map(shown_name, entries)) or "nothing"
             raise DataError(f"a response of no provider, it has {keys}")
         message = TARGETS[sent_by(sender, named)].read_response(entries)
         if message.role != "assistant":
@@ -163,9 +163,10 @@ def advice_about(reply: object, reader: str = "read_response") -> str:
 def event_provider(event: Mapping[str, object]) -> str:
     """Return the provider that sends such an event, an empty string for an unknown one."""
     lists = ((key, item) for key, value in event.items() if is_list(value) for item in value)
-    signs = [f"{key}: {event.get(key)}" for key in ("type", "object")]
-    signs += [f"key: {key}" for key in event]
-    signs += [f"{key}[]: {inner}" for key, item in lists if is_mapping(item) for inner in item]
+    signs = [f"{key}: {shown_name(event.get(key))}" for key in ("type", "object")]
+    signs += [f"key: {shown_name(key)}" for key in event]
+    keys = [(key, inner) for key, item in lists if is_mapping(item) for inner in item]
+    signs += [f"{shown_name(key)}[]: {shown_name(inner)}" for key, inner in keys]
     for wire in forms():
         if any(sign.startswith(wire.event) for sign in signs):
             return wire.name

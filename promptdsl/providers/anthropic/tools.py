@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from promptdsl.config.wires.anthropic import WIRE
+from promptdsl.foundation.errors import shown
 from promptdsl.foundation.frozen import plain
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.prompt import OutputSchema, Prompt, RawSetting, ToolDefinition
@@ -71,7 +72,7 @@ def read_settings(payload: Mapping[str, object]) -> Prompt:
 def _read_output(form: Param) -> RawSetting:
     kind = form.get("type", "json_schema")
     if kind != "json_schema":
-        unsayable = f"output_config.format {kind!r}"
+        unsayable = f"output_config.format {shown(kind)}"
         return RawSetting(plain(form, "format"), "anthropic", None, unsayable)
     output = OutputSchema(entry(form, "schema", Mapping))
     return RawSetting({**form, "schema": output.schema}, "anthropic", output)
@@ -89,7 +90,7 @@ def _read_choice(choice: object) -> RawSetting | str | None:
     if kind == "tool":
         ours = entry(entries, "name", str)
     if further is not None:
-        return raw_choice(choice, "anthropic", ours, f"{further!r} of tool_choice")
+        return raw_choice(choice, "anthropic", ours, f"{shown(further)} of tool_choice")
     return ours or raw_choice(choice, "anthropic", None, f"tool_choice {kind!r}")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from promptdsl.config.wires.bedrock import WIRE
-from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.errors import DataError, shown
 from promptdsl.foundation.frozen import is_mapping, plain
 from promptdsl.foundation.json import JsonObject, read_json, write_json
 from promptdsl.messages.field_checks import Cache, optional
@@ -139,7 +139,7 @@ def _read_choice(data: object) -> RawSetting | str:
     meaning = _READ_CHOICES.get(kind)
     if meaning is not None and choice == {kind: {}}:
         return meaning
-    return raw_choice(choice, "bedrock", meaning, "" if meaning else f"toolChoice {kind!r}")
+    return raw_choice(choice, "bedrock", meaning, "" if meaning else f"toolChoice {shown(kind)}")
 
 
 def _read_output(config: Mapping[str, object]) -> RawSetting | None:
@@ -150,7 +150,7 @@ def _read_output(config: Mapping[str, object]) -> RawSetting | None:
     raw = plain(config, "outputConfig")
     definition = mapping(mapping(form.get("structure") or {}).get("jsonSchema") or {})
     if not definition:
-        return RawSetting(raw, "bedrock", None, f"textFormat {form.get('type')!r}")
+        return RawSetting(raw, "bedrock", None, f"textFormat {shown(form.get('type'))}")
     schema = read_json(entry(definition, "schema", str))
     if not isinstance(schema, Mapping):
         raise DataError("'schema' is the JSON text of an object")

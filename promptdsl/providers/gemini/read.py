@@ -7,7 +7,7 @@ from typing import NamedTuple, cast
 import attrs
 
 from promptdsl import messages as b
-from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.errors import DataError, shown
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.messages.details import NO_DETAILS, Details
@@ -169,7 +169,7 @@ def _read_content(data: object) -> _Content:
         role = content.get("role", "user")
         # Older recordings have results in contents of a role of their own.
         if role not in ("user", "model", "function"):
-            raise DataError(f"unknown 'role' {role!r}", fix="one of user, model")
+            raise DataError(f"unknown 'role' {shown(role)}", fix="one of user, model")
         blocks = read_parts(content.get("parts"))
         extra = KEYS.unread(content, _content_keys)
         return _Content("model" if role == "model" else "user", blocks, extra=extra)

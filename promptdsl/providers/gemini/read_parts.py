@@ -3,7 +3,7 @@
 import base64
 
 from promptdsl import messages as b
-from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.errors import DataError, is_one_of
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.json import JsonObject, JsonValue, write_json
 from promptdsl.messages.field_checks import optional
@@ -54,7 +54,7 @@ def read_part(data: object) -> b.Block:
         if part.keys() <= {"thought", SIGNATURE}:
             part["text"] = ""
         # A substitute is put back where a model needs it.
-        if str(part[SIGNATURE]) in SUBSTITUTES:
+        if is_one_of(part[SIGNATURE], SUBSTITUTES):
             del part[SIGNATURE]
     if part.get("thought") is False:
         del part["thought"]

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import attrs
 
 from promptdsl.config.wires.gemini import WIRE
+from promptdsl.foundation.errors import shown, shown_name
 from promptdsl.foundation.frozen import is_list
 from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.foundation.unicode import exact
@@ -134,7 +135,7 @@ def _read_tools(data: object) -> list[ToolDefinition]:
     entries = entries_of(data)
     functions = entries.pop("function_declarations", ())
     tools = [*located_items("function_declarations", _read_function, functions)]
-    own = [ToolDefinition(str(key), raw=entries, origin="gemini") for key in [*entries][:1]]
+    own = [ToolDefinition(shown_name(key), raw=entries, origin="gemini") for key in [*entries][:1]]
     return [*own, *tools]
 
 
@@ -166,7 +167,7 @@ def _read_choice(data: object) -> RawSetting | str | None:
     further = [key for key in config if key != "function_calling_config"]
     further += [key for key in choice if key not in ("mode", "allowed_function_names")]
     if further:
-        return raw_choice(config, "gemini", meaning, f"{further[0]!r} of tool_config")
+        return raw_choice(config, "gemini", meaning, f"{shown(further[0])} of tool_config")
     if len(names) == 1 and mode == "ANY":
         return named_choice(config, "gemini", entry({"name": names[0]}, "name", str), is_all=True)
     if names:
@@ -188,7 +189,7 @@ def _read_output(settings: JsonObject) -> RawSetting | None:
         return RawSetting({**raw, "response_json_schema": output.schema}, "gemini", output)
     if own is not None:
         return RawSetting(json_copy(raw), "gemini", OutputSchema(json_schema(own)))
-    unsayable = "" if media_type == "text/plain" else f"response_mime_type {media_type!r}"
+    unsayable = "" if media_type == "text/plain" else f"response_mime_type {shown(media_type)}"
     return RawSetting(raw, "gemini", None, unsayable) if raw else None
 
 

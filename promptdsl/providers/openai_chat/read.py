@@ -11,7 +11,7 @@ from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.models import facts_for
 from promptdsl.config.wires.openai import WIRE
-from promptdsl.foundation.errors import DataError, nearest
+from promptdsl.foundation.errors import DataError, nearest, shown
 from promptdsl.foundation.frozen import EMPTY, is_list, is_mapping
 from promptdsl.foundation.json import write_json
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
@@ -322,7 +322,7 @@ def _read_message(before: list[Message], facts: ModelFacts, data: object) -> Mes
         raise DataError("a Chat message has no key 'parts'", fix=looks_like("gemini"))
     role, name = entries.get("role"), optional(entries.get("name"), "name")
     if role not in _ROLES:
-        raise DataError(f"unknown role {role!r}", fix=nearest(str(role), _ROLES))
+        raise DataError(f"unknown role {shown(role)}", fix=nearest(role, _ROLES))
     if role == "assistant":
         content = read_answer(entries, len(before), facts)
     else:

@@ -7,6 +7,7 @@ import attrs
 
 from promptdsl.config.wire import Wire
 from promptdsl.config.wires import wire_of
+from promptdsl.foundation.errors import shown_name
 from promptdsl.foundation.frozen import is_mapping, new_dict, new_list
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.prompt import Prompt, RawSetting, ToolDefinition
@@ -135,7 +136,7 @@ def _read_tool(origin: str, data: object) -> ToolDefinition:
     if kind not in (None, "function") or function is None:
         name = mapping(entries.get(kind or "") or {}).get("name")
         if not isinstance(name, str):
-            name = kind or str(next(iter(entries), "tool"))
+            name = kind or shown_name(next(iter(entries), "tool"))
         return ToolDefinition(name, cache=cache, raw=entries, origin=origin)
     function = mapping(function)
     name, description, schema = pop_function(function)
@@ -162,7 +163,7 @@ def _read_choice(choice: object, dialect: Wire) -> RawSetting | str | None:
         unsayable = "" if meaning else f"tool_choice {choice!r}"
         return raw_choice(choice, dialect.name, meaning, unsayable)
     entries = mapping(choice)
-    kind = str(entries.get("type"))
+    kind = optional(entries.get("type"), "type") or ""
     inner = mapping(entries.get(kind) or entries)
     if kind in ("function", "custom"):
         name = entry(inner, "name", str)

@@ -6,7 +6,7 @@ from typing import cast
 import attrs
 
 from promptdsl.config.wires.openai_responses import WIRE
-from promptdsl.foundation.errors import DataError, nearest
+from promptdsl.foundation.errors import DataError, nearest, shown_name
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.messages import (
@@ -119,7 +119,7 @@ def read_response(data: object) -> Message:
         status = mapping(response.get("incomplete_details") or {}).get("reason") or status
     token_usage = openai_usage(response.get("usage"), "input", "output")
     extra = KEYS.unread_of_response(response, turn.extra)
-    word = None if status is None else str(status)
+    word = None if status is None else shown_name(status)
     return reply_message(turn.content, word, token_usage, extra=extra)
 
 

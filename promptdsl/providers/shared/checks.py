@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
-from promptdsl.foundation.errors import DataError, nearest
+from promptdsl.foundation.errors import DataError, nearest, shown, shown_name
 from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.messages.field_checks import CACHES, Cache
 from promptdsl.providers.shared.request import Param
@@ -63,7 +63,7 @@ def entry(
 def entry(entries: Mapping[str, object], key: str, kind: type = object) -> object:
     """Return the value under a key; :class:`DataError` when it is missing or of another type."""
     if key not in entries:
-        raise DataError(f"{key!r} is needed", fix=nearest(key, map(str, entries)))
+        raise DataError(f"{key!r} is needed", fix=nearest(key, map(shown_name, entries)))
     value = entries[key]
     if not isinstance(value, kind):
         raise DataError(f"{key!r} is {_NAMES[kind]}, not {type(value).__name__}")
@@ -93,7 +93,7 @@ def read_mark(control: object) -> Cache | None:
     """Return the time to live of a cache mark, ``None`` for no mark; :class:`DataError` if odd."""
     ttl = None if control is None else mapping(control).get("ttl", "default")
     if ttl not in (None, *CACHES):
-        raise DataError(f"unknown 'ttl' {ttl!r}", fix="'5m' or '1h'")
+        raise DataError(f"unknown 'ttl' {shown(ttl)}", fix="'5m' or '1h'")
     return ttl
 
 

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import attrs
 
-from promptdsl.foundation.errors import DataError
+from promptdsl.foundation.errors import DataError, shown_name
 from promptdsl.foundation.frozen import EMPTY, is_list, is_mapping, plain
 from promptdsl.foundation.json import JsonObject, JsonValue
-from promptdsl.foundation.unicode import exact
 from promptdsl.messages.details import NO_DETAILS, Details, named
 from promptdsl.providers.shared.checks import mapping
 
@@ -152,7 +151,7 @@ class KeySearch:
                 if type(content) is not str:
                     self.find(content, shape.inner[key], (place, key))
             elif not shape.rest and key not in shape.names and _is_a_value(content):
-                name = exact(str(key))[:60]
+                name = shown_name(key)[:60]
                 names = [step for step in _steps(place) if isinstance(step, str)]
                 self.values.setdefault((*names, name), []).append(((place, name), content))
 

@@ -8,6 +8,7 @@ import attrs
 
 from promptdsl.config.schema_rules import SchemaRules, rules_of
 from promptdsl.config.wires import wire_of
+from promptdsl.foundation.errors import shown
 from promptdsl.foundation.frozen import is_mapping, plain, thawed
 from promptdsl.foundation.json import ENCODER, JsonDict, JsonObject
 from promptdsl.foundation.unicode import is_whole
@@ -405,7 +406,7 @@ def read_output(form: object, path: str, origin: str) -> RawSetting | None:
     if not entries:
         return None
     if kind != "json_schema":
-        unsayable = "" if kind == "text" else f"{path} {kind!r}"
+        unsayable = "" if kind == "text" else f"{path} {shown(kind)}"
         return RawSetting(plain(entries, path), origin, None, unsayable)
     is_nested = "json_schema" in entries
     inner = mapping(entries["json_schema"]) if is_nested else entries
