@@ -5,7 +5,15 @@ from typing import Any
 
 import attrs
 
-from promptdsl import BudgetError, Message, Rendered, ToolResultBlock, ToolUseBlock, render
+from promptdsl import (
+    BudgetError,
+    Message,
+    Rendered,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    render,
+)
 from promptdsl.tokens import counter
 from tests.budget.descriptions import Part, below, built, seen, weigh
 from tests.budget.oracle import items_of, last_user, leaves
@@ -66,10 +74,22 @@ def dropped_tokens(rendered: Rendered | None) -> int:
 
 
 def least(rendered: Rendered, count: Callable[[str], int]) -> int:
-    """Return the tokens of all texts in messages, what stands around them left out."""
-    blocks = [block for message in rendered.messages for block in message.content]
-    blocks += [inner for one in blocks if isinstance(one, ToolResultBlock) for inner in one.content]
-    return sum(count(block.text) for block in blocks if block.type == "text")
+    """Return the tokens of all texts that are sent, what stands around them left out.
+
+    A target is not sent the white space at the end of the last answer, so it is not counted.
+    """
+    texts = [text for message in rendered.messages for text in _texts(message)]
+    last = [*_texts(rendered.messages[-1])][-1:]
+    if rendered.facts.provider and last and rendered.messages[-1].role == "assistant":
+        texts[texts.index(last[0])] = last[0].rstrip()
+    return sum(map(count, texts))
+
+
+def _texts(message: Message) -> Iterator[str]:
+    """Yield the texts of a message, those of results in their place."""
+    for block in message.content:
+        inside = block.content if isinstance(block, ToolResultBlock) else (block,)
+        yield from (it.text for it in inside if isinstance(it, TextBlock))
 
 
 # What would be wrong.

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from promptdsl import BudgetError, Developer, Event, FirstFit, Rendered, Text, Timeline, render
+from promptdsl import *
 from tests.budget.descriptions import (
     K,
     Part,
@@ -40,7 +40,7 @@ from tests.budget.oracle import leaves, positions, removals, shown, size, starts
 from tests.budget.trees import EXCHANGES, Room, histories, room, rooms, trees
 from tests.providers.every_target import SERVICES, every_check_of
 from tests.renders import short_form
-from tests.searching import examples
+from tests.searching import examples, with_each
 
 FIXED = trees(st.sampled_from([0, 1, 4, 7, 12, 20]))
 every_counter = pytest.mark.parametrize("name", COUNTERS)
@@ -90,12 +90,31 @@ def test_it_fits(name: str, tree: Part, share: float) -> None:
     assert [] == verdict(tree, COUNTERS[name], share)
 
 
+ENDS_IN_WHITE_SPACE = numbered(
+    timeline(
+        user(words(1)),
+        assistant(*(words(12) for _ in range(7))),
+    )
+)
+"""The last text has 48 blanks at its end: more than a target's own form adds."""
+
+
 @pytest.mark.parametrize("provider", ["openai", "openai_responses", "anthropic", "gemini"])
+@with_each([ENDS_IN_WHITE_SPACE], 1.0)
 @examples(20)
 @given(trees(), st.floats(0, 1.1))
 def test_it_fits_a_target(provider: str, tree: Part, share: float) -> None:
     """So does what a target's own form adds."""
     assert [] == verdict(tree, len, share, provider=provider)
+
+
+def test_white_space_that_is_not_sent() -> None:
+    """The white space at the end of the last answer, which no target is sent, is not counted."""
+    prompt = Timeline(User("Hi."), Assistant("Rain." + 40 * " "))
+    kept, ended = (render(prompt, counter=len, provider=it) for it in (None, "anthropic"))
+    shorter = render(Timeline(User("Hi."), Assistant("Rain.")), counter=len, provider="anthropic")
+    assert (48, 8) == (least(kept, len), least(ended, len))
+    assert ended.tokens.total == shorter.tokens.total == kept.tokens.total - 40
 
 
 # A larger budget keeps more.
