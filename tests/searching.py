@@ -76,7 +76,8 @@ def outcomes(
 ) -> set[str]:
     """Return the set of verdicts on good data, on any data, and on good data with a wrong value.
 
-    ``judge`` takes data and returns its verdict, such as ``"read"`` or ``"refused"``.
+    ``judge`` takes data and returns its verdict, such as ``"read"`` or ``"refused"``. The test is
+    marked ``@pytest.mark.hypothesis``, as it is no property itself: so it is run with the others.
     """
     found = set()
 

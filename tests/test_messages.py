@@ -156,6 +156,7 @@ KEYS = ("role", "content", "kind", "id", "metadata", "token_usage", "structured_
 shapes = st.dictionaries(st.sampled_from(KEYS) | st.text() | st.integers(), anything, max_size=3)
 
 
+@pytest.mark.hypothesis
 def test_any_shape_is_read_or_refused() -> None:
     """Whatever stands under a key, the message is read, or refused with a :class:`DataError`."""
     roles = st.sampled_from([*ROLES, "wizard", None])

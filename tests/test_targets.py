@@ -349,6 +349,7 @@ KEYS = st.sampled_from(
 )
 
 
+@pytest.mark.hypothesis
 def test_any_data_is_read_or_refused() -> None:
     """Any data is a response, or refused by name."""
     data = st.dictionaries(KEYS, JSON | st.dictionaries(KEYS, JSON | st.lists(JSON)))

@@ -127,6 +127,7 @@ def verdict(provider: str | None, data: Any) -> str:
     return "read"
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize("provider", ["anthropic", "openai_responses"])
 def test_any_data_is_read_or_refused(provider: Any) -> None:
     """No data raises any other error, with the name of a provider or without."""

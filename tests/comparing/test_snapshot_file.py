@@ -52,6 +52,7 @@ def test_any_file_comes_back(file: PromptFile) -> None:
     assert (file, file) == (parse(text), parse(windows))
 
 
+@pytest.mark.hypothesis
 def test_any_text_is_read_or_refused() -> None:
     """A text that is read is written as it is read; any other one is a SnapshotFormatError."""
     texts = st.lists(st.sampled_from([*MARKS, "\n", "a: b"]) | ANY_TEXT, max_size=9).map("".join)

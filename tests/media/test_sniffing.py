@@ -208,6 +208,7 @@ def verdict(attachment: tuple[bytes, Any, Any]) -> str:
     return "told" if told == media_type_of(data, told, kind) else "another one when declared"
 
 
+@pytest.mark.hypothesis
 def test_any_attachment_has_a_type_or_an_error() -> None:
     """Any bytes and declaration come to one media type, or to an error that says what to do."""
     data = st.binary() | st.sampled_from([data for data, _ in TOLD.values()])

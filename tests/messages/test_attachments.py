@@ -151,6 +151,7 @@ def test_a_result_has_no_files() -> None:
     assert "a tool message contains tool results, not a 'image' block" == error.what
 
 
+@pytest.mark.hypothesis
 def test_any_files_are_read_or_refused() -> None:
     """Whatever is given as files is read, or refused by name; nothing else happens."""
     good = ["a.png", {"url": WEB + "a.pdf"}]

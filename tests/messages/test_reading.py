@@ -224,6 +224,7 @@ def test_unknown_keys_of_a_source_are_kept(data: dict[str, Any], further: dict[s
 KEYS = sorted({key for data in KNOWN for key in data} | {"data", "path", "uri", "toolUseId", "old"})
 
 
+@pytest.mark.hypothesis
 def test_any_shape_is_read_or_refused() -> None:
     """Whatever stands under a key, the block is read, or refused with a :class:`DataError`."""
     keys = st.dictionaries(st.sampled_from(KEYS), anything, max_size=3)

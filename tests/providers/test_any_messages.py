@@ -285,6 +285,7 @@ def like(goods: list[Any]) -> st.SearchStrategy[Any]:
     return anything | st.sampled_from(goods).flatmap(lambda good: spoiled(good, anything))
 
 
+@pytest.mark.hypothesis
 @every_provider
 def test_any_payload_is_read_or_refused(provider: str) -> None:
     """Any data is read or is a :class:`DataError`, and what is read can be written."""
@@ -297,6 +298,7 @@ def test_any_payload_is_read_or_refused(provider: str) -> None:
     assert {"read", "refused"} == outcomes(judge, good, like(goods))
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize("provider", [name for name in OWN if name != "chat_template"])
 def test_any_response_is_read_or_refused(provider: str) -> None:
     """Any response is read or is a :class:`DataError`, and never another error."""

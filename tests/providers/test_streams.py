@@ -307,6 +307,7 @@ def judged(events: Any) -> str:
     return "read"
 
 
+@pytest.mark.hypothesis
 @every_stream
 def test_anything_in_a_stream(provider: str) -> None:
     """Any events are read or refused, whatever value in them is another one."""

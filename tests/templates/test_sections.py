@@ -452,6 +452,7 @@ def test_values_of_the_other_types(given: dict[str, Any]) -> None:
 WORDS = ["inputs:", "a: ", "str", "one of", " = ", "[", '"', "#", "\n", "\n  ", " ", "---"]
 
 
+@pytest.mark.hypothesis
 def test_any_front_matter() -> None:
     """Any text between the lines of front matter is read, or refused by name and line."""
     texts = st.lists(st.sampled_from(WORDS)).map("".join)
