@@ -194,11 +194,15 @@ def test_in_full_nothing_is_markup(place: PLACED, names: set[str], config: Any) 
 
 
 @examples(400, fast=20)
+@with_each([(*PLACES["code"], {})], "```\n# heading")
 @given(case=st.sampled_from([case.values for case in CASES]), value=VALUES.filter(bool))
 def test_any_value_in_any_fence(case: Any, value: str) -> None:
-    """Any value at all leaves the tags around it as they are."""
+    """Any value at all leaves the tags around it as they are; only a code fence grows with it."""
     place, names, config = case
-    _, text, calm = within(place, value, config)
+    calm, text = heard(place(WORD), config), heard(place(value), config)
+    # A code fence is longer than any in the code.
+    longest = max(map(len, re.findall("`+", value)), default=0)
+    inside(text, calm.replace("```", "`" * max(3, longest + 1)))
     assert tags_in(calm, {*names, *OWN}) == tags_in(text, {*names, *OWN})
 
 
