@@ -79,9 +79,10 @@ def least(rendered: Rendered, count: Callable[[str], int]) -> int:
     A target is not sent the white space at the end of the last answer, so it is not counted.
     """
     texts = [text for message in rendered.messages for text in _texts(message)]
-    last = [*_texts(rendered.messages[-1])][-1:]
-    if rendered.facts.provider and last and rendered.messages[-1].role == "assistant":
-        texts[texts.index(last[0])] = last[0].rstrip()
+    answers = [it for it in rendered.messages[-1:] if it.role == "assistant"]
+    for text in [text for answer in answers for text in _texts(answer)][-1:]:
+        if rendered.facts.provider:
+            texts[texts.index(text)] = text.rstrip()
     return sum(map(count, texts))
 
 

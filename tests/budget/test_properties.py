@@ -82,7 +82,12 @@ def _refusal(error: BudgetError, limit: int) -> list[str]:
     return [] if good and told and tokens == sorted(tokens, reverse=True) else [str(error)]
 
 
+NOTHING_STAYS = numbered(timeline(user(words(1), priority=2)))
+"""All of it may go: no message is left."""
+
+
 @every_counter
+@with_each([NOTHING_STAYS], 0.0)
 @examples(30)
 @given(trees(), st.floats(0, 1.1))
 def test_it_fits(name: str, tree: Part, share: float) -> None:
@@ -101,6 +106,7 @@ ENDS_IN_WHITE_SPACE = numbered(
 
 @pytest.mark.parametrize("provider", ["openai", "openai_responses", "anthropic", "gemini"])
 @with_each([ENDS_IN_WHITE_SPACE], 1.0)
+@with_each([NOTHING_STAYS], 0.0)
 @examples(20)
 @given(trees(), st.floats(0, 1.1))
 def test_it_fits_a_target(provider: str, tree: Part, share: float) -> None:
