@@ -106,6 +106,7 @@ if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table bel
     from promptdsl.foundation.errors import TargetError as TargetError
     from promptdsl.foundation.errors import TemplateError as TemplateError
     from promptdsl.foundation.errors import TokenizerError as TokenizerError
+    from promptdsl.foundation.errors import ToolError as ToolError
     from promptdsl.foundation.errors import TranscriptError as TranscriptError
     from promptdsl.foundation.errors import UnknownNameError as UnknownNameError
     from promptdsl.foundation.escaping import decode as decode
@@ -163,6 +164,8 @@ if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table bel
     from promptdsl.rendering.result import Stage as Stage
     from promptdsl.rendering.spans import Span as Span
     from promptdsl.rendering.transcripts import Transcript as Transcript
+    from promptdsl.running.run_calls import arun_calls as arun_calls
+    from promptdsl.running.run_calls import run_calls as run_calls
     from promptdsl.templates.folders import register_templates as register_templates
     from promptdsl.templates.inputs import Input as Input
     from promptdsl.templates.installed import InstalledLibrary as InstalledLibrary
@@ -214,7 +217,7 @@ else:
                 "BudgetError ConfigError ConflictError ContentError DataError LibraryError "
                 "LossError MediaError OptionError PairingError PendingToolCalls PlacementError "
                 "PromptError ScopeError SubscriberError TargetError TemplateError TokenizerError "
-                "TranscriptError UnknownNameError"
+                "ToolError TranscriptError UnknownNameError"
             ),
             "foundation.escaping": "decode",
             "foundation.library_section": "LibrarySection",
@@ -248,6 +251,7 @@ else:
             "rendering.result": "Rendered Stage",
             "rendering.spans": "Span",
             "rendering.transcripts": "Transcript",
+            "running.run_calls": "arun_calls run_calls",
             "templates.folders": "register_templates",
             "templates.inputs": "Input",
             "templates.installed": "InstalledLibrary",

@@ -45,6 +45,7 @@ from promptdsl.comparing.snapshot_file import (
     serialise,
 )
 from promptdsl.comparing.text import failure_text
+from promptdsl.components import type_schemas as type_schemas_module
 from promptdsl.components.block import finish
 from promptdsl.components.function_schemas import Signature, signature_of
 from promptdsl.components.scope import OPENED, Component
@@ -672,6 +673,7 @@ __all__ = [
     "tools_frame",
     "tree_module",
     "type_schema",
+    "type_schemas_module",
     "unique_pairs",
     "unpack",
     "unread_keys",

@@ -32,6 +32,7 @@ FAMILY = [
     TargetError,
     TemplateError,
     TokenizerError,
+    ToolError,
     TranscriptError,
     UnknownNameError,
 ]

@@ -8,53 +8,83 @@ from dataclasses import is_dataclass
 from functools import partial
 from inspect import Parameter
 from types import FunctionType
-from typing import Any, NamedTuple, cast, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
+
+import attrs
 
 from promptdsl.components.fast_path import remembered
-from promptdsl.components.type_schemas import NEEDED, check_installed, type_schema
+from promptdsl.components.type_schemas import NEEDED, CheckedType, check_installed, checked_type
 from promptdsl.foundation.errors import ContentError, PromptError
 from promptdsl.foundation.frozen import frozen
 from promptdsl.foundation.json import JsonObject, JsonValue
+from promptdsl.messages import ToolUseBlock
 
 
-class Signature(NamedTuple):
+@attrs.frozen
+class Arguments:
+    """What checks the arguments of a call, made of the same type as the schema of the function.
+
+    ``adapter`` is a pydantic adapter: it returns the arguments as keywords, or the instance where
+    the function is a pydantic model. ``keys`` has by parameter the name that pydantic knows it by.
+    ``given`` are the keywords of a ``partial``.
+    """
+
+    adapter: Any  # Any: a TypeAdapter, imported where it is used
+    keys: Mapping[str, str]
+    is_model: bool
+    is_open: bool
+    """Whether further names are taken."""
+    given: Mapping[str, object]
+
+
+@attrs.frozen
+class Signature:
     """The name of a function, its description, and the JSON schema of its arguments."""
 
     name: str
     description: str | None
     input_schema: JsonObject
+    arguments: Arguments | None = attrs.field(default=None, eq=False, repr=False)
 
 
 def signature_of(function: Callable[..., object]) -> Signature:
     """Return the signature of a function.
 
-    Arguments that a ``partial`` gave already, and the object of a bound method, are left out. The
-    descriptions of parameters are read from the docstring (Google's, NumPy's or reST's style) where
-    no ``Annotated[..., Field(description=...)]`` has one. Errors have the line of the function.
+    Arguments that a ``partial`` gave already, the object of a bound method, and a parameter for the
+    call itself (``call: ToolUseBlock``) are left out. The descriptions of parameters are read from
+    the docstring (Google's, NumPy's or reST's style) where no
+    ``Annotated[..., Field(description=...)]`` has one. Errors have the line of the function.
     """
     return remembered(function, _read_signature)
+
+
+def takes_call(annotation: object) -> bool:
+    """Return whether a parameter with this annotation gets the call itself, not an argument."""
+    return annotation is ToolUseBlock or ToolUseBlock in get_args(annotation)
 
 
 def _read_signature(function: Callable[..., object]) -> Signature:
     # The function under partials and decorators.
     inner: Callable[..., object] = inspect.unwrap(function)
-    given: set[str] = set()
+    given: dict[str, object] = {}
     while isinstance(inner, partial):
-        given |= inner.keywords.keys()
+        given = {**inner.keywords, **given}
         inner = inspect.unwrap(inner.func)
     name = str(getattr(inner, "__name__", None) or type(inner).__name__)
     try:
         description, descriptions = _read_docstring(inner, name)
         check_installed("a function")
-        if hasattr(inner, "__pydantic_fields__"):
+        is_model = hasattr(inner, "__pydantic_fields__")
+        if is_model:
             # A pydantic model has more information on its fields than the signature of its class.
-            schema = type_schema(inner, name)
+            adapter, schema = checked_type(inner, name)
             schema.pop("description", None)
             names = {key: key for key in _properties(schema)}
         else:
             parameters = _parameters(function, inner, name)
             parameters = {key: kind for key, kind in parameters.items() if key not in given}
-            schema = _arguments_schema(parameters, inner)
+            parameters = _with_types(parameters, inner)
+            adapter, schema = _checked_arguments(parameters, inner)
             schema.pop("additionalProperties", None)
             # A property has the alias of its parameter, but a call takes the name.
             names = dict(zip(_properties(schema), parameters, strict=True))
@@ -67,7 +97,10 @@ def _read_signature(function: Callable[..., object]) -> Signature:
         schema |= {"properties": {k: v for k, v in properties.items() if k not in given}}
         if required:
             schema["required"] = [key for key in required if key not in given]
-        return Signature(name, description, cast("JsonObject", frozen(schema)))
+        keys = {value: key for key, value in names.items()}
+        is_open = schema.get("additionalProperties", False) is not False
+        arguments = Arguments(adapter, keys, is_model, is_open, given)
+        return Signature(name, description, cast("JsonObject", frozen(schema)), arguments)
     except PromptError as error:
         code = getattr(_callable_of(inner), "__code__", None)
         line = None if code is None else f"{code.co_filename}:{code.co_firstlineno}"
@@ -114,18 +147,15 @@ def _parameters(
     return parameters
 
 
-def _arguments_schema(
+def _with_types(
     parameters: Mapping[str, Parameter], function: Callable[..., object]
-) -> dict[str, JsonValue]:
-    """Return the JSON schema of some parameters, made by pydantic from a function that has them."""
-    # The names that annotations can use are those around the function.
-    if inspect.isclass(function):
-        stub = FunctionType(_stub.__code__, vars(sys.modules[function.__module__]))
-    else:
-        names = getattr(_callable_of(function), "__globals__", {})
-        stub = FunctionType(_stub.__code__, names)
-    resolved: list[Parameter] = []
-    hints: dict[str, Any] = {}
+) -> dict[str, Parameter]:
+    """Return parameters, by keyword, with the types that their annotations name.
+
+    One that takes the call itself is left out: no model fills it.
+    """
+    stub = _new_stub(function)
+    resolved: dict[str, Parameter] = {}
     for name, parameter in parameters.items():
         stub.__annotations__ = {name: parameter.annotation}
         annotated = parameter.annotation is not parameter.empty
@@ -137,21 +167,40 @@ def _arguments_schema(
                 f"the annotation of {name!r} cannot be found: {error}",
                 fix="define or import the type at the top of the module, outside of TYPE_CHECKING",
             ) from None
-        hints[name] = hint
-        resolved.append(parameter.replace(annotation=hint, kind=parameter.KEYWORD_ONLY))
+        if not takes_call(hint):
+            resolved[name] = parameter.replace(annotation=hint, kind=parameter.KEYWORD_ONLY)
+    return resolved
+
+
+def _checked_arguments(
+    parameters: Mapping[str, Parameter], function: Callable[..., object]
+) -> CheckedType:
+    """Return what checks the arguments of a function, with its schema."""
+    stub = _new_stub(function)
+    hints = {name: parameter.annotation for name, parameter in parameters.items()}
     stub.__annotations__ = hints
-    stub.__signature__ = inspect.Signature(resolved)  # type: ignore[attr-defined]
+    stub.__signature__ = inspect.Signature([*parameters.values()])  # type: ignore[attr-defined]
     try:
-        return type_schema(stub, "a function")
+        return checked_type(stub, "a function")
     except ContentError:
         # The error of all together does not name the parameter.
         for name, hint in hints.items():
-            type_schema(hint, f"the parameter {name!r}")
+            checked_type(hint, f"the parameter {name!r}")
         raise
 
 
-def _stub() -> None:
-    """Stand for a function while pydantic reads its parameters."""
+def _new_stub(function: Callable[..., object]) -> FunctionType:
+    """Return a function that pydantic reads in place of another: it returns its arguments.
+
+    The names that its annotations can use are those around the other function.
+    """
+    if inspect.isclass(function):
+        return FunctionType(_stub.__code__, vars(sys.modules[function.__module__]))
+    return FunctionType(_stub.__code__, getattr(_callable_of(function), "__globals__", {}))
+
+
+def _stub(**arguments: object) -> dict[str, object]:
+    return arguments
 
 
 def _read_docstring(

@@ -40,9 +40,10 @@ class Tool(Component, ToolNode):
     """A tool that a model may call: a function, or its name, description and JSON schema.
 
     The name, the description (its docstring) and the schema (its signature) are read from a
-    function, which is never called; ``name`` and ``description`` replace its own. Without a
-    function ``name`` is required, ``input_schema`` is the JSON schema of its arguments, by default
-    none. A :class:`ToolDefinition`, such as one that was read, is kept as it is.
+    function; ``name`` and ``description`` replace its own. Only :func:`run_calls` and
+    :func:`arun_calls` run it. Without a function ``name`` is required, ``input_schema`` is the JSON
+    schema of its arguments, by default none. A :class:`ToolDefinition`, such as one that was read,
+    is kept as it is.
 
     Raises :class:`ContentError` for a function without a schema, a schema that is not of type
     object and a missing name, :class:`OptionError` for a bad option.
@@ -75,8 +76,10 @@ class Tool(Component, ToolNode):
             refuse_options(self, unknown)
             if isinstance(function, ToolDefinition):
                 _refuse_beside(function, (name, description, input_schema))
+                self.function = None
                 self.definition = function
             else:
+                self.function = function
                 own_name, own_description = _text("name", name), _text("description", description)
                 self.definition = _definition(function, own_name, own_description, input_schema)
         except PromptError as error:

@@ -6,13 +6,14 @@ from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from math import isfinite
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from promptdsl.foundation.errors import ContentError
 from promptdsl.foundation.extras import install_advice
 from promptdsl.foundation.json import JsonValue
 
 if TYPE_CHECKING:
+    from pydantic import TypeAdapter
     from pydantic.json_schema import (
         GenerateJsonSchema,
         JsonSchemaMode,
@@ -34,11 +35,27 @@ def type_schema(
     ``name`` is the subject of an error. Raises :class:`ContentError` for a type without a schema,
     whatever went wrong, and where pydantic is not installed.
     """
+    return checked_type(kind, name).schema
+
+
+class CheckedType(NamedTuple):
+    """A type as pydantic reads it: what checks its values, and the JSON schema made of that."""
+
+    adapter: "TypeAdapter[Any]"  # Any: whatever pydantic takes for a type
+    schema: dict[str, JsonValue]
+
+
+def checked_type(
+    kind: Any,  # Any: whatever pydantic takes for a type
+    name: str,
+) -> CheckedType:
+    """Return what checks the values of a type, with its schema; see :func:`type_schema`."""
     check_installed(name)
     from pydantic import TypeAdapter
 
     try:
-        return TypeAdapter(kind).json_schema(schema_generator=_generator())
+        adapter: TypeAdapter[Any] = TypeAdapter(kind)  # Any: as above
+        return CheckedType(adapter, adapter.json_schema(schema_generator=_generator()))
     except Exception as error:
         # A type may bring code of its own, and that may raise anything.
         reason = str(error).partition("\n")[0].partition(". ")[0].rstrip(".:")

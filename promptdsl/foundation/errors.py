@@ -297,6 +297,20 @@ class SubscriberError(TranscriptError):
         self.entry = entry
 
 
+class ToolError(PromptError):
+    """Raised by the function of a tool, with a text that the model reads as its result.
+
+    Of any other exception the model reads only that the tool failed.
+
+    >>> from promptdsl import ToolError, ToolUseBlock, run_calls
+    >>> def charges(invoice: int) -> list[float]:
+    ...     raise ToolError("there is no such invoice")
+    >>> call = ToolUseBlock("call_1", "charges", '{"invoice": 7}')
+    >>> [result.text for result in run_calls([call], [charges])]
+    ['there is no such invoice']
+    """
+
+
 class TargetError(PromptError):
     """A payload for another target than the rendered one.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Literal
 
 from promptdsl.messages.conversation_cache import Recording
@@ -138,7 +138,10 @@ class ToolNode(Node):
 
     _placement: Literal["turn"]
 
+    _beside = ("function",)
     definition: ToolDefinition
+    function: Callable[..., object] | None
+    """The function that :func:`run_calls` runs. Not a field: a tool is what a model reads of it."""
 
     def _summary(self) -> str:
         mark = self.definition.cache

@@ -32,10 +32,10 @@ LEFT_OUT = (
     "Prompt PromptDiff PromptLog PromptRecord ProviderId ProviderName RawSetting Rendered "
     "SectionInfo SentPlace Source Span SqlStore SqliteStore Stage StoredConversation TokenPart "
     "TokenReport ToolDefinition Transcript TranscriptEntry TranscriptStore TranscriptTurn "
-    "__version__ aread_stream arender block_from_dict decode diff entry_type prefix_report "
-    "provider_names "
+    "__version__ aread_stream arender arun_calls block_from_dict decode diff entry_type "
+    "prefix_report provider_names "
     "read_payload read_response read_stream register_model register_provider register_templates "
-    "split_text"
+    "run_calls split_text"
 )
 """The public names that write no part of a prompt: results, readers, stores, types."""
 

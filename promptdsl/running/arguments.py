@@ -1,0 +1,128 @@
+"""Checking the arguments of a call: what a model reads of those that do not fit.
+
+Nothing that the model wrote is repeated: a text names parameters, and the types they expect.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+from promptdsl.foundation.errors import ToolError
+from promptdsl.foundation.frozen import is_list
+from promptdsl.foundation.json import JsonObject, JsonValue, write_json
+from promptdsl.messages import ToolUseBlock
+from promptdsl.messages.schemas import resolved
+from promptdsl.running.tools import RunnableTool
+
+_MOST_PROBLEMS = 10
+_NO_CONSTRAINTS = ("type", "title", "description", "default", "const", "contentMediaType")
+_UNKNOWN_NAME = ("unexpected_keyword_argument", "extra_forbidden")
+_MISSING = ("missing", "missing_argument", "missing_keyword_only_argument")
+_REFUSED_BY_AUTHOR = ("value_error", "assertion_error")
+
+
+class BadArgumentsError(Exception):
+    """The arguments of a call do not fit; its text is for the model."""
+
+
+def checked_arguments(tool: RunnableTool, call: ToolUseBlock) -> Any:  # Any: of any types
+    """Return the arguments of a call as keywords, or the instance of a tool that is a model.
+
+    Raises :class:`BadArgumentsError` for arguments that do not fit the schema of the tool.
+    """
+    values = call.input
+    if values is None:
+        raise BadArgumentsError("the arguments are no JSON object")
+    arguments = tool.arguments
+    if arguments is None:
+        return values
+    properties = _properties(tool.schema)
+    unknown = () if arguments.is_open else tuple(key for key in values if key not in properties)
+    known = {arguments.keys.get(key, key): values[key] for key in values if key not in unknown}
+    problems = [_unknown_name("the arguments", properties)] if unknown else []
+    from pydantic import ValidationError
+
+    checked: object = None
+    try:
+        if arguments.given and arguments.is_model:
+            checked = arguments.adapter.validate_python({**arguments.given, **known})
+        else:
+            checked = arguments.adapter.validate_json(write_json(known))
+    except ValidationError as error:
+        names = {key: name for name, key in arguments.keys.items()}
+        for problem in error.errors(include_url=False, include_input=False):
+            first, *rest = problem["loc"] or ("",)
+            place = (names.get(str(first), str(first)), *rest)
+            problems.append(_problem(tool, problem["type"], place, problem.get("ctx", {})))
+    if not problems:
+        return checked
+    more = len(problems) - _MOST_PROBLEMS
+    lines = ["the arguments do not fit:", *dict.fromkeys(problems[:_MOST_PROBLEMS])]
+    if more > 0:
+        lines.append(f"and {more} more")
+    raise BadArgumentsError("\n- ".join(lines))
+
+
+def _problem(
+    tool: RunnableTool, kind: str, place: tuple[int | str, ...], context: Mapping[str, object]
+) -> str:
+    """Return what is wrong with one argument, by the words of the schema alone."""
+    path, schema = _walked(tool.schema, place)
+    reason = context.get("error")
+    if kind in _REFUSED_BY_AUTHOR and isinstance(reason, ToolError):
+        return f"{path or 'the arguments'}: {reason.what}"
+    if kind in _UNKNOWN_NAME:
+        return _unknown_name(path, _properties(schema))
+    if not path:
+        return "the arguments cannot be read, or are refused together"
+    if kind in _MISSING:
+        return f"{path} is missing, expected: {_described(schema, tool.schema)}"
+    return f"{path} is not accepted, expected: {_described(schema, tool.schema)}"
+
+
+def _unknown_name(path: str, properties: Iterable[str]) -> str:
+    return f"{path}: a name is unknown, known: {', '.join(properties) or 'none'}"
+
+
+def _walked(root: JsonObject, place: tuple[int | str, ...]) -> tuple[str, JsonObject]:
+    """Return the path of a place as far as the schema has it, and the schema there.
+
+    It ends where the model chose a key, or where one of several types was tried.
+    """
+    path, schema = "", root
+    for key in place:
+        inner: JsonValue
+        if isinstance(key, int):
+            inner, step = schema.get("items"), f"[{key}]"
+        else:
+            inner, step = _properties(schema).get(key), f".{key}"
+        if not isinstance(inner, Mapping):
+            break
+        path, schema = path + step, resolved(inner, root)
+    return path.removeprefix("."), schema
+
+
+def _properties(schema: JsonObject) -> JsonObject:
+    properties = schema.get("properties")
+    return properties if isinstance(properties, Mapping) else {}
+
+
+def _described(schema: JsonObject, root: JsonObject) -> str:
+    """Return in a few words which values a schema takes."""
+    choices = [schema["const"]] if "const" in schema else schema.get("enum")
+    if is_list(choices):
+        return f"one of {', '.join(map(write_json, choices))}"
+    for key in ("anyOf", "oneOf"):
+        branches = schema.get(key)
+        if is_list(branches):
+            types = [resolved(cast("JsonValue", branch), root) for branch in branches]
+            return " or ".join(dict.fromkeys(_described(branch, root) for branch in types))
+    kind = schema.get("type", "another value")
+    items = schema.get("items")
+    if kind == "array" and isinstance(items, Mapping):
+        kind = f"array of {resolved(items, root).get('type', 'values')}"
+    constraints = [
+        f"{key} {value}"
+        for key, value in schema.items()
+        if isinstance(value, str | int | float) and key not in _NO_CONSTRAINTS
+    ]
+    return f"{kind} ({', '.join(constraints)})" if constraints else str(kind)

@@ -1,0 +1,199 @@
+"""Running the calls of a message: a result for each, in the order of the calls."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable
+from functools import partial
+from inspect import isawaitable
+
+from promptdsl.components.scope import detached
+from promptdsl.foundation.errors import OptionError, shown
+from promptdsl.foundation.source import door
+from promptdsl.messages import ToolUseBlock
+from promptdsl.messages.message import Message
+from promptdsl.running.calls import (
+    ErrorMode,
+    called,
+    calls_to_run,
+    check_mode,
+    failed,
+    finished,
+    message_of,
+    unknown_tool,
+)
+from promptdsl.running.results import Result
+from promptdsl.running.tools import RunnableTool, Toolbox, Tools, toolbox_of
+
+
+@door
+def run_calls(
+    calls: Message | Iterable[ToolUseBlock], tools: Tools, *, errors: ErrorMode = "hide"
+) -> Generator[Message]:
+    """Return an iterator that runs calls one after the other, and yields the result of each.
+
+    ``calls`` is a message, its calls, or ``transcript.pending_calls``. ``tools`` is a list of
+    functions and :class:`Tool` components, or a mapping of names to functions that get their
+    arguments unchecked. Store each result before you ask for the next: what ran is then stored
+    before another function runs. A call whose result was not stored runs again, so a function may
+    take the call itself, ``call: ToolUseBlock``, for a key by which its action is done once.
+
+    Arguments that do not fit are a result that says what was expected, and the function is not
+    called. An exception is a result that says that the tool failed; a :class:`ToolError` is a
+    result with its text. With ``errors="text"`` the model reads the exception, which may hold
+    secrets; ``errors="raise"`` raises it. Exceptions are logged to ``promptdsl.tools``.
+
+    A function returns text, data that becomes JSON, ``None``, a block, a list of blocks, or the
+    result of an MCP tool. It runs with no block open.
+
+    >>> from promptdsl import ToolUseBlock, run_calls
+    >>> def charges(month: str) -> list[float]:
+    ...     '''List the charges of a month.'''
+    ...     return [49.0, 49.0]
+    >>> call = ToolUseBlock("call_1", "charges", '{"month": "May"}')
+    >>> for result in run_calls([call], [charges]):
+    ...     print(result.text)
+    [49.0, 49.0]
+
+    Raises :class:`OptionError`, before anything runs, for a tool that cannot be run, for two tools
+    of one name, and for an ``async def``, which :func:`arun_calls` runs.
+    """
+    toolbox = toolbox_of(tools)
+    waiting = calls_to_run(calls, toolbox)
+    check_mode(errors)
+    for tool in toolbox.tools.values():
+        if tool.is_async:
+            fix = "run it with arun_calls: async for result in arun_calls(calls, tools)"
+            raise OptionError(f"the tool {tool.name!r} is asynchronous", fix=fix)
+    return _results(waiting, toolbox, errors)
+
+
+def _results(
+    calls: tuple[ToolUseBlock, ...], toolbox: Toolbox, errors: ErrorMode
+) -> Generator[Message]:
+    for call in calls:
+        tool = toolbox.tools.get(call.name)
+        if tool is None:
+            yield unknown_tool(call, toolbox)
+            continue
+        try:
+            result = finished(called(tool, call))
+        except Exception as error:
+            result = failed(tool, call, error, errors)
+        yield message_of(call, result)
+
+
+@door
+def arun_calls(
+    calls: Message | Iterable[ToolUseBlock],
+    tools: Tools,
+    *,
+    errors: ErrorMode = "hide",
+    limit: int = 8,
+    timeout: float | None = None,
+) -> AsyncGenerator[Message]:
+    """Return an asynchronous iterator that runs calls together; see :func:`run_calls`.
+
+    All calls are started, at most ``limit`` run at once, and their results come in the order of the
+    calls. A function that is no ``async def`` runs in a thread. When the iteration is left or
+    cancelled, the calls that still run are cancelled and awaited; a thread runs on to its end.
+    After a ``break``, ``contextlib.aclosing`` around the iterator waits for that.
+
+    ``timeout`` is the number of seconds that an ``async def`` may take, by default without an end;
+    it is cancelled then, and the result says that its action may have happened.
+
+    >>> import asyncio
+    >>> from promptdsl import ToolUseBlock, arun_calls
+    >>> async def charges(month: str) -> list[float]:
+    ...     return [49.0, 49.0]
+    >>> async def texts(*calls):
+    ...     return [result.text async for result in arun_calls(calls, [charges])]
+    >>> asyncio.run(texts(ToolUseBlock("call_1", "charges", '{"month": "May"}')))
+    ['[49.0, 49.0]']
+
+    Raises :class:`OptionError` as :func:`run_calls` does, and for a ``timeout`` with a function
+    that is no ``async def``, because a thread cannot be stopped.
+    """
+    toolbox = toolbox_of(tools)
+    waiting = calls_to_run(calls, toolbox)
+    check_mode(errors)
+    if type(limit) is not int or limit < 1:
+        raise OptionError(f"limit={shown(limit)}", fix="write how many may run at once: 1 or more")
+    if timeout is not None:
+        _check_timeout(timeout, toolbox)
+    run = partial(_awaited_message, toolbox, errors, timeout)
+    return _results_together(waiting, run, limit)
+
+
+async def _results_together(
+    calls: tuple[ToolUseBlock, ...],
+    run: Callable[[ToolUseBlock], Awaitable[Message]],
+    limit: int,
+) -> AsyncGenerator[Message]:
+    import asyncio
+
+    turn = asyncio.Semaphore(limit)
+
+    async def run_in_turn(call: ToolUseBlock) -> Message:
+        async with turn:
+            return await run(call)
+
+    tasks = [asyncio.create_task(run_in_turn(call)) for call in calls]
+    try:
+        for task in tasks:
+            yield await task
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _awaited_message(
+    toolbox: Toolbox, errors: ErrorMode, timeout: float | None, call: ToolUseBlock
+) -> Message:
+    tool = toolbox.tools.get(call.name)
+    if tool is None:
+        return unknown_tool(call, toolbox)
+    try:
+        result = await _awaited_result(tool, call, timeout)
+    except Exception as error:
+        result = failed(tool, call, error, errors)
+    return message_of(call, result)
+
+
+async def _awaited_result(tool: RunnableTool, call: ToolUseBlock, timeout: float | None) -> Result:
+    """Return the result of a function, which is awaited, or runs in a thread."""
+    import asyncio
+
+    if not tool.is_async:
+        value, error = await asyncio.to_thread(_value_or_error, tool, call)
+        if error is not None:
+            raise error
+        with detached():
+            return finished(await value if isawaitable(value) else value)
+    clock = asyncio.timeout(timeout)
+    try:
+        async with clock:
+            value = called(tool, call)
+            with detached():
+                return finished(await value if isawaitable(value) else value)
+    except TimeoutError:
+        if not clock.expired():
+            raise
+        text = f"the tool was stopped after {timeout:g} seconds; its action may have happened"
+        return Result(text, error_type="timeout_error")
+
+
+def _value_or_error(tool: RunnableTool, call: ToolUseBlock) -> tuple[object, Exception | None]:
+    """Return what a function returns, or what it raises: a thread hands on no ``StopIteration``."""
+    try:
+        return called(tool, call), None
+    except Exception as error:
+        return None, error
+
+
+def _check_timeout(timeout: object, toolbox: Toolbox) -> None:
+    """Raise :class:`OptionError` for a time that is none, or for a tool that cannot be stopped."""
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
+        raise OptionError(f"timeout={shown(timeout)}", fix="write a number of seconds above 0")
+    for tool in toolbox.tools.values():
+        if not tool.is_async:
+            what = f"timeout= with {tool.name!r}, which runs in a thread and cannot be stopped"
+            raise OptionError(what, fix="write it as an async def, or leave timeout= out")
