@@ -1,6 +1,7 @@
 """Reading a stream: its events pass unchanged, and make the message of the reply."""
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from promptdsl.config.wires import wire_of
@@ -30,6 +31,9 @@ _EMPTY = Message("assistant", (), kind="recorded", finish_reason="interrupted")
 def read_stream(events: Iterable[E], *, provider: ProviderName | None = None) -> "Reading[E]":
     """Return the events of a stream, to be iterated, with the ``message`` that they make so far.
 
+    ``reading.texts`` iterates over the text of the answer instead, a piece at a time; both read the
+    same stream.
+
     ``events`` is what a client returned, or a list of recorded events. Of a stream that was cut off
     the message has the texts and the whole blocks: its ``finish_reason`` is ``interrupted``, and
     ``metadata["interrupted"]`` names what is left out. ``provider`` names the server that sends the
@@ -42,6 +46,8 @@ def read_stream(events: Iterable[E], *, provider: ProviderName | None = None) ->
     ['Ra', 'in.']
     >>> reading.message.text, reading.message.finish_reason
     ('Rain.', 'interrupted')
+    >>> [text for text in read_stream(chunks).texts]
+    ['Ra', 'in.']
 
     Raises :class:`DataError` for anything but a stream and, when iterated, for an event that cannot
     be read, is an error, or belongs to a second answer (``n=2``); :class:`TargetError` for an
@@ -96,24 +102,39 @@ class Reading(Generic[E]):
         """Whether it is iterated, and whether all of its events were read."""
 
     def __iter__(self) -> Iterator[E]:
-        self._check("__next__", "asynchronous: read it with aread_stream and async for")
-        self._has_begun = True
+        self._begin("__next__", "asynchronous: read it with aread_stream and async for")
         for event in self._events:
             self._add(event)
             yield event
         self._has_ended = True
 
     async def __aiter__(self) -> AsyncIterator[E]:
-        self._check("__anext__", "synchronous: write for event in reading")
-        self._has_begun = True
+        self._begin("__anext__", "synchronous: write for event in reading")
         async for event in self._events:
             self._add(event)
             yield event
         self._has_ended = True
 
-    def _check(self, method: str, advice: str) -> None:
+    def _begin(self, method: str, advice: str) -> None:
         if not hasattr(self._events, method):
             raise DataError(f"this stream is {advice}", at=(author(),))
+        self._has_begun = True
+
+    @property
+    def texts(self) -> "Texts":
+        """The text of the answer as it comes, to be iterated: pieces that are not empty.
+
+        Reasoning, calls and refusals are no text. It reads the same stream as the events: whoever
+        has begun one may go on with the other, and nothing comes twice. All pieces, joined, are the
+        texts of ``message``.
+
+        >>> from promptdsl import read_stream
+        >>> deltas = [{"content": "Ra"}, {"reasoning_content": "Hm."}, {"content": "in."}]
+        >>> reading = read_stream([{"choices": [{"delta": delta}]} for delta in deltas])
+        >>> [text for text in reading.texts], reading.message.text
+        (['Ra', 'in.'], 'Rain.')
+        """
+        return Texts(self)
 
     @property
     @door
@@ -138,13 +159,40 @@ class Reading(Generic[E]):
                     return _EMPTY
                 fix = "give read_stream all events of the stream, from the first on"
                 raise DataError(f"the events are no answer: {error.what}", fix=fix) from None
-            self._message = message if self._reply.ended else _interrupted(message)
+            tags = TARGETS[self._provider].facts.thinking_tags
+            self._message = message if self._reply.ended else _interrupted(message, tags)
         return self._message
 
     @property
     def response(self) -> tuple[Param, str]:
         """The reply so far in the form of a response, and its provider."""
         return self._reply.response, self._provider
+
+    def _text_in(self, event: object) -> str:
+        """Add an event, and return the text that it brings."""
+        before = [len(text) for text in self._texts_so_far()]
+        self._add(event)
+        after = self._texts_so_far()
+        before += [0] * (len(after) - len(before))
+        return "".join(text[start:] for text, start in zip(after, before, strict=False))
+
+    def _texts_so_far(self) -> list[str]:
+        return TARGETS[self._provider].texts_so_far(self._reply) if self._provider else []
+
+    def _last_text(self) -> str:
+        """End the stream, and return the text that its end decides on.
+
+        It may have begun like reasoning, or stand in the last event alone.
+        """
+        if self._has_ended:
+            return ""
+        self._has_ended = True
+        shown, blocks = "".join(self._texts_so_far()), tuple[Block, ...]()
+        with suppress(DataError):  # the events may be no answer: ``message`` tells
+            blocks = self.message.content
+        texts = [block for block in blocks if isinstance(block, TextBlock)]
+        text = "".join(block.text for block in texts if not block.extra.get("refusal"))
+        return text[len(shown) :] if text.startswith(shown) else ""
 
     def _add(self, given: object) -> None:
         self._count += 1
@@ -166,6 +214,33 @@ class Reading(Generic[E]):
             raise DataError(what, fix=fix, at=(author(),)) from None
 
 
+class Texts(Iterator[str], AsyncIterator[str]):
+    """The texts of a stream, to be iterated as the stream is; see :attr:`Reading.texts`."""
+
+    def __init__(self, reading: Reading[Any]) -> None:  # Any: events of any client
+        self._reading = reading
+
+    def __next__(self) -> str:
+        reading = self._reading
+        reading._begin("__next__", "asynchronous: read it with aread_stream and async for")
+        for event in reading._events:
+            if text := reading._text_in(event):
+                return text
+        if text := reading._last_text():
+            return text
+        raise StopIteration
+
+    async def __anext__(self) -> str:
+        reading = self._reading
+        reading._begin("__anext__", "synchronous: write for text in reading.texts")
+        async for event in reading._events:
+            if text := reading._text_in(event):
+                return text
+        if text := reading._last_text():
+            return text
+        raise StopAsyncIteration
+
+
 def _refuse(event: Param) -> None:
     """Raise :class:`DataError` for an error of the provider, and for a second answer."""
     key = "choices" if event.get("choices") else "candidates"
@@ -181,7 +256,7 @@ def _refuse(event: Param) -> None:
         raise DataError(f"the provider says: {[*errors, failed][0]}", fix=fix)
 
 
-def _interrupted(message: Message) -> Message:
+def _interrupted(message: Message, tags: tuple[str, str] | None) -> Message:
     """Return the message of a stream that was cut off, without what is not whole."""
     blocks: list[Block] = []
     left_out: list[str] = []
@@ -198,6 +273,9 @@ def _interrupted(message: Message) -> Message:
             name, is_open = f"call of {call.get('name')}", True
         elif isinstance(block, ReasoningBlock) and wire_of(block.origin).signs:
             is_open = not (block.signature or block.encrypted)
+        elif isinstance(block, TextBlock) and tags and block is message.content[0]:
+            # What begins a text with the opening tag is reasoning, as long as no tag closes it.
+            name, is_open = "reasoning", block.text.startswith(tags[0])
         elif name.endswith("_tool_use"):
             # The service refuses a call of a tool of its own without the result.
             is_open = data.get("id") not in answered

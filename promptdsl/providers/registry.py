@@ -24,7 +24,7 @@ from promptdsl.providers.shared.origins import message_of_server, prompt_of_serv
 from promptdsl.providers.shared.read_keys import ReadKeys
 from promptdsl.providers.shared.request import Param
 
-_OF_FACTS = ("read", "read_response", "add_event")
+_OF_FACTS = ("read", "read_response", "add_event", "texts_so_far")
 """The functions of Chat that depend on the facts of a server."""
 
 
@@ -46,6 +46,8 @@ class Adapter:
     """Returns the message of a response; :class:`DataError` for anything else."""
     add_event: Callable[..., None]
     """Adds an event of a stream to the reply so far."""
+    texts_so_far: Callable[..., list[str]]
+    """Returns the texts of the reply of a stream so far, in order, without refusals."""
     read_keys: ReadKeys
     """The keys that ``read`` takes."""
     needs_bytes: Callable[[MediaBlock, str], bool]
@@ -75,9 +77,14 @@ class Adapter:
         setattr(self, name, loaded)
         return loaded
 
+    @property
+    def facts(self) -> ModelFacts:
+        """The facts of the provider, whatever its model."""
+        return self._facts or facts_for(None, self._provider)
+
     def _of_chat(self, name: str, loaded: Any) -> Any:  # Any: as above
         """Return what reads Chat with the facts of this provider: its keys, its tags."""
-        facts = self._facts or facts_for(None, self._provider)
+        facts = self.facts
         if name == "read_keys":
             return import_module(f"{__package__}.openai_chat.read").keys_of(facts.own_keys)
         return partial(loaded, facts=facts) if name in _OF_FACTS else loaded

@@ -4,7 +4,8 @@ FOLDER has files ``PROVIDER.jsonl.gz``; a line is a request that the provider ac
 reply. Each request is read and rendered for its provider: the payload is equal up to the normal
 forms of ``normal.py``, or losses name the places that differ. Each reply, and each stream, has the
 calls, the texts and the token counts that its raw JSON has (``recorded_replies.py``), and can be
-sent back; each key with a value is read, kept, told in a loss, or listed on the provider's page.
+sent back; the texts of a stream are those of its message, also where it is cut after any event.
+Each key with a value is read, kept, told in a loss, or listed on the provider's page.
 """
 
 import gzip
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 
 from promptdsl import *
 from tests.internals import servers
+from tests.providers.test_stream_texts import text_blocks
 from tests.wire.normal import DATA, content_of, differences, spelled
 from tests.wire.recorded_replies import answer_of, calls_of, events_of, leaves, merged, usage_of
 
@@ -228,11 +230,10 @@ def reply_problems(row: Row) -> list[str]:
             if any(event.get("error") for event in events):
                 return ["an error of the server does not raise"]
             message, reply = reading.message, merged(provider, events)
-            for count in range(len(events)):
-                cut = read_stream(events[:count])
-                for _ in cut:
-                    pass
-                assert cut.message.role == "assistant"
+            for count in range(len(events) + 1):
+                cut = read_stream(events[:count], provider=target)
+                if "".join(cut.texts) != text_blocks(cut.message):
+                    return [f"the texts after {count} events are not those of the message"]
         else:
             message = read_response(reply, provider=target)
         problems = [*_problems(provider, message, reply)]

@@ -28,7 +28,13 @@ from promptdsl.providers.shared.other_providers import refuse_part
 from promptdsl.providers.shared.read_keys import ReadKeys, Shape, shape
 from promptdsl.providers.shared.read_turns import read_turns, reply_message
 from promptdsl.providers.shared.request import Param
-from promptdsl.providers.shared.streamed import StreamedReply, merge, parse_input, replace
+from promptdsl.providers.shared.streamed import (
+    StreamedReply,
+    merge,
+    parse_input,
+    replace,
+    texts_in,
+)
 
 EXTRA: Mapping[str, tuple[str, ...]] = {
     "text": ("citations",),
@@ -152,6 +158,11 @@ def add_event(reply: StreamedReply, event: Param) -> None:
     elif kind == "content_block_stop":
         parse_input(reply.part(number))
     reply.response["content"] = [*reply.parts.values()]
+
+
+def texts_so_far(reply: StreamedReply) -> list[str]:
+    """Return the texts of a reply so far, in order."""
+    return texts_in(reply.parts.values(), "text")
 
 
 _CONTROL = shape("type", "ttl")

@@ -21,7 +21,13 @@ from promptdsl.providers.shared.checks import entry, items, located, mapping, us
 from promptdsl.providers.shared.read_keys import ReadKeys, Shape, shape
 from promptdsl.providers.shared.read_turns import read_turns, reply_message
 from promptdsl.providers.shared.request import Carrier, Param
-from promptdsl.providers.shared.streamed import StreamedReply, merge, parse_input, replace
+from promptdsl.providers.shared.streamed import (
+    StreamedReply,
+    merge,
+    parse_input,
+    replace,
+    texts_in,
+)
 
 EMPTY_RESULT: JsonObject = {"json": {}}
 """The content of an empty result: some models refuse an empty list, all of them a blank text."""
@@ -77,6 +83,11 @@ def add_event(reply: StreamedReply, event: Param) -> None:
             merge(block, delta)
     content = [_block(block) for block in reply.parts.values() if block]
     reply.response["output"] = {"message": {"content": content}}
+
+
+def texts_so_far(reply: StreamedReply) -> list[str]:
+    """Return the texts of a reply so far, in order."""
+    return texts_in(reply.parts.values(), None)
 
 
 def _block(block: Param) -> Param:

@@ -21,7 +21,7 @@ from promptdsl.providers.shared.checks import entry, items, located, located_ite
 from promptdsl.providers.shared.read_keys import Inner, ReadKeys, Shape, shape
 from promptdsl.providers.shared.read_turns import joined_answers, reply_message, user_messages
 from promptdsl.providers.shared.request import Param
-from promptdsl.providers.shared.streamed import StreamedReply, merge, replace
+from promptdsl.providers.shared.streamed import StreamedReply, merge, replace, texts_in
 
 
 def read(data: object) -> Prompt:
@@ -89,6 +89,11 @@ def add_event(reply: StreamedReply, event: Param) -> None:
     # The counts of a chunk are those so far: they are never added to those of another one.
     replace(reply.response, chunk)
     reply.ended |= "block_reason" in entries_of(chunk.get("prompt_feedback", {}))
+
+
+def texts_so_far(reply: StreamedReply) -> list[str]:
+    """Return the texts of a reply so far, in order."""
+    return texts_in((part for part in reply.parts.values() if not part.get("thought")), None)
 
 
 def _add_part(reply: StreamedReply, part: dict[str, JsonValue]) -> None:

@@ -29,6 +29,7 @@ from promptdsl.providers.openai_chat.thoughts import (
     read_call_keys,
     read_tagged,
     read_thoughts,
+    text_behind,
 )
 from promptdsl.providers.openai_chat.tools import read_settings
 from promptdsl.providers.shared.blocks import ITEM
@@ -60,6 +61,7 @@ from promptdsl.providers.shared.streamed import (
     merge,
     number_of,
     replace,
+    texts_in,
 )
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
@@ -228,6 +230,28 @@ def add_event(reply: StreamedReply, event: Param, facts: ModelFacts | None = Non
     reply.ended = bool(answer.get("finish_reason"))
     calls = map(_ended, reply.calls) if reply.ended else reply.calls
     answer["message"]["tool_calls"] = [*calls]
+
+
+def texts_so_far(reply: StreamedReply, facts: ModelFacts | None = None) -> list[str]:
+    """Return the texts of a reply so far, in order; a refusal is none.
+
+    A text that may be reasoning between tags is left out until the tag that closes it.
+    """
+    choices: Any = reply.response.get("choices") or [{}]  # Any: JSON
+    answer: Any = choices[0].get("message")
+    message: Mapping[str, object] = answer if is_mapping(answer) else {}
+    content: Any = message.get("content")
+    texts = [content] if isinstance(content, str) else []
+    if is_list(content):
+        texts = texts_in(content, "text")
+    tags = facts.thinking_tags if facts else None
+    if tags and texts:
+        texts[0] = text_behind(texts[0], tags)
+    audio = message.get("audio")
+    transcript = audio.get("transcript") if is_mapping(audio) else None
+    if isinstance(transcript, str):
+        texts.append(transcript)
+    return texts
 
 
 def _ended(call: Param) -> Param:

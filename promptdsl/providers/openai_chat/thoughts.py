@@ -90,6 +90,16 @@ def read_tagged(blocks: Sequence[Block], facts: ModelFacts) -> list[Block]:
     return [reasoning, *rest, *blocks[1:]]
 
 
+def text_behind(text: str, tags: tuple[str, str]) -> str:
+    """Return the text behind reasoning between tags, empty as long as it may still be reasoning."""
+    opening, closing = tags
+    if opening.startswith(text):
+        return ""
+    if not text.startswith(opening):
+        return text
+    return text.removeprefix(opening).partition(closing)[2].lstrip()
+
+
 def read_call_keys(call: Param, facts: ModelFacts) -> JsonObject:
     """Return the further keys of a call as the ``extra`` of its block, with their origin."""
     keys = {key: call[key] for key in (*CALL_KEYS, *facts.kept_keys) if call.get(key)}

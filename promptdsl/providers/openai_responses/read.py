@@ -1,13 +1,13 @@
 """Read recorded Responses items, a payload or a response, as messages."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
 import attrs
 
 from promptdsl.config.wires.openai_responses import WIRE
 from promptdsl.foundation.errors import DataError, nearest, shown_name
-from promptdsl.foundation.frozen import EMPTY
+from promptdsl.foundation.frozen import EMPTY, is_list, is_mapping
 from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.messages import (
     Block,
@@ -45,7 +45,7 @@ from promptdsl.providers.shared.other_providers import looks_like, owner_of_mess
 from promptdsl.providers.shared.read_keys import ReadKeys, Shape, shape
 from promptdsl.providers.shared.read_turns import reply_message
 from promptdsl.providers.shared.request import Param
-from promptdsl.providers.shared.streamed import StreamedReply, merge
+from promptdsl.providers.shared.streamed import StreamedReply, merge, texts_in
 
 
 def read(data: object) -> Prompt:
@@ -147,6 +147,17 @@ def add_event(reply: StreamedReply, event: Param) -> None:
         merge(reply.part(number), {_TEXTS: {str(event.get("content_index")): pieces[kind]}})
     if not (reply.ended and reply.response.get("output")):
         reply.response["output"] = [*map(_with_texts, reply.parts.values())]
+
+
+def texts_so_far(reply: StreamedReply) -> list[str]:
+    """Return the texts of a reply so far, in order; a refusal is none."""
+    output: Any = reply.response.get("output")  # Any: JSON
+    contents = [
+        item.get("content")
+        for item in (output if is_list(output) else ())
+        if is_mapping(item) and item.get("type") == "message"
+    ]
+    return texts_in((part for parts in contents if is_list(parts) for part in parts), "output_text")
 
 
 _TEXTS = "texts"

@@ -1,5 +1,6 @@
 """The reply of a stream so far, in the form of a whole response."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from promptdsl.foundation.errors import DataError
@@ -32,6 +33,12 @@ class StreamedReply:
     def part(self, number: object) -> Param:
         """Return the part with a number, a new one if there is none."""
         return self.parts.setdefault(number_of(number), {})
+
+
+def texts_in(parts: Iterable[object], *kinds: str | None) -> list[str]:
+    """Return the texts of the parts of some types; ``None`` is the type of parts without one."""
+    found = (part.get("text") for part in parts if is_mapping(part) and part.get("type") in kinds)
+    return [text for text in found if isinstance(text, str)]
 
 
 def number_of(number: object) -> int:
