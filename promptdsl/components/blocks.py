@@ -103,4 +103,6 @@ def _unknown(kind: object, component: Node) -> ContentError:
     name = kind[:60] if is_text(kind) else kind_of(kind)
     problem = f"a block of type {name!r} cannot be content of {named_label(component)}"
     fix = f"{nearest(name, CLASSES)}; Json(value) shows it as JSON, History takes messages with it"
+    if kind == "message":
+        fix = "write a reply, or a recorded message, in a History: History([read_response(reply)])"
     return ContentError(problem, fix=fix, at=(component.source,))

@@ -304,10 +304,14 @@ _IN_A_TURN = masks.TEXT | masks.MEDIA | masks.ITEM | masks.CALL | masks.RESULT |
 
 def _list_of(value: object) -> str:
     """Return the advice for a value given to a History that is not a list of messages."""
+    from promptdsl.foundation.remedies import is_reply
+
     if value is None:
         return "an empty conversation is History([])"
     if isgenerator(value):
         return "it was read before: make a list of it once, messages = [...]"
+    if is_reply(value):
+        return "put it in a list: History([read_response(reply)])"
     if is_mapping(value) or isinstance(value, Message):
         return "put it in a list: History([message])"
     if isinstance(value, str | bytes):
@@ -348,8 +352,11 @@ def _entries(
             at=(component.source, parts[0].source),
         )
     if form == "messages" and not all(issubclass(x, Message | Mapping) for x in kinds):
-        from promptdsl.foundation.remedies import message_remedy
+        from promptdsl.foundation.remedies import is_reply, message_remedy
 
+        if is_reply(messages):
+            problem = f"a History takes a list of messages, not {named_type(messages)}"
+            raise ContentError(problem, fix=_list_of(messages), at=(component.source,))
         wrong = ((n, x) for n, x in enumerate(entries) if not isinstance(x, Message | Mapping))
         number, entry = next(wrong)
         problem = f"messages[{number}] of this History is {named_type(entry)}, no message"

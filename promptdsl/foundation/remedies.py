@@ -25,6 +25,7 @@ JSON = "write Json(value) to show it as JSON, or pass its items one by one"
 RENDERED = "write History(rendered.messages) in the Timeline, or the part itself here"
 NO_TEXT = "leave it out, or write an empty string"
 CONVERSATION = "write History.from_openai(messages), directly in the Timeline"
+REPLY = "it is the reply of a provider: write read_response(reply)"
 TURN_OF_ROLE = {"human": "User", "ai": "Assistant"} | {
     name.lower(): name for name in ("System", "Developer", "User", "Assistant")
 }
@@ -82,6 +83,8 @@ def text_remedy(value: object) -> str:
         return NO_TEXT
     if _is_rendered(value):
         return RENDERED
+    if is_reply(value):
+        return "write read_response(reply).text"
     if form is None or issubclass(type(value), set | frozenset):
         return "write str(value), or json.dumps(value) for its structure"
     return f"write {form.code}" if form.is_text else f"write json.dumps({form.code})"
@@ -111,6 +114,8 @@ def message_remedy(value: object) -> str:
         return _langchain_remedy([value])
     if _is_rendered(value):
         return "take its messages: History(rendered.messages)"
+    if is_reply(value):
+        return REPLY
     if has(value, "model_dump"):
         return "write History.from_openai(messages), or from_ and the name of its provider"
     return 'write a message as {"role": "user", "content": "..."}, or as Message("user", "...")'
@@ -118,6 +123,13 @@ def message_remedy(value: object) -> str:
 
 def _is_rendered(value: object) -> bool:
     return type(value).__name__ == "Rendered" and _module(value).startswith("promptdsl")
+
+
+def is_reply(value: object) -> bool:
+    """Return whether a value is a whole reply of a provider: a dictionary, or a client's object."""
+    if _is_dict(value):
+        return not value.keys().isdisjoint(_REPLY)
+    return not _REPLY.isdisjoint(vars(type(value)).get("__pydantic_fields__", ()))
 
 
 def close(value: object) -> None:
@@ -163,12 +175,12 @@ def _series_remedy(value: object) -> str:
 def _mapping_remedy(value: object) -> str:
     if not _is_dict(value):
         return JSON
+    if is_reply(value):
+        return _REPLIED
     if "role" in value and "content" in value:
         return "write a recorded message in a History, directly in the Timeline: History([message])"
     if value.get("type") == "function" or "input_schema" in value:
         return "write Tool(name=..., description=..., input_schema=...), directly in the Timeline"
-    if not value.keys().isdisjoint(_REPLY):
-        return _REPLIED
     if not value.keys().isdisjoint(("path", "url", "file_id", "media_type")):
         return f'for an attachment write its type: {{"type": "document", ...}}; {JSON}'
     return ITEMS if value and {*map(type, value.values())} == {bool} else JSON
@@ -195,6 +207,8 @@ def _langchain_remedy(value: object) -> str:
 
 _REPLY = {"choices", "candidates", "stop_reason", "stopReason", "parallel_tool_calls"}
 """Keys of the replies of providers."""
+_MESSAGE = {"role", "content"}
+"""Fields of a message in the reply of a client."""
 _REPLIED = "write History([read_response(reply)]), directly in the Timeline"
 
 
@@ -241,7 +255,8 @@ _CONTENT: tuple[tuple[Callable[[object], object], str | Callable[[Any], str]], .
     (_is(set, frozenset), "unpack it in an order of its own: *sorted(items)"),
     (_is(PurePath), "write Value(path.read_text()) for what is in the file, or str(path)"),
     # A model of pydantic, whose own code does not run.
-    (lambda it: not _REPLY.isdisjoint(vars(type(it)).get("__pydantic_fields__", ())), _REPLIED),
+    (is_reply, _REPLIED),
+    (lambda value: _MESSAGE <= {*vars(type(value)).get("__pydantic_fields__", ())}, CONVERSATION),
     (form_of, _form_remedy),
     (lambda value: isinstance(value, Iterator), UNPACK),
     (callable, _callable_remedy),

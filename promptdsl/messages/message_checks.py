@@ -89,7 +89,11 @@ def refuse_unknown_keys(data: Mapping[str, object], known: frozenset[str]) -> No
 
 
 def foreign_form(data: Mapping[str, object]) -> str:
-    """Return advice on reading a provider's message, if one of the keys shows the provider."""
+    """Return advice on reading a provider's message or reply, if one of the keys shows it."""
+    from promptdsl.foundation.remedies import REPLY, is_reply
+
+    if is_reply(data):
+        return REPLY
     form = next((form for key, form in FORMS.items() if key in data), None)
     return f"read a list of these with History.{form}(messages)" if form else ""
 

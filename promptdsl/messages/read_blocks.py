@@ -57,8 +57,12 @@ def contents(value: object, key: str = "") -> tuple[Block, ...]:
         text = exact(value)
         return (text_block(text),) if text else ()
     if not is_list(value):
+        from promptdsl.foundation.remedies import REPLY, is_reply
+
         fix = "write json.dumps(value), or [JsonBlock(value)]"
-        if isinstance(value, int | float):
+        if is_reply(value):
+            fix = REPLY
+        elif isinstance(value, int | float):
             fix = "write str(value)"
         elif isinstance(value, AnyBlock) or (is_mapping(value) and "type" in value):
             fix = "put it in a list: [block]"
@@ -99,8 +103,11 @@ def _block(data: object, where: str) -> Block:
     if isinstance(data, str):
         return text_block(exact(data))
     if not is_mapping(data):
+        from promptdsl.foundation.remedies import REPLY, is_reply
+
         problem = f"a block is a dictionary or a string, not {type(data).__name__}"
-        raise _error(where, problem, fix='write {"type": "text", "text": "..."}')
+        fix = REPLY if is_reply(data) else 'write {"type": "text", "text": "..."}'
+        raise _error(where, problem, fix=fix)
     # Most blocks are a text and nothing else.
     kind, text = data.get("type"), data.get("text")
     if len(data) == 2 and type(kind) is str and kind == "text" and type(text) is str:
@@ -109,7 +116,14 @@ def _block(data: object, where: str) -> Block:
     entries: _Entries = dict(plain(data, where, _block_leaf, levels=LEVELS + 3))
     kind = entries["type"] if "type" in entries else _told_kind(entries, where)
     if not isinstance(kind, str):
-        raise _error(where, "a block needs a 'type'", fix=f"known types: {', '.join(CLASSES)}")
+        from promptdsl.foundation.remedies import REPLY, is_reply
+
+        fix = REPLY if is_reply(data) else f"known types: {', '.join(CLASSES)}"
+        raise _error(where, "a block needs a 'type'", fix=fix)
+    if kind == "message" and "stop_reason" in entries:
+        from promptdsl.foundation.remedies import REPLY
+
+        raise _error(where, "a whole reply is no block", fix=REPLY)
     if kind in CLASSES:
         entries.pop("type", None)
         return _known_block(CLASSES[kind], entries, where)

@@ -27,6 +27,7 @@ def read_response(
     *,
     structured: bool | OutputSchema | None = False,
     provider: ProviderName | None = None,
+    id: str | None = None,
 ) -> Message:
     """Return the assistant message of a reply: the object an SDK returned, or its dictionary form.
 
@@ -34,14 +35,20 @@ def read_response(
     ``length``, ``tool_use``, ``filtered``, ``refused``, ``paused``, ``error``, or an unknown word
     as it came), the provider's word where it is another one (``raw_finish_reason``), the token
     counts (``token_usage``: ``input`` with the part from a cache, ``output``, ``cache_read``,
-    ``cache_write``, ``reasoning``, ``total``), and ``structured_output`` where the SDK parsed the
-    answer. With ``structured=True`` it is the JSON value in the text of the answer: the whole text,
-    the value in a code fence, or the only object or list in the prose; a message that only calls
-    tools has none. Give the schema instead, such as ``rendered.output``, so that of several values
-    the one is read that has its type and its required keys. ``provider`` names the server that sent
-    the reply, such as ``deepseek``: what it takes again goes back to it alone. Without it the reply
-    itself tells its provider, and Chat's is of any server. A stream is read with
-    :func:`read_stream`.
+    ``cache_write``, ``reasoning``, ``total``), the provider's id of the reply
+    (``metadata["response_id"]``), and ``structured_output`` where the SDK parsed the answer.
+
+    - ``structured=True`` makes ``structured_output`` the JSON value in the text of the answer: the
+      whole text, the value in a code fence, or the only object or list in the prose; a message that
+      only calls tools has none. Give the schema instead, such as ``rendered.output``, so that of
+      several values the one is read that has its type and its required keys.
+    - ``provider`` names the server that sent the reply, such as ``deepseek``: what it takes again
+      goes back to it alone. Without it the reply itself tells its provider, and Chat's is of any
+      server.
+    - ``id`` becomes the id of the message, by which a ``History`` pins it and a transcript finds
+      it.
+
+    A stream is read with :func:`read_stream`.
 
     >>> from promptdsl import read_response
     >>> content = [{"type": "text", "text": "Rain."}]
@@ -59,13 +66,16 @@ def read_response(
         fix = "write True, or a schema such as rendered.output"
         raise OptionError(f"structured={shown(structured)}", fix=fix, at=(author(),))
     named = named_provider(provider)
+    if id is not None and (not isinstance(id, str) or not id):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise OptionError(f"id={shown(id)}", fix="write a text that is not empty", at=(author(),))
     try:
         entries = mapping(reply)
         sender = provider_of(entries)
         if sender is None:
             keys = ", ".join(map(shown_name, entries)) or "nothing"
             raise DataError(f"a response of no provider, it has {keys}")
-        message = TARGETS[sent_by(sender, named)].read_response(entries)
+        message = with_response_id(TARGETS[sent_by(sender, named)].read_response(entries), entries)
+        message = message if id is None else message.replace(id=id)
         if message.role != "assistant":
             raise DataError(f"a response comes from the model, this is a {message.role} message")
         # The value that an SDK parsed the answer to, where it did.
@@ -104,6 +114,20 @@ def _answer_of(message: Message, structured: OutputSchema | bool) -> JsonValue:
             fix="ask for it with an Output(schema), and leave room for the whole answer",
         )
     return answer
+
+
+def with_response_id(message: Message, entries: Mapping[str, object]) -> Message:
+    """Return the message of a reply with the provider's id of it, where it has one."""
+    id = response_id(entries)
+    if id is None:
+        return message
+    return message.replace(metadata={**message.metadata, "response_id": id})
+
+
+def response_id(entries: Mapping[str, object]) -> str | None:
+    """Return the provider's id of a reply; the replies of Bedrock have none."""
+    ids = map(entries.get, ("id", "response_id", "responseId"))
+    return next((id for id in ids if isinstance(id, str) and id), None)
 
 
 def named_provider(provider: str | None) -> str | None:

@@ -16,6 +16,7 @@ from promptdsl.providers.read_response import (
     event_provider,
     named_provider,
     sent_by,
+    with_response_id,
 )
 from promptdsl.providers.registry import TARGETS
 from promptdsl.providers.shared.checks import items, mapping
@@ -159,8 +160,9 @@ class Reading(Generic[E]):
                     return _EMPTY
                 fix = "give read_stream all events of the stream, from the first on"
                 raise DataError(f"the events are no answer: {error.what}", fix=fix) from None
-            tags = TARGETS[self._provider].facts.thinking_tags
-            self._message = message if self._reply.ended else _interrupted(message, tags)
+            if not self._reply.ended:
+                message = _interrupted(message, TARGETS[self._provider].facts.thinking_tags)
+            self._message = with_response_id(message, self._reply.response)
         return self._message
 
     @property

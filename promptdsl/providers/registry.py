@@ -13,6 +13,7 @@ from promptdsl.config.models import check_provider, facts_for
 from promptdsl.config.wire import Wire
 from promptdsl.config.wires import wire_of
 from promptdsl.foundation.errors import DataError, TargetError
+from promptdsl.foundation.frozen import is_list
 from promptdsl.foundation.source import author, door
 from promptdsl.messages import MediaBlock
 from promptdsl.messages.loss import Loss
@@ -130,7 +131,14 @@ TARGETS = Targets({name: Adapter(name) for name in get_args(AdapterName)})
 
 def read_recording(form: str, data: object) -> tuple[Message, ...]:
     """Return the messages of a recorded conversation in the form of a provider or server."""
-    return TARGETS[form].read_messages(data)
+    try:
+        return TARGETS[form].read_messages(data)
+    except DataError as error:
+        from promptdsl.foundation.remedies import REPLY, is_reply
+
+        if is_list(data) and any(map(is_reply, data)):
+            raise DataError(error.what, fix=REPLY, at=error.at) from None
+        raise
 
 
 @door

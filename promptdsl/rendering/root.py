@@ -71,8 +71,12 @@ def _open_block_with(part: Node) -> Node | None:
 
 
 def _advice(tree: object) -> str:
+    from promptdsl.foundation.remedies import is_reply
+
     fix = "give it the prompt, for example a Timeline"
-    if tree is None:
+    if is_reply(tree):
+        fix = "write Timeline(History([read_response(reply)]))"
+    elif tree is None:
         fix = "did the function that builds it forget `return prompt`?"
     elif isinstance(tree, Coroutine):
         cast("Coroutine[object, object, object]", tree).close()

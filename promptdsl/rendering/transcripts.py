@@ -15,7 +15,7 @@ from promptdsl.tree.node import Node, make
 
 def _read(value: object, named: ProviderName | None) -> Given:
     """Return the message of a reply, of a stream that was read, or of a written turn."""
-    from promptdsl.providers.read_response import provider_of, read_response
+    from promptdsl.providers.read_response import provider_of, read_response, response_id
     from promptdsl.providers.read_stream import Reading
     from promptdsl.providers.shared.checks import mapping
 
@@ -30,13 +30,10 @@ def _read(value: object, named: ProviderName | None) -> Given:
     else:
         message, entries = read_response(value, provider=named), mapping(value)
         provider = named or provider_of(entries) or ""
-    names = {
-        "id": ("id", "responseId", "response_id"),
-        "model": ("model", "modelVersion", "model_version"),
-    }
-    found = {key: next(filter(None, map(entries.get, keys)), None) for key, keys in names.items()}
-    found["provider"] = provider
-    return Given(message, {key: text for key, text in found.items() if isinstance(text, str)})
+    models = map(entries.get, ("model", "modelVersion", "model_version"))
+    reply = {"id": response_id(entries), "model": next(filter(None, models), None)}
+    reply["provider"] = provider
+    return Given(message, {key: text for key, text in reply.items() if isinstance(text, str)})
 
 
 def _written(turn: Any) -> Message:  # Any: a node, of one of many classes

@@ -44,6 +44,8 @@ def calls_to_run(calls: object, toolbox: Toolbox) -> tuple[ToolUseBlock, ...]:
         waiting = calls.calls
     elif isinstance(calls, str) or is_mapping(calls) or not isinstance(calls, Iterable):
         raise _no_calls(calls)
+    elif hasattr(type(cast("object", calls)), "__pydantic_fields__"):
+        raise _no_calls(cast("object", calls))  # an object of a client, which can be iterated
     else:
         waiting = tuple(cast("Iterable[ToolUseBlock]", calls))
     for call in waiting:
@@ -68,7 +70,9 @@ def _answered_by(block: Block) -> tuple[object, ...]:
 
 
 def _no_calls(value: object) -> OptionError:
-    fix = "give a message, its calls, or transcript.pending_calls"
+    from promptdsl.foundation.remedies import REPLY, is_reply
+
+    fix = REPLY if is_reply(value) else "give a message, its calls, or transcript.pending_calls"
     return OptionError(f"{kind_of(value)} is no call of a tool", fix=fix)
 
 

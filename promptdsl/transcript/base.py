@@ -20,7 +20,8 @@ from promptdsl.transcript.stores import BoundStore
 
 Clock: TypeAlias = Callable[[], datetime] | None
 Ids: TypeAlias = Literal["uuid", "uuid7"] | Callable[[], str] | None
-Target: TypeAlias = Message | TranscriptTurn | TranscriptEntry | int
+Target: TypeAlias = Message | TranscriptTurn | TranscriptEntry | int | str
+"""What a change is about; a text is the id of a message."""
 Path: TypeAlias = str | PathLike[str]
 Subscriber: TypeAlias = Callable[[TranscriptEntry], object]
 

@@ -3,7 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self, cast
 
-from promptdsl.foundation.errors import ContentError, OptionError, TranscriptError, shown
+from promptdsl.foundation.errors import (
+    ContentError,
+    OptionError,
+    TranscriptError,
+    nearest,
+    shown,
+)
 from promptdsl.foundation.frozen import plain
 from promptdsl.foundation.source import door
 from promptdsl.messages import Block, ToolUseBlock
@@ -26,7 +32,8 @@ class Transcript(StoredLog):
     Nothing is ever rewritten: an edit is a further entry, and every entry keeps its number. Calls
     and results stay in pairs; a change that is refused leaves no trace. Threads may share it.
 
-    ``messages`` are the first ones. ``clock`` returns the time of an entry, ``None`` for no times.
+    ``messages`` are the first ones, in any form that :meth:`append` takes. ``clock`` returns the
+    time of an entry, ``None`` for no times.
     ``ids`` gives ids to messages without one: ``"uuid"``, ``"uuid7"`` or a function.
 
     >>> from promptdsl import History, Timeline, Transcript, render
@@ -51,12 +58,18 @@ class Transcript(StoredLog):
         if isinstance(messages, str):
             raise ContentError("the messages are one text", fix=f"Transcript([{shown(messages)}])")
         for number, value in enumerate(messages):
-            found = given(value)
-            if self._ids is not None and found.message.id is None:
-                fix = "give each message an id, or append them"
-                raise TranscriptError(f"messages[{number}] has no id", fix=fix)
-            pairs.check_next(found.message, self._open_calls())
-            self._commit([_message_entry(found)])
+            name = type_of(value)
+            if name is not None:
+                new, message = _own_entry(name, value)
+            else:
+                found = given(value)
+                new, message = _message_entry(found), found.message
+                if self._ids is not None and message.id is None:
+                    fix = "give each message an id, or append them"
+                    raise TranscriptError(f"messages[{number}] has no id", fix=fix)
+            if message is not None:
+                pairs.check_next(message, self._open_calls())
+            self._commit([new])
 
     # Changes.
 
@@ -85,10 +98,8 @@ class Transcript(StoredLog):
         """
         with self._lock:
             name = type_of(value)
-            found = None
             if name is not None:
-                message, data = message_of(name, value), {"value": cast("Any", value).to_json()}
-                new = New(name, plain(data, name), message and checked(message), value)
+                new, message = _own_entry(name, value)
             else:
                 found = given(value, provider)
                 known = self._known(found.message)
@@ -182,9 +193,9 @@ class Transcript(StoredLog):
     ) -> TranscriptEntry:
         """Replace a turn, which keeps its number and its role; return the entry.
 
-        ``target`` is a message, a turn, an entry or a number. A text takes the place of the texts
-        of the turn: its calls and attachments stay. A result keeps its call; calls that
-        go take their results along, new ones are possible only where nothing follows. ``provider``
+        ``target`` is a message, its id, a turn, an entry or a number. A text takes the place of the
+        texts of the turn: its calls and attachments stay. A result keeps its call; calls that go
+        take their results along, new ones are possible only where nothing follows. ``provider``
         names the server of a reply, as in :meth:`append`.
         """
         with self._lock:
@@ -205,7 +216,10 @@ class Transcript(StoredLog):
 
     @door
     def remove(self, target: Target) -> TranscriptEntry:
-        """Remove a turn, an assistant's with the results of its calls; return the entry."""
+        """Remove a turn, an assistant's with the results of its calls; return the entry.
+
+        ``target`` is that of :meth:`replace`.
+        """
         with self._lock:
             number = self._number(target)
             turn = self._state.get(number)
@@ -244,9 +258,10 @@ class Transcript(StoredLog):
             return self._commit([New("summary", plain(data, ""))])[0]
 
     @door
-    def undo(self, to: TranscriptEntry | int | None = None) -> TranscriptEntry:
+    def undo(self, to: TranscriptEntry | int | str | None = None) -> TranscriptEntry:
         """Go back to what stood before the last change, or after an entry; return the new entry.
 
+        ``to`` is the entry, its number, or the id of a message: that of the entry that made it.
         Notes and tags are not looked for. An undo can be undone: ``undo(to=number)``.
         """
         with self._lock:
@@ -271,8 +286,11 @@ class Transcript(StoredLog):
             return self._commit([New("metadata", data, None)])[0]
 
     @door
-    def fork(self, at: TranscriptEntry | int | None = None) -> Self:
-        """Return a copy in memory, of all entries or of those up to one, with the same messages."""
+    def fork(self, at: TranscriptEntry | int | str | None = None) -> Self:
+        """Return a copy in memory, of all entries or of those up to one, with the same messages.
+
+        ``at`` is what :meth:`undo` takes.
+        """
         with self._lock:
             number = self._last if at is None else self._after(at)
             copy = type(self).__new__(type(self))
@@ -285,14 +303,27 @@ class Transcript(StoredLog):
 
     # Targets.
 
-    def _after(self, entry: TranscriptEntry | int) -> int:
+    def _after(self, entry: TranscriptEntry | int | str) -> int:
         number = entry.number if isinstance(entry, TranscriptEntry) else entry
+        if isinstance(number, str):
+            number = self._with_id(number).number
         if type(number) is not int or (number not in self._entries and number != 0):
             what = f"there is no entry {shown(number)}"
             raise TranscriptError(what, fix=f"the last one has the number {self._last}")
         return number
 
+    def _with_id(self, id: str) -> TranscriptTurn:
+        """Return the turn of the message that stands with an id."""
+        turn = self._turn_of(id)
+        if turn is None:
+            known = [message.id for message in self.messages if message.id]
+            fix = nearest(id, known) if known else "no message has an id: give its number"
+            raise TranscriptError(f"no message has the id {shown(id)}", fix=fix)
+        return turn
+
     def _number(self, target: Target) -> int:
+        if isinstance(target, str):
+            return self._with_id(target).number
         if isinstance(target, Message):
             turns = self._state.with_message(id(target))
             if len(turns) != 1:
@@ -301,7 +332,7 @@ class Transcript(StoredLog):
             return turns[0].number
         number = target if isinstance(target, int) else getattr(target, "number", None)
         if type(number) is not int:
-            fix = "give a message of it, a turn, an entry or a number"
+            fix = "give a message of it, its id, a turn, an entry or a number"
             raise TranscriptError(f"{shown(target)} is no turn of this transcript", fix=fix)
         return number
 
@@ -419,6 +450,12 @@ class Transcript(StoredLog):
 def _message_data(found: Given) -> dict[str, Any]:  # Any: JSON
     data: dict[str, Any] = {"message": found.message.to_dict()}
     return {**data, "reply": dict(found.reply)} if found.reply else data
+
+
+def _own_entry(name: str, value: object) -> tuple[New, Message | None]:
+    """Return the entry of an object of a registered type, and the message that a model gets."""
+    message, data = message_of(name, value), {"value": cast("Any", value).to_json()}
+    return New(name, plain(data, name), message and checked(message), value), message
 
 
 def _message_entry(found: Given) -> New:

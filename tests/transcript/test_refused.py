@@ -149,7 +149,8 @@ REFUSED: dict[str, tuple[Write, str]] = {
     ),
     "a number that is true": (
         lambda t: t.remove(True),
-        "True is no turn of this transcript: give a message of it, a turn, an entry or a number",
+        "True is no turn of this transcript: "
+        "give a message of it, its id, a turn, an entry or a number",
     ),
     "an entry that is not there": (
         lambda t: t.fork(at=13),

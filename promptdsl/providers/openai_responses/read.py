@@ -134,6 +134,10 @@ def add_event(reply: StreamedReply, event: Param) -> None:
     if kind in ("response.completed", "response.incomplete"):
         reply.response = mapping(event.get("response"))
         reply.ended = True
+    elif kind == "response.created":
+        # Of a stream that is cut off they are all that is known of it.
+        begun = mapping(event.get("response") or {})
+        reply.response |= {key: begun[key] for key in ("id", "model") if begun.get(key)}
     elif kind in ("response.output_item.added", "response.output_item.done"):
         item = mapping(event.get("item"))
         if kind == "response.output_item.added":
@@ -246,7 +250,7 @@ def _read_item(data: object) -> Message:
     kind = item.get("type")
     if kind is None and "role" in item:
         kind = "message"
-    elif kind is None and isinstance(item.get("id"), str):
+    elif kind is None and isinstance(item.get("id"), str) and "object" not in item:
         kind = "item_reference"
     if not isinstance(kind, str):
         raise DataError("'type' or 'role' is needed", fix="an item is a message or has a type")
