@@ -8,9 +8,10 @@ import attrs
 
 from promptdsl.components.function_schemas import Arguments, signature_of, takes_call
 from promptdsl.components.tool_definitions import Output, Tool
-from promptdsl.foundation.errors import OptionError, PromptError, shown
+from promptdsl.foundation.errors import OptionError, PromptError, shown, with_article
 from promptdsl.foundation.frozen import EMPTY, is_mapping
 from promptdsl.foundation.json import JsonObject
+from promptdsl.foundation.source import author
 from promptdsl.messages.field_checks import kind_of
 
 Function: TypeAlias = Callable[..., object]
@@ -51,7 +52,7 @@ def toolbox_of(tools: object) -> Toolbox:
         return Toolbox(named, frozenset())
     if isinstance(tools, str | Tool | Output) or not isinstance(tools, Iterable):
         fix = "give a list of functions and Tools, or a mapping of names to functions"
-        raise OptionError(f"tools={shown(tools)}", fix=fix)
+        raise OptionError(f"{with_article(kind_of(tools))} is no list of tools", fix=fix)
     runnable: dict[str, RunnableTool] = {}
     answers: set[str] = set()
     for entry in cast("Iterable[object]", tools):
@@ -73,14 +74,15 @@ def _checked_tool(entry: object) -> RunnableTool:
         name, function = entry.definition.name, getattr(entry, "function", None)
         if function is None:
             fix = "write Tool(function), or run it by a mapping of names to functions"
-            raise OptionError(f"the tool {name!r} has no function", fix=fix, at=(entry.source,))
+            lines = (author(), entry.source)
+            raise OptionError(f"the tool {name!r} has no function", fix=fix, at=lines)
     if not callable(function):
         fix = "give functions, or Tools that were made of functions"
         raise OptionError(f"{kind_of(entry)} is no tool that can be run", fix=fix)
     try:
         signature = signature_of(function)
     except PromptError as error:
-        raise OptionError(error.what, fix=error.fix, at=error.at) from None
+        raise OptionError(error.what, fix=error.fix, at=(author(), *error.at)) from None
     if name is None and signature.name == "<lambda>":
         raise OptionError("a lambda has no name", fix='write Tool(function, name="search")')
     return RunnableTool(

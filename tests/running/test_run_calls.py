@@ -215,8 +215,9 @@ async def wait() -> None:
         ([wait], "the tool 'wait' is asynchronous"),
         ({"wait": wait}, "the tool 'wait' is asynchronous"),
         ({"find": Tool(charges)}, "'find': Tool is no function"),
-        ("charges", "tools='charges'"),
-        (7, "tools=7"),
+        ("charges", "a str is no list of tools"),
+        (charges, "a function is no list of tools"),
+        (Tool(charges), "a Tool is no list of tools"),
     ],
 )
 def test_tools_that_cannot_be_run(tools: Any, problem: str) -> None:
