@@ -15,22 +15,23 @@ from promptdsl import (
     System,
     Timeline,
     Tool,
-    ToolUseBlock,
+    ToolError,
     include,
     read_response,
     render,
+    run_calls,
 )
 
-CHARGES = Tool(
-    name="charges",
-    description="List the charges of a month, in EUR.",
-    input_schema={
-        "type": "object",
-        "properties": {"month": {"type": "string"}},
-        "required": ["month"],
-        "additionalProperties": False,
-    },
-)
+
+def charges(month: str) -> list[float]:
+    """List the charges of a month, in EUR."""
+    known = {"May": [49.0, 49.0]}
+    if month not in known:
+        raise ToolError("no charges are known for this month")
+    return known[month]
+
+
+CHARGES = Tool(charges)
 
 REPLY = {
     "type": "message",
@@ -56,19 +57,10 @@ def billing(conversation: Sequence[Message]) -> Timeline:
     return timeline
 
 
-def answer(call: ToolUseBlock) -> Message:
-    """Return what a tool says, as a message."""
-    charges = {"May": [49.0, 49.0]}
-    month = str((call.input or {}).get("month"))
-    found = month in charges
-    text = json.dumps(charges[month]) if found else f"no charges are known for {month}"
-    return Message.tool_result(call.id, text, name=call.name, is_error=not found)
-
-
 def demo(question: str = "Why was I charged twice?") -> Timeline:
     """Return the second request of the loop: a question, a call, and what the tool said."""
-    said = read_response(REPLY)
-    return billing([Message("user", question), said, *map(answer, said.calls)])
+    reply = read_response(REPLY)
+    return billing([Message("user", question), reply, *run_calls(reply, [CHARGES])])
 
 
 def main() -> None:
