@@ -14,7 +14,7 @@ MODELS = ("gpt-5", "o3-pro", "claude-opus-5-5", "claude-sonnet-4-5", "gemini-2.5
 EXAMPLES = sorted(
     path.stem
     for path in (Path(__file__).parents[1] / "examples").glob("*.py")
-    if path.stem != "edit_transcript"  # it has no prompt
+    if path.stem not in ("edit_transcript", "first_bot")  # they have no prompt of their own
 )
 SECTIONS = sorted(Library.load("starter").sections)
 

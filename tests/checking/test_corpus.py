@@ -14,6 +14,7 @@ from tests.checking.corpus import findings_in
 ROOT = Path(__file__).parents[2]
 MODELS = (None, "gpt-5", "claude-opus-5-5", "gemini-2.5-pro")
 EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
+NO_PROMPT = ("edit_transcript", "first_bot")
 SECTIONS = sorted(Library.load("starter").sections)
 TOOLS = [
     Tool(name=name, description="It works.", input_schema={"type": "object"})
@@ -21,7 +22,7 @@ TOOLS = [
 ]
 
 
-@pytest.mark.parametrize("name", [it for it in EXAMPLES if it != "edit_transcript"])
+@pytest.mark.parametrize("name", [it for it in EXAMPLES if it not in NO_PROMPT])
 def test_examples(name: str) -> None:
     """The prompts of the examples have none, for any model."""
     prompt = import_module(f"examples.{name}").demo()

@@ -10,6 +10,8 @@ from promptdsl import ToolResultBlock, Transcript
 
 Call = tuple[str, str, int] | None
 """The id of a call, the tool and the invoice."""
+Written = tuple[str, str, dict[str, Any]] | None
+"""The same with all arguments."""
 
 CHUNK = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "any"}
 BEGUN = {
@@ -54,12 +56,16 @@ def last_of(body: dict[str, Any]) -> tuple[str, Call]:
 def events_of(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the events of the model's stream, in the form of the provider that is asked."""
     text, call = last_of(body)
+    return _streamed(body, text, call and (*call[:2], {"invoice": call[2]}))
+
+
+def _streamed(body: dict[str, Any], text: str, call: Written) -> Iterator[dict[str, Any]]:
     words = re.findall(r"\S+\s*", text)
-    arguments = re.findall(r".{1,7}", json.dumps({"invoice": call[2]})) if call else []
+    arguments = re.findall(r".{1,7}", json.dumps(call[2])) if call else []
     return (_anthropic if "max_tokens" in body else _openai)(words, call, arguments)
 
 
-def _openai(words: list[str], call: Call, arguments: list[str]) -> Iterator[dict[str, Any]]:
+def _openai(words: list[str], call: Written, arguments: list[str]) -> Iterator[dict[str, Any]]:
     deltas: list[dict[str, Any]] = [{"content": word} for word in words]
     if call:
         function = {"name": call[1], "arguments": ""}
@@ -72,7 +78,7 @@ def _openai(words: list[str], call: Call, arguments: list[str]) -> Iterator[dict
     yield {**CHUNK, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}
 
 
-def _anthropic(words: list[str], call: Call, arguments: list[str]) -> Iterator[dict[str, Any]]:
+def _anthropic(words: list[str], call: Written, arguments: list[str]) -> Iterator[dict[str, Any]]:
     def block(index: int, begun: dict[str, Any], deltas: list[dict[str, Any]]) -> Any:
         yield {"type": "content_block_start", "index": index, "content_block": begun}
         for delta in deltas:
@@ -93,8 +99,17 @@ def _anthropic(words: list[str], call: Call, arguments: list[str]) -> Iterator[d
 
 def bytes_of(body: dict[str, Any]) -> Iterator[bytes]:
     """Yield the same as server-sent events."""
+    return _sent(body, events_of(body))
+
+
+def bytes_of_reply(body: dict[str, Any], text: str, call: Written) -> Iterator[bytes]:
+    """Yield the server-sent events of a text and a call, in the form of the provider asked."""
+    return _sent(body, _streamed(body, text, call))
+
+
+def _sent(body: dict[str, Any], events: Iterator[dict[str, Any]]) -> Iterator[bytes]:
     lines = (
         f"event: {event.get('type', '')}\ndata: {json.dumps(event)}\n\n".encode()
-        for event in events_of(body)
+        for event in events
     )
     return chain(lines, () if "max_tokens" in body else (b"data: [DONE]\n\n",))

@@ -23,7 +23,7 @@ from tests.wire.traffic import PROVIDERS, Row, rows
 ROOT = Path(__file__).parents[2]
 MODELS = (None, "gpt-5", "o3-pro", "claude-opus-5-5", "gemini-2.5-pro")
 TARGETS = ("openai", "openai_responses", "anthropic", "gemini", "bedrock", "chat_template")
-NO_PROMPT = ("edit_transcript",)
+NO_PROMPT = ("edit_transcript", "first_bot")
 
 
 class Case(NamedTuple):
