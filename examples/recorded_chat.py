@@ -61,13 +61,6 @@ def anthropic_chat(model: str, base_url: str | None) -> Ask:
 CLIENTS = {"openai": openai_chat, "anthropic": anthropic_chat}
 
 
-def text_of(event: Any) -> str:  # Any: an event of either client
-    """Return the text in an event of a stream."""
-    choices = getattr(event, "choices", None)
-    delta = choices[0].delta if choices else getattr(event, "delta", None)
-    return getattr(delta, "content", None) or getattr(delta, "text", None) or ""
-
-
 def answer(transcript: Transcript, ask: Ask, stream: bool) -> None:
     """Ask for a reply, show it and record it."""
     reply = ask(prompt(transcript), stream)
@@ -77,9 +70,9 @@ def answer(transcript: Transcript, ask: Ask, stream: bool) -> None:
         return
     reading, shown = read_stream(reply), ""
     try:
-        for event in reading:
-            shown += text_of(event)
-            print(text_of(event), end="", flush=True)
+        for text in reading.texts:
+            shown += text
+            print(text, end="", flush=True)
     except KeyboardInterrupt:
         if shown:
             transcript.append(reading, interrupted=True)

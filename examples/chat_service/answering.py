@@ -26,7 +26,7 @@ from promptdsl import (
     aread_stream,
 )
 
-from .models import Ask, prompt, text_of
+from .models import Ask, prompt
 from .tools import REPEATABLE, Tools
 
 T = TypeVar("T")
@@ -169,9 +169,8 @@ class Answer:
         note, part, since = self.transcript.note, "", monotonic()
         async with aclosing(self.ask(prompt(self.transcript, self.tools))) as stream:
             reading = aread_stream(stream)
-            events = aiter(reading)
-            while (event := await self._wait(anext(events, None), stops=True)) is not None:
-                part += text_of(event)
+            while (text := await self._wait(anext(reading.texts, None), stops=True)) is not None:
+                part += text
                 if part and monotonic() - since > EVERY:
                     await self._record(note({"said": part}))
                     part, since = "", monotonic()

@@ -65,10 +65,3 @@ def anthropic_model(model: str) -> Ask:
 
 
 MODELS = {"openai": (openai_model, "gpt-5"), "anthropic": (anthropic_model, "claude-opus-5-5")}
-
-
-def text_of(event: Any) -> str:  # Any: an event of either client
-    """Return the text in an event of a stream."""
-    choices = getattr(event, "choices", None)
-    delta = choices[0].delta if choices else getattr(event, "delta", None)
-    return getattr(delta, "content", None) or getattr(delta, "text", None) or ""
