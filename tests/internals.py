@@ -240,7 +240,7 @@ from promptdsl.rendering.spans import Trace
 from promptdsl.rendering.text import lower as lower_module
 from promptdsl.rendering.text.format import MARKDOWN, XML
 from promptdsl.rendering.text.layout import LayoutReader, WrittenPage
-from promptdsl.rendering.text.lower import Layout, Lowering, lower
+from promptdsl.rendering.text.lower import Lowering, lower
 from promptdsl.rendering.text.page import (
     PLAIN,
     WIDEST,
@@ -250,6 +250,7 @@ from promptdsl.rendering.text.page import (
     margin,
     marked,
 )
+from promptdsl.rendering.text.pieces import Layout
 from promptdsl.rendering.text.ways import way_of
 from promptdsl.templates.environment import sandbox as template_sandbox
 from promptdsl.templates.event_text import event_pieces

@@ -21,6 +21,11 @@ ITEM = margin("  ", "\n\n")
 QUOTE = margin("> ", "\n\n")
 
 
+def new_page() -> Page:
+    """Return an empty page of an empty layout."""
+    return Page(Layout([], [], [], [], [], [], [], {}, {}, [], {}, []))
+
+
 def written(page: Page) -> list[str]:
     """Return the texts of the blocks of a page."""
     page.flush()
@@ -44,7 +49,7 @@ def test_margins(prefix: str, between: str, expected: Margin) -> None:
 
 def test_texts_and_gaps() -> None:
     """Texts stand a gap apart; an empty one leaves no trace."""
-    page = Page(Layout())
+    page = new_page()
     page.put("a", PLAIN, "author")
     page.put("", PLAIN, "author")
     page.put("b", PLAIN, "author")
@@ -71,14 +76,14 @@ def test_texts_and_gaps() -> None:
 )
 def test_lines(lines: str, expected: str) -> None:
     """What stands before a line is written behind every line end that Markdown knows."""
-    page = Page(Layout())
+    page = new_page()
     page.put(lines, QUOTE, "author")
     assert [expected] == written(page)
 
 
 def test_containers() -> None:
     """What opens and closes a container has no gap to what is in it."""
-    page = Page(Layout())
+    page = new_page()
     page.put("a", PLAIN, "author")
     page.open("<b>\n", PLAIN)
     page.put("c", PLAIN, "author")
@@ -90,7 +95,7 @@ def test_containers() -> None:
 
 def test_a_container_behind_a_margin() -> None:
     """Its two ends stand behind the margin, too."""
-    page = Page(Layout())
+    page = new_page()
     page.open("```\n", ITEM)
     page.put("a", ITEM, "author")
     page.close("\n```", ITEM)
@@ -99,7 +104,7 @@ def test_a_container_behind_a_margin() -> None:
 
 def test_a_mark_before_what_is_open() -> None:
     """A container in which nothing is written begins the next block, without the gap before it."""
-    page = Page(Layout())
+    page = new_page()
     page.put("a", PLAIN, "author")
     page.open("<b>\n", PLAIN)
     carried = page.cache("1h")
@@ -111,7 +116,7 @@ def test_a_mark_before_what_is_open() -> None:
 
 def test_one_mark_at_one_place() -> None:
     """Where nothing was written since, the mark that lives longer stays."""
-    page = Page(Layout())
+    page = new_page()
     page.open("<b>\n", PLAIN)
     page.put("a", PLAIN, "author")
     page.cache("5m")
@@ -124,12 +129,12 @@ def test_one_mark_at_one_place() -> None:
 
 def test_a_mark_of_nothing() -> None:
     """A page without anything carries no mark."""
-    assert not Page(Layout()).cache("1h")
+    assert not new_page().cache("1h")
 
 
 def test_a_block_begins_with_text() -> None:
     """A container that closes behind a block leaves no gap before the next one."""
-    page = Page(Layout())
+    page = new_page()
     page.block(ImageBlock(MediaSource("file_id", "f")), "author")
     page.close("", PLAIN)
     page.put("a", PLAIN, "author")
@@ -138,7 +143,7 @@ def test_a_block_begins_with_text() -> None:
 
 def test_an_empty_container() -> None:
     """A container in which nothing was written leaves no trace, nor does one inside it."""
-    page = Page(Layout())
+    page = new_page()
     page.put("a", PLAIN, "author")
     page.open("<b>\n", PLAIN)
     page.open("> ", QUOTE)
@@ -150,7 +155,7 @@ def test_an_empty_container() -> None:
 
 def test_an_empty_container_after_a_mark() -> None:
     """After a cache mark an empty container leaves no gap at the beginning of the next block."""
-    page = Page(Layout())
+    page = new_page()
     page.put("a", PLAIN, "author")
     page.open("<b>\n", PLAIN)
     page.cache("default")
@@ -161,7 +166,7 @@ def test_an_empty_container_after_a_mark() -> None:
 
 def test_the_end_of_a_container_after_a_block() -> None:
     """Behind an attachment the end of a container does not begin with a blank line."""
-    page = Page(Layout())
+    page = new_page()
     page.open("<b>\n", PLAIN)
     page.put("a", PLAIN, "author")
     page.block(ImageBlock(MediaSource("url", "https://example.org/a")), "author")
@@ -171,7 +176,7 @@ def test_the_end_of_a_container_after_a_block() -> None:
 
 def test_cache_marks() -> None:
     """A cache mark stands on the block that was written last."""
-    page = Page(Layout())
+    page = new_page()
     page.cache("default")
     page.put("a", PLAIN, "author")
     page.cache("default")
@@ -232,7 +237,7 @@ PICTURE = ImageBlock(MediaSource("url", "https://example.com/a.png"))
 )
 def test_the_blocks_of_a_part(start: int, end: int, expected: list[Block]) -> None:
     """A part came to the blocks, and the pieces of them, that it wrote."""
-    page = Page(Layout())
+    page = new_page()
     page.put("a", PLAIN, "author")
     page.put("b", PLAIN, "author")
     page.block(PICTURE, "author")
@@ -252,7 +257,7 @@ def finished(page: Page) -> WrittenPage:
 
 def test_where_a_part_begins_and_ends() -> None:
     """What is written counts from where it begins, before and after openings are written."""
-    page = Page(Layout())
+    page = new_page()
     page.put("a", PLAIN, "author")
     page.put("b", PLAIN, "author")
     page.begin(Text("c"))

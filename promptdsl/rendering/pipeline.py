@@ -42,7 +42,7 @@ from promptdsl.tree.turn_nodes import RootNode
 
 if TYPE_CHECKING:
     from promptdsl.providers.written import WrittenPayload
-    from promptdsl.rendering.text.lower import Layout
+    from promptdsl.rendering.text.pieces import Layout
     from promptdsl.templates.render import RenderedTemplate
 
 ANY = 0

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from promptdsl.rendering.reports.record import PromptRecord
     from promptdsl.rendering.spans import Span, Trace
     from promptdsl.rendering.text.blocks import MediaRoots
-    from promptdsl.rendering.text.lower import Layout
+    from promptdsl.rendering.text.pieces import Layout
 
 
 class Stage(NamedTuple):

@@ -24,8 +24,8 @@ from promptdsl.rendering.text.layout import (
     WrittenTurn,
     writers_of,
 )
-from promptdsl.rendering.text.lower import LABEL_OF, Layout, system_origins
-from promptdsl.rendering.text.runs import SpanKind, TextRun, runs_of
+from promptdsl.rendering.text.lower import LABEL_OF, system_origins
+from promptdsl.rendering.text.pieces import Layout, SpanKind, TextRun, runs_of
 from promptdsl.tree.part_nodes import ValueNode
 from promptdsl.tree.turn_nodes import ConsolidatedNode, RecordedNode, RootNode, ToolTurnNode
 

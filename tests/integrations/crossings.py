@@ -9,7 +9,7 @@ import attrs
 from hypothesis import strategies as st
 
 from promptdsl import *
-from tests.internals import RecordedNode, Written, make, replace
+from tests.internals import RecordedNode, Written, lower, make, replace
 from tests.providers.conversations import LONG_ID, PNG
 
 
@@ -29,6 +29,7 @@ def rendered(
         written=written,
         losses=(),
         stages=(*some._stages[:-1], ("merge", finished)),
+        layout=lower(finished, config=some.config).layout,
     )
 
 

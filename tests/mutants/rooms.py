@@ -79,6 +79,7 @@ ROOMS: Mapping[str, Room] = {
         "rendering/reports/*.py",
         "tests/reports tests/views tests/records tests/cli/test_tokens.py tests/test_caching.py",
     ),
+    "running": Room("running/*.py", "tests/running"),
     "tokens": Room("tokens/*.py", "tests/tokens tests/reports tests/budget"),
     "libraries": Room("libraries/*.py", "tests/libraries tests/cli/test_libraries.py"),
     "checking": Room(

@@ -5,5 +5,5 @@ The ``walk`` writes the parts of any turn: those that hold others have an openin
 ``leaves`` are written at once, both on a ``page``. ``encode`` encodes and guards their strings, and
 sees the ``neighbours`` of a value and the ``reserved_tags``; ``joined`` has texts with a separator
 of the author's. ``blocks`` reads recorded JSON, code and files. ``format`` has the two formats,
-Markdown and XML. What is written is noted, and read again in ``layout``; ``runs`` are in a piece.
+Markdown and XML. What is written is noted as ``pieces``, and read again in ``layout``.
 """

@@ -29,7 +29,7 @@ from promptdsl.foundation.readable import PLAIN_LINE, Neighbours, among_lines, r
 from promptdsl.foundation.unicode import controls, invisible, whole
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.rendering.text.neighbours import PartLines
-from promptdsl.rendering.text.runs import PieceKind, SpanKind, TextRun, guarded, value_run
+from promptdsl.rendering.text.pieces import PieceKind, SpanKind, TextRun, guarded, value_run
 from promptdsl.tree.node import Child
 from promptdsl.tree.part_nodes import TrustedTextNode, ValueNode
 

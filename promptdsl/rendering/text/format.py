@@ -10,7 +10,7 @@ from promptdsl.config.delimiters import Delimiter
 from promptdsl.foundation.escaping import attribute, code_fences, field
 from promptdsl.foundation.guards import guard
 from promptdsl.foundation.source import Position, Source
-from promptdsl.rendering.text.runs import PieceKind
+from promptdsl.rendering.text.pieces import PieceKind
 from promptdsl.tree.masks import TEXT
 from promptdsl.tree.node import Child, Node, make
 from promptdsl.tree.part_nodes import FenceNode

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from promptdsl.messages.loss import Loss
 from promptdsl.rendering.text.encode import StringRules, dedented, kind_of, text_of
-from promptdsl.rendering.text.runs import PieceKind
+from promptdsl.rendering.text.pieces import PieceKind
 from promptdsl.tree.group_nodes import FragmentNode, NoteNode
 from promptdsl.tree.masks import CACHE, RESULT, SHIFT
 from promptdsl.tree.node import Child, make, mark_of

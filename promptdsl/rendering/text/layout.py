@@ -1,7 +1,7 @@
 """What the layout of a prompt tells: its turns, the nodes in them, and the pieces they wrote.
 
-``lower`` notes the pieces in flat lists while it writes (``Layout`` in ``lower.py``). What a reader
-asks for is made of these lists here, when it is asked for.
+``lower`` notes the pieces in flat lists while it writes (``Layout`` in ``pieces.py``). What is
+asked for is made of these lists here, and not before.
 """
 
 from bisect import bisect_left, bisect_right
@@ -16,8 +16,7 @@ from promptdsl.foundation.source import Source
 from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.message import Message
-from promptdsl.rendering.text.lower import Layout
-from promptdsl.rendering.text.runs import PieceKind
+from promptdsl.rendering.text.pieces import Layout, PieceKind
 from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import RESULT, SHIFT
 from promptdsl.tree.node import Node

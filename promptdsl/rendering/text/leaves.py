@@ -25,7 +25,14 @@ from promptdsl.rendering.text.encode import kind_of, notice, text_in, texts_in, 
 from promptdsl.rendering.text.format import Form, TextFrame
 from promptdsl.rendering.text.joined import is_own_block
 from promptdsl.rendering.text.page import Framed, OpenPart, TextState, margin
-from promptdsl.rendering.text.runs import PieceKind, SpanKind, TextRun, guarded, inserted, value_run
+from promptdsl.rendering.text.pieces import (
+    PieceKind,
+    SpanKind,
+    TextRun,
+    guarded,
+    inserted,
+    value_run,
+)
 from promptdsl.tree.node import Child, Node, mark_of
 from promptdsl.tree.part_nodes import (
     CodeNode,

@@ -36,8 +36,8 @@ from promptdsl.rendering.text.page import (
     TurnText,
     marked,
 )
+from promptdsl.rendering.text.pieces import Layout
 from promptdsl.rendering.text.reserved_tags import tags_of
-from promptdsl.rendering.text.runs import PieceKind
 from promptdsl.rendering.text.walk import ONLY_TITLED, walk
 from promptdsl.rendering.text.ways import instructions, only_string, way_of
 from promptdsl.tree.group_nodes import FragmentNode
@@ -54,42 +54,6 @@ from promptdsl.tree.turn_nodes import (
 
 Turns: TypeAlias = "tuple[TurnNode | RecordedNode, ...]"
 """The content of a finished tree."""
-
-
-NotedTurn: TypeAlias = "tuple[int, Node, str, int, tuple[Block, ...] | None, int, int]"
-"""A turn that was written: the number of its entry in the timeline, its node, the head and the
-number of its address, its blocks, and the number of blocks and of nodes before it. The blocks are
-``None`` for those of its message."""
-
-
-@attrs.define(eq=False)
-class Layout:
-    """What was written of a prompt, in order.
-
-    A piece is a text, or a block other than text, which has an empty one. ``texts``, ``kinds`` and
-    ``writers`` have one item for each piece: the number of the node that wrote it, -1 for its turn.
-    ``nodes``, ``around`` and ``starts`` have one item for each node in a turn: the number of the
-    node around it (-1 for its turn), and the number of pieces before it.
-    """
-
-    texts: list[str] = attrs.field(factory=list[str])
-    kinds: list[PieceKind] = attrs.field(factory=list[PieceKind])
-    writers: list[int] = attrs.field(factory=list[int])
-    nodes: list[Node] = attrs.field(factory=list[Node])
-    around: list[int] = attrs.field(factory=list[int])
-    starts: list[int] = attrs.field(factory=list[int])
-    ends: list[int] = attrs.field(factory=list[int])
-    """The number of pieces up to the end of each block."""
-    marks: dict[int, int] = attrs.field(factory=dict[int, int])
-    """The node that put a cache mark after a block, by the number of the block."""
-    results: dict[int, int] = attrs.field(factory=dict[int, int])
-    """The number of blocks before the first one in a tool result, by the number of the result."""
-    turns: list[NotedTurn] = attrs.field(factory=list[NotedTurn])
-    """The turns, but for those of one string or one call."""
-    alone: dict[int, Node] = attrs.field(factory=dict[int, Node])
-    """The only node of such a turn, by the number of its entry in the timeline."""
-    entries: list[int] = attrs.field(factory=list[int])
-    """The number of messages up to the end of each entry of the timeline."""
 
 
 class LoweredTurn(NamedTuple):
@@ -137,7 +101,7 @@ class Lowering:
     ) -> None:
         form = FORMATS[config.format]
         self.setting = Setting(form, media_roots, config.format_block)
-        self.layout = Layout()
+        self.layout = Layout([], [], [], [], [], [], [], {}, {}, [], {}, [])
         self.messages: list[Message] = []
         self.losses: list[Loss] = []
         self.joints = joints

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import attrs
 
@@ -16,12 +16,9 @@ from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.encode import Authored, Fences, StringRules
 from promptdsl.rendering.text.format import BETWEEN, Form, TextFrame
 from promptdsl.rendering.text.joined import JoinedTexts
-from promptdsl.rendering.text.runs import PieceKind, TextRun, runs_of
+from promptdsl.rendering.text.pieces import Layout, PieceKind, TextRun, runs_of
 from promptdsl.tree.node import Child, Node
 from promptdsl.tree.part_nodes import SectionNode
-
-if TYPE_CHECKING:
-    from promptdsl.rendering.text.lower import Layout
 
 WIDEST = 80
 """The most characters of indentation: without a limit, a text grows with the square of depth."""
@@ -67,7 +64,7 @@ class Page:
     piece of the next block.
     """
 
-    layout: "Layout"
+    layout: Layout
     writer: int = -1
     first: int = 0
     blocks: list[Block] = attrs.field(factory=list[Block])

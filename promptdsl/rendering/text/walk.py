@@ -27,7 +27,7 @@ from promptdsl.rendering.text.page import (
     TurnText,
     deeper,
 )
-from promptdsl.rendering.text.runs import TextRun, inserted
+from promptdsl.rendering.text.pieces import TextRun, inserted
 from promptdsl.tree.group_nodes import FormatNode, FragmentNode, NoteNode, ReserveNode
 from promptdsl.tree.masks import HINTED
 from promptdsl.tree.node import Child, Node, make, mark_of

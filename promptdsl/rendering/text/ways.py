@@ -6,7 +6,7 @@ sections. Each is written in one loop, with the same result as the walk over all
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import attrs
 
@@ -23,7 +23,7 @@ from promptdsl.rendering.text.encode import (
 from promptdsl.rendering.text.format import BETWEEN, title_line
 from promptdsl.rendering.text.leaves import sent_block
 from promptdsl.rendering.text.page import PLAIN, OnLoss, TurnText
-from promptdsl.rendering.text.runs import PieceKind
+from promptdsl.rendering.text.pieces import Layout, PieceKind
 from promptdsl.tree.masks import CACHE
 from promptdsl.tree.node import Child, Node
 from promptdsl.tree.part_nodes import (
@@ -38,18 +38,7 @@ from promptdsl.tree.part_nodes import (
 )
 from promptdsl.tree.turn_nodes import TurnNode
 
-if TYPE_CHECKING:
-    from promptdsl.rendering.text.lower import Layout
-
 Way: TypeAlias = Callable[[TurnText, TurnNode], tuple[Block, ...]]
-
-SIDE_BY_SIDE = frozenset(
-    {
-        *(str, TextNode, ValueNode, VolatileNode, TrustedTextNode),
-        *(ToolUseNode, ReasoningNode, MediaNode),
-    }
-)
-"""The kinds of parts that are one text or one block in a conversation."""
 
 
 def way_of(turn: TurnNode, rules: StringRules) -> Way | None:
@@ -123,7 +112,7 @@ def _is_plain(part: Child) -> bool:
     return is_ascii or (is_whole(title) and is_whole(string) and not has_bracket(string))
 
 
-def instructions(layout: "Layout", turn: TurnNode) -> str:
+def instructions(layout: Layout, turn: TurnNode) -> str:
     """Return the text of instructions that are strings, and sections of one string each.
 
     Its pieces are noted in the layout. Other instructions have none, and are not noted.
@@ -151,7 +140,8 @@ def instructions(layout: "Layout", turn: TurnNode) -> str:
         gap = BETWEEN if pieces else ""
         if title:
             section = writer if isinstance(text, str) else outer
-            pieces += (gap, "gap", section), (title, "section", section)
+            pieces.append((gap, "gap", section))
+            pieces.append((title, "section", section))
         elif gap:
             pieces.append((gap, "gap", writer))
         pieces.append((only_string(text), "author", writer))

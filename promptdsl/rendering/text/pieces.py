@@ -1,9 +1,11 @@
-"""Runs: what the characters of a piece of text are. A piece is split into runs when it is asked."""
+"""Pieces of text: the layout of a prompt has them, and each is split into runs when it is asked."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from promptdsl.foundation.labelled import Labelled
+from promptdsl.messages import Block
+from promptdsl.tree.node import Node
 from promptdsl.tree.part_nodes import ValueNode, VolatileNode
 
 SpanKind: TypeAlias = Literal["section", "value", "volatile", "author", "conversation"]
@@ -24,6 +26,41 @@ class TextRun(NamedTuple):
 
 PieceKind: TypeAlias = "SpanKind | Literal['gap'] | Callable[[], Sequence[TextRun]]"
 """What a piece is: one kind, a gap between two parts, or a function that returns its runs."""
+
+
+NotedTurn: TypeAlias = "tuple[int, Node, str, int, tuple[Block, ...] | None, int, int]"
+"""A turn that was written: the number of its entry in the timeline, its node, the head and the
+number of its address, its blocks, and the number of blocks and of nodes before it. The blocks are
+``None`` for those of its message."""
+
+
+class Layout(NamedTuple):
+    """What was written of a prompt, in order.
+
+    A piece is a text, or a block other than text, which has an empty one. ``texts``, ``kinds`` and
+    ``writers`` have one item for each piece: the number of the node that wrote it, -1 for its turn.
+    ``nodes``, ``around`` and ``starts`` have one item for each node in a turn: the number of the
+    node around it (-1 for its turn), and the number of pieces before it.
+    """
+
+    texts: list[str]
+    kinds: list[PieceKind]
+    writers: list[int]
+    nodes: list[Node]
+    around: list[int]
+    starts: list[int]
+    ends: list[int]
+    """The number of pieces up to the end of each block."""
+    marks: dict[int, int]
+    """The node that put a cache mark after a block, by the number of the block."""
+    results: dict[int, int]
+    """The number of blocks before the first one in a tool result, by the number of the result."""
+    turns: list[NotedTurn]
+    """The turns, but for those of one string or one call."""
+    alone: dict[int, Node]
+    """The only node of such a turn, by the number of its entry in the timeline."""
+    entries: list[int]
+    """The number of messages up to the end of each entry of the timeline."""
 
 
 def runs_of(text: str, kind: PieceKind) -> Sequence[TextRun]:
