@@ -87,7 +87,6 @@ NOTHING_STAYS = numbered(timeline(user(words(1), priority=2)))
 
 
 @every_counter
-@with_each([NOTHING_STAYS], 0.0)
 @examples(30)
 @given(trees(), st.floats(0, 1.1))
 def test_it_fits(name: str, tree: Part, share: float) -> None:
