@@ -1,7 +1,9 @@
 """Lower: the finished tree becomes messages."""
 
 import json
+import pickle
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -403,7 +405,7 @@ def test_a_picture_in_an_answer(tmp_path: Path) -> None:
 # Lower itself.
 
 
-def test_the_fast_path_and_the_slow_one() -> None:
+def test_a_turn_with_an_option_and_without() -> None:
     """A turn says the same whether it is plain or has options."""
     plain = [User("u"), Assistant("a", ToolUse("t", "{}", id="c")), ToolMessage("c", "x")]
     slow = [
@@ -466,42 +468,10 @@ def test_a_way_and_the_walk(turn: Any, content: tuple[Any, ...]) -> None:
     assert own == walked
 
 
-FENCED = [
-    Event(UserAction("opened", target="invoice 1881")),
-    Event(UserAction("opened", target="</event>\u200b", details={"a": {"b": "é"}})),
-    Event("a"),
-    Ephemeral("a & <b>"),
-    Ephemeral("a", Value("]] &lt; \x07")),
-    Ephemeral(Section("s", "a")),
-    Grounding("g", "a\nb"),
-    Grounding("g", "</context>", title="a\u200b"),
-    Grounding("g", "a > b"),
-    Grounding("g", "Note: a ]]", title="b"),
-    Grounding("g", "a\r\n\tb\x07"),
-    Grounding("g", ""),
-]
-
-
-@pytest.mark.parametrize("turn", FENCED)
-@pytest.mark.parametrize(
-    "config",
-    [
-        {},
-        {"delimiters": {"ephemeral": "Note: "}},
-        {"delimiters": {"ephemeral": ("[[", "]]")}},
-        {"encoding": {"body": "full"}},
-    ],
-)
-def test_a_fence_written_at_once_and_by_the_walk(turn: Node, config: Any) -> None:
-    """A fence around one text is the same, whoever writes it."""
-    own, walked = both_ways(render(timeline_of(User("a"), turn, User("b")), transformation=config))
-    assert own == walked
-
-
 @pytest.mark.parametrize(
     "turn", [Event(UserAction("opened", target="a\u200b")), Grounding("g", "a", title="b\u200b")]
 )
-def test_an_invisible_character_in_a_fence_written_at_once(turn: Node) -> None:
+def test_an_invisible_character_in_a_fence(turn: Node) -> None:
     """What nobody sees in the opening of a fence, or in a field of an event, is told."""
     losses = render(timeline_of(User("a"), turn, User("b"))).losses
     assert ["invisible_characters"] == [loss.name for loss in losses]
@@ -589,6 +559,31 @@ def test_a_way_and_the_walk_of_any_tree(tree: Part) -> None:
     """All that is sent and shown of any prompt is the same by its ways and by the walk."""
     own, walked = both_ways(render(built(tree)))
     assert own == walked
+
+
+@examples(100, fast=5)
+@given(trees())
+def test_a_copy_of_a_result_tells_the_same(tree: Part) -> None:
+    """A result that was pickled or copied has the spans, losses and records of the first one."""
+    rendered = render(built(tree))
+
+    def shown(result: Rendered) -> list[object]:
+        masked = result.masked(lambda span: f"<{span.label}>").messages
+        return [result.spans(), result.losses, result.record().to_json(), masked]
+
+    copies = [pickle.loads(pickle.dumps(rendered)), deepcopy(rendered)]
+    assert [shown(rendered)] * 2 == [*map(shown, copies)]
+
+
+def test_a_copied_table_of_trusted_cells() -> None:
+    """The borders of its cells are those of the text, although a copy of a trusted one is plain."""
+    cells = [trusted("> q"), Volatile("12:00", label="t")]
+    rendered = render(
+        Timeline(System("a", id="x"), System(Section("s", Value("v"))), User(Table([cells])))
+    )
+    copied = deepcopy(rendered)
+    expected = [span.text for span in rendered.spans()]
+    assert (expected, rendered.spans()) == ([it.text for it in copied.spans()], copied.spans())
 
 
 def test_request_only_content_of_a_system_role_keeps_its_mark() -> None:

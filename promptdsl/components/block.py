@@ -78,7 +78,7 @@ class Container(Component):
     """The function that makes content of its arguments."""
 
     if TYPE_CHECKING:
-
+        # A type checker is told that a block has the class of the component.
         def __enter__(self) -> Self: ...
 
     else:

@@ -13,6 +13,7 @@ from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message, open_calls
 from promptdsl.messages.prompt import OutputMode, OutputSchema, Prompt, ToolDefinition
 from promptdsl.messages.provider_names import AdapterName, ProviderName
+from promptdsl.rendering.text.pieces import packed, unpacked
 from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import CACHE
 from promptdsl.tree.node import walk
@@ -220,7 +221,12 @@ class Rendered:
 
     def __getstate__(self) -> dict[str, object]:
         made_again = ("_trace", "_readable", "_places", "_sent_as", "tokens")
-        return {name: value for name, value in vars(self).items() if name not in made_again}
+        state = {name: value for name, value in vars(self).items() if name not in made_again}
+        return {**state, "_layout": packed(self._layout, self._stages[-1][1])}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        layout = unpacked(state["_layout"], state["_stages"][-1][1])
+        vars(self).update({**state, "_layout": layout})
 
     @door
     def masked(self, mask: "Callable[[Span], str]") -> "Rendered":

@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple
 
@@ -156,12 +157,12 @@ class Trace:
         self.layout = layout
         self.reader = LayoutReader(layout, messages)
         self.known: dict[int, Entry] = {}
-        self.writers: tuple[int, list[list[tuple[WrittenTurn, int]]]] = (-1, [])
-        """The entry that was asked for last, and the writers of the blocks of its messages."""
+        self.writers: dict[int, list[list[tuple[WrittenTurn, int]]]] = {}
+        """What wrote the blocks of the messages of each entry that was asked for."""
         self.addresses: dict[int, str] = {}
         """The addresses of the turns in system text, by the id of the node, once asked for."""
 
-    @property
+    @cached_property
     def entries(self) -> Sequence[Entry]:
         """The entries of the timeline."""
         return [self.entry(number) for number in range(len(self.nodes))]
@@ -234,11 +235,9 @@ class Trace:
         node = self.nodes[number]
         if isinstance(node, RecordedNode):
             return Writer(self.whole(index), None, block)
-        known, writers = self.writers
-        if known != number:
-            writers = writers_of(self.entry(number).turns, node)
-            self.writers = number, writers  # at once: several threads may read one trace
-        turn, place = writers[index - self.first(number)][block]
+        if number not in self.writers:
+            self.writers[number] = writers_of(self.entry(number).turns, node)
+        turn, place = self.writers[number][index - self.first(number)][block]
         return Writer(turn, turn.page, place)
 
     def whole(self, index: int) -> WrittenTurn:
@@ -282,7 +281,7 @@ def joined(pieces: Sequence[Piece]) -> list[tuple[TextRun, WrittenNode | None]]:
     """
     runs: list[tuple[TextRun, WrittenNode | None]] = []
     for text, node, of_piece in pieces:
-        for run in runs_of(text, of_piece):
+        for run in runs_of(len(text), of_piece):
             length, kind = run.length, run.kind
             before, writer = runs[-1] if runs else (None, None)
             if before and writer is node and before.kind == kind and kind in JOINED:

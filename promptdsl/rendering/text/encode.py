@@ -410,11 +410,11 @@ def kind_of(parts: Sequence[Child], texts: Sequence[str], rules: StringRules) ->
     """Return what a text is that consists of these parts, each as one of the texts."""
     if len(parts) == 1 and isinstance(parts[0], str) and not rules.values:
         return rules.kind
-    return partial(_runs, parts, texts, rules)
+    return partial(_runs, parts, [*map(len, texts)], rules)
 
 
-def _runs(parts: Sequence[Child], texts: Sequence[str], rules: StringRules) -> Sequence[TextRun]:
-    return [*map(partial(_run, rules), parts, texts)]
+def _runs(parts: Sequence[Child], lengths: Sequence[int], rules: StringRules) -> Sequence[TextRun]:
+    return [*map(partial(_run, rules), parts, lengths)]
 
 
 def dedented(parts: tuple[Child, ...], rules: StringRules) -> tuple[Child, ...]:
@@ -434,11 +434,11 @@ def _with_guarded_end(texts: list[str], names: frozenset[str]) -> list[str]:
     return [after[end - run.length : end] for run, end in zip(runs, ends, strict=True)]
 
 
-def _run(rules: StringRules, part: Child, text: str) -> TextRun:
+def _run(rules: StringRules, part: Child, length: int) -> TextRun:
     """Return the run of a string or value; in a conversation it is that, unless volatile."""
     if not is_value(part, are_values=rules.values):
-        return TextRun(len(text), rules.kind)
-    run = value_run(text, part)
+        return TextRun(length, rules.kind)
+    run = value_run(length, part)
     is_spoken = rules.encoding == "plain" and run.kind != "volatile"
     return run._replace(kind="conversation") if is_spoken else run
 

@@ -112,6 +112,7 @@ class LayoutReader:
         layout, before = self.layout, 0
         for place, (number, block) in enumerate(zip(page.numbers, page.blocks, strict=True)):
             pieces: list[Piece] = []
+            text, end = block.text if isinstance(block, TextBlock) else "", 0
             for index in self._pieces(number):
                 writer, kind = layout.writers[index], layout.kinds[index]
                 node = nodes[writer - first] if writer >= 0 else None
@@ -119,7 +120,8 @@ class LayoutReader:
                     here = before + len(pieces)
                     while node is not None and node.page is page and node.start >= here:
                         node = node.around
-                pieces.append(Piece(layout.texts[index], node, kind))
+                start, end = end, end + layout.lengths[index]
+                pieces.append(Piece(text[start:end], node, kind))
             mark = layout.marks.get(number, -1)
             if mark >= 0:
                 page.marks[place] = nodes[mark - first]
@@ -212,7 +214,7 @@ class WrittenTurn:
     """A turn, also one that is merged with others: its blocks, and the nodes in it.
 
     ``nodes`` are in document order. ``page`` is ``None`` for a recorded message, which is sent
-    unchanged, and for a turn of one string.
+    unchanged.
     """
 
     node: Node

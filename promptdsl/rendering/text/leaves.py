@@ -109,22 +109,29 @@ def _write_verbatim(state: TextState, node: VerbatimNode, around: OpenPart) -> N
         page.flush()
     unguarded = written(node.text, note)
     text = state.fences.authored(unguarded, around.rules)
-    page.put(text, around.margin, partial(_verbatim_runs, node.pieces, unguarded, text))
+    texts = _changed(unguarded, text)
+    kind = partial(_verbatim_runs, node.pieces, len(unguarded), texts)
+    page.put(text, around.margin, kind)
     if node.cache:
         page.cache(node.cache)
 
 
-def _verbatim_runs(pieces: Sequence[str], unguarded: str, text: str) -> Sequence[TextRun]:
+def _changed(before: str, after: str) -> tuple[str, str]:
+    """Return two texts for :func:`guarded`, nothing twice if they are equal: they are kept."""
+    return ("", "") if before == after else (before, after)
+
+
+def _verbatim_runs(pieces: Sequence[str], length: int, texts: tuple[str, str]) -> Sequence[TextRun]:
     """Return the runs of a text; without pieces, it is that of a recorded message."""
-    runs = [TextRun(len(unguarded), "conversation")]
+    runs = [TextRun(length, "conversation")]
     if pieces:
         runs = [
-            value_run(piece, piece)
+            value_run(len(piece), piece)
             if isinstance(piece, Labelled)
             else TextRun(len(piece), "author")
             for piece in pieces
         ]
-    return guarded(runs, unguarded, text)
+    return guarded(runs, *texts)
 
 
 _UNTRUSTED_END = "\n</untrusted>"
@@ -144,15 +151,15 @@ def _write_untrusted(
     source = "" if node.origin is None else f' source="{attribute(node.origin)}"'
     source = guard(source, fences.reserved, fences.literals | rules.literals)
     head = f'<untrusted{source} note="{UNTRUSTED_NOTE}">\n'
-    kind = partial(_untrusted_runs, head, source, node, text)
+    kind = partial(_untrusted_runs, head, source, node, len(text))
     state.page.put(f"{head}{text}{_UNTRUSTED_END}", around.margin, kind)
 
 
-def _untrusted_runs(head: str, source: str, node: UntrustedNode, text: str) -> Sequence[TextRun]:
+def _untrusted_runs(head: str, source: str, node: UntrustedNode, length: int) -> Sequence[TextRun]:
     """Return the runs of untrusted text; ``head`` is the tag before it."""
     before = ' source="'
     origin = [(source[len(before) : -1], node.origin)] if source else []
-    runs = [*inserted(head, origin, before), value_run(text, node.text)]
+    runs = [*inserted(head, origin, before), value_run(length, node.text)]
     return [*runs, TextRun(len(_UNTRUSTED_END), "section")]
 
 
@@ -183,16 +190,16 @@ def _write_json(state: TextState, node: JsonNode, around: OpenPart, frame: TextF
     encoded = encode(node.text)
     # No string contains a tag; a delimiter such as ``[[`` may be made of brackets.
     text = guard(encoded, (), rules.literals)
-    kind = partial(_json_runs, node, encode, encoded, text)
+    kind = partial(_json_runs, node, encode, _changed(encoded, text))
     _write_in_frame(state, text, frame, around, kind=kind)
 
 
 def _json_runs(
-    node: JsonNode, encode: Callable[[str], str], encoded: str, text: str
+    node: JsonNode, encode: Callable[[str], str], texts: tuple[str, str]
 ) -> Sequence[TextRun]:
     """Return the runs of JSON: its pieces, of which some may be volatile."""
-    pieces = [value_run(encode(piece), piece) for piece in node.pieces or (node.text,)]
-    return guarded(pieces, encoded, text)
+    pieces = [value_run(len(encode(piece)), piece) for piece in node.pieces or (node.text,)]
+    return guarded(pieces, *texts)
 
 
 def _write_by_format_block(state: TextState, node: CodeNode | JsonNode, around: OpenPart) -> bool:
@@ -204,15 +211,17 @@ def _write_by_format_block(state: TextState, node: CodeNode | JsonNode, around: 
     if text is None:
         return False
     text = state.fences.authored(written(text, partial(state.note, node)), around.rules)
-    state.page.put(text, around.margin, partial(_formatted_runs, node, text, around.rules.kind))
+    state.page.put(
+        text, around.margin, partial(_formatted_runs, node, len(text), around.rules.kind)
+    )
     return True
 
 
-def _formatted_runs(node: CodeNode | JsonNode, text: str, kind: SpanKind) -> Sequence[TextRun]:
+def _formatted_runs(node: CodeNode | JsonNode, length: int, kind: SpanKind) -> Sequence[TextRun]:
     """Return the one run of a text that ``format_block`` returned: volatile if a value in it is."""
     parts = node.content if isinstance(node, CodeNode) else node.pieces
-    runs = [value_run(text, part) for part in parts]
-    return [run for run in runs if run.kind == "volatile"][:1] or [TextRun(len(text), kind)]
+    runs = [value_run(length, part) for part in parts]
+    return [run for run in runs if run.kind == "volatile"][:1] or [TextRun(length, kind)]
 
 
 def _write_framed(
@@ -294,28 +303,36 @@ def _write_table(state: TextState, node: TableNode, around: OpenPart, frame: Tex
     own = chain.from_iterable(chain.from_iterable(map(written_tags, authored)))
     names = state.fences.reserved.difference(frame.tags, own)
     text = guard(unguarded, names, state.fences.literals | rules.literals)
-    kind = partial(_table_runs, node, rows, format, before=unguarded, after=text)
+    texts, length = _changed(unguarded, text), len(unguarded)
+    kind = partial(_table_runs, node, rows, format, length=length, texts=texts)
     state.page.put(text, around.margin, kind)
 
 
 def _table_runs(
-    node: TableNode, rows: Sequence[tuple[object, ...]], format: str, *, before: str, after: str
+    node: TableNode,
+    rows: Sequence[tuple[object, ...]],
+    format: str,
+    *,
+    length: int,
+    texts: tuple[str, str],
 ) -> Sequence[TextRun]:
     """Return the runs of a table; ``rows`` are as they were written."""
     places = [*cell_places(node.columns, rows, format)]
-    return guarded(_cell_runs(node, places, before), before, after)
+    return guarded(_cell_runs(node, places, length), *texts)
 
 
-def _cell_runs(node: TableNode, places: Sequence[tuple[int, int]], text: str) -> Iterator[TextRun]:
+def _cell_runs(
+    node: TableNode, places: Sequence[tuple[int, int]], length: int
+) -> Iterator[TextRun]:
     """Yield the runs of a table; ``places`` are those of its last cells, the rows at least."""
     cells = [*chain(node.columns or (), *node.rows)]
     end = 0
     for cell, (start, stop) in zip(cells[len(cells) - len(places) :], places, strict=True):
         yield TextRun(start - end, "section")
         is_author = type(cell) is Trusted
-        yield (TextRun(stop - start, "author") if is_author else value_run(text[start:stop], cell))
+        yield (TextRun(stop - start, "author") if is_author else value_run(stop - start, cell))
         end = stop
-    yield TextRun(len(text) - end, "section")
+    yield TextRun(length - end, "section")
 
 
 # Blocks.

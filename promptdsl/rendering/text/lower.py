@@ -235,16 +235,17 @@ class Lowering:
         """Return one turn as blocks."""
         options = turn.options
         label = LABEL_OF.get(turn.kind, turn.role)
-        details = _details_of(options)
+        details, rules = _details_of(options), self.rules(turn)
+        if rules.guards and details.name:
+            details = attrs.evolve(details, name=self._guarded_text(details.name))
         origin = _origin(turn, label, self.counts[label], details)
         head, number, *_ = origin
         self.counts[label] += 1
         report = partial(self._report, turn, head, number)
         layout = self.layout
         before = len(layout.ends), len(layout.nodes)
-        rules = self.rules(turn)
         authored, literals = partial(self._authored, turn), self.config.literals
-        page = Page(layout, -1, len(layout.texts))
+        page = Page(layout)
         text = TurnText(page, self.setting, rules, authored, literals, report)
         write = way_of(turn, rules) or walk
         blocks = write(text, turn)
@@ -263,9 +264,6 @@ class Lowering:
             report(hint("fenced_turn", f"{label} turn as an instruction", why, source=turn.source))
         if rules.guards:
             blocks = tuple(map(self._guarded_document, blocks))
-            name = details.name and self._guarded_text(details.name)
-            details = attrs.evolve(details, name=name)
-            origin = _origin(turn, label, self.counts[label] - 1, details)
         layout.turns.append((len(layout.entries), turn, head, number, blocks, *before))
         if isinstance(turn, ConsolidatedNode):
             return LoweredTurn(blocks, tuple(system_origins(turn)), details)

@@ -60,13 +60,13 @@ class Page:
     before the first of the ``openings``, which are those of containers that are still empty.
     ``tail`` is :data:`PROSE` after plain text, the marker of a list after a list, ``""`` after all
     else. ``written`` counts texts and blocks in the turn, ``marked`` those before the last cache
-    mark. ``writer`` is the number of the node that is being written, ``first`` that of the first
-    piece of the next block.
+    mark. ``writer`` is the number of the node that is being written, ``texts`` are the pieces of
+    the next block.
     """
 
     layout: Layout
     writer: int = -1
-    first: int = 0
+    texts: list[str] = attrs.field(factory=list[str])
     blocks: list[Block] = attrs.field(factory=list[Block])
     openings: list[tuple[str, PieceKind, int]] = attrs.field(
         factory=list[tuple[str, PieceKind, int]]
@@ -87,7 +87,7 @@ class Page:
         """Note that a node is written now, in the one that was written."""
         pending = len(self.openings) + 1 if self.openings else 0  # the gap before them is a piece
         layout = self.layout
-        start = len(layout.texts) + pending
+        start = len(layout.lengths) + pending
         layout.nodes.append(node)
         layout.around.append(self.writer)
         layout.starts.append(start)
@@ -104,10 +104,10 @@ class Page:
         """Write a text, nothing when it is empty."""
         if text:
             if around.prefix and ("\n" in text or "\r" in text):
-                kind = partial(_indented, text, kind, around.prefix)
+                kind = partial(_indented, len(text), kind, _additions(text, around.prefix))
                 text = _with_prefix(text, around.prefix)
             if self.unwritten:
-                kind = self._taken(text, kind)
+                kind = self._taken(len(text), kind)
             if self.openings:
                 self.write_openings()
             elif self.gap:
@@ -130,14 +130,15 @@ class Page:
         if callable(kind):
             self.unwritten += [run for run in kind() if run.kind == "volatile"]
 
-    def _taken(self, text: str, kind: PieceKind) -> PieceKind:
+    def _taken(self, length: int, kind: PieceKind) -> PieceKind:
         """Return what a text is, with the volatile values before it that are empty."""
         before = tuple(self.unwritten)
         self.unwritten.clear()
-        return partial(_behind, before, text, kind)
+        return partial(_behind, before, length, kind)
 
     def _add_piece(self, text: str, kind: PieceKind, writer: int) -> None:
-        self.layout.texts.append(text)
+        self.texts.append(text)
+        self.layout.lengths.append(len(text))
         self.layout.kinds.append(kind)
         self.layout.writers.append(writer)
 
@@ -151,7 +152,7 @@ class Page:
 
     def close(self, text: str, around: Margin) -> None:
         """Write the closing of a container; ``around`` is the margin outside of it."""
-        is_begun = len(self.layout.texts) > self.first
+        is_begun = bool(self.texts)
         if text:
             text = text if is_begun else text.lstrip("\n")
             self._add_piece(text.replace("\n", "\n" + around.prefix), "section", self.writer)
@@ -166,9 +167,8 @@ class Page:
 
     def flush(self, cache: Cache | None = None) -> None:
         """Make a block of the pieces there are."""
-        if len(self.layout.texts) > self.first:
-            text = "".join(self.layout.texts[self.first :])
-            self._add(text_block(text, cache))
+        if self.texts:
+            self._add(text_block("".join(self.texts), cache))
         self.gap = ""
         self.tail = ""
 
@@ -178,22 +178,22 @@ class Page:
             self.write_openings()
         self.flush()
         if self.unwritten:
-            kind = self._taken(text, kind)
+            kind = self._taken(len(text), kind)
         self._add_piece(text, kind, self.writer)
         self._add(block)
         self.written += 1
 
     def _add(self, block: Block) -> None:
         self.blocks.append(block)
-        self.first = len(self.layout.texts)
-        self.layout.ends.append(self.first)
+        self.texts.clear()
+        self.layout.ends.append(len(self.layout.lengths))
 
     def cache(self, cache: Cache) -> bool:
         """Put a cache mark after all that is written; return whether the last block takes one.
 
         If nothing was written since the last mark, the mark that lives longer stays.
         """
-        if len(self.layout.texts) > self.first and self.marked < self.written:
+        if self.texts and self.marked < self.written:
             self.flush(cache)
         elif self.blocks:
             self.blocks[-1] = marked(self.blocks[-1], cache)
@@ -220,21 +220,28 @@ def _with_prefix(text: str, prefix: str) -> str:
     return LINE_END.sub(lambda end: end[0] + (prefix if end[1] is None else bare), text)
 
 
-def _behind(before: Sequence[TextRun], text: str, kind: PieceKind) -> Sequence[TextRun]:
+def _behind(before: Sequence[TextRun], length: int, kind: PieceKind) -> Sequence[TextRun]:
     """Return the runs of a text with others, which are empty, before them."""
-    return [*before, *(run for run in runs_of(text, kind) if run.length)]
+    return [*before, *(run for run in runs_of(length, kind) if run.length)]
 
 
-def _indented(text: str, kind: PieceKind, prefix: str) -> Sequence[TextRun]:
-    """Return the runs of a text whose further lines begin with a prefix."""
-    ends = [*LINE_END.finditer(text)]
+def _additions(text: str, prefix: str) -> list[tuple[int, int]]:
+    """Return where the lines of a text end, and how many characters a prefix adds there."""
+    full, bare = len(prefix), len(prefix.rstrip())
+    return [(end.end(), full if end[1] is None else bare) for end in LINE_END.finditer(text)]
+
+
+def _indented(
+    length: int, kind: PieceKind, additions: Sequence[tuple[int, int]]
+) -> Sequence[TextRun]:
+    """Return the runs of a text in which characters were added at some places."""
     indented: list[TextRun] = []
     position, number = 0, 0
-    for run in runs_of(text, kind):
+    for run in runs_of(length, kind):
         position += run.length
         added = 0
-        while number < len(ends) and ends[number].end() <= position:
-            added += len(prefix if ends[number][1] is None else prefix.rstrip())
+        while number < len(additions) and additions[number][0] <= position:
+            added += additions[number][1]
             number += 1
         indented.append(run._replace(length=run.length + added))
     return indented
@@ -367,7 +374,6 @@ class TextState:
         """Open ``node``, a turn or a result in it."""
         self.text, self.page, self.setting = text, text.page, text.setting
         self.report, self.fences, rules = text.report, fences, text.rules
-        self.rules = rules  # also those of results in it, which a separator does not join
         outermost = OpenPart(
             node, iter(node.content), rules, self.setting.form, 2, PLAIN, writer=self.page.writer
         )

@@ -1,11 +1,12 @@
 """Pieces of text: the layout of a prompt has them, and each is split into runs when it is asked."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from functools import partial
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from promptdsl.foundation.labelled import Labelled
 from promptdsl.messages import Block
-from promptdsl.tree.node import Node
+from promptdsl.tree.node import Node, walk
 from promptdsl.tree.part_nodes import ValueNode, VolatileNode
 
 SpanKind: TypeAlias = Literal["section", "value", "volatile", "author", "conversation"]
@@ -37,13 +38,14 @@ number of its address, its blocks, and the number of blocks and of nodes before 
 class Layout(NamedTuple):
     """What was written of a prompt, in order.
 
-    A piece is a text, or a block other than text, which has an empty one. ``texts``, ``kinds`` and
-    ``writers`` have one item for each piece: the number of the node that wrote it, -1 for its turn.
+    A piece is a text, or a block other than text, which has none. ``lengths``, ``kinds`` and
+    ``writers`` have one item for each piece: the characters of its text, what it is, and the number
+    of the node that wrote it, -1 for its turn.
     ``nodes``, ``around`` and ``starts`` have one item for each node in a turn: the number of the
     node around it (-1 for its turn), and the number of pieces before it.
     """
 
-    texts: list[str]
+    lengths: list[int]
     kinds: list[PieceKind]
     writers: list[int]
     nodes: list[Node]
@@ -63,20 +65,20 @@ class Layout(NamedTuple):
     """The number of messages up to the end of each entry of the timeline."""
 
 
-def runs_of(text: str, kind: PieceKind) -> Sequence[TextRun]:
-    """Return the runs of a piece, of which a gap is text of the library."""
+def runs_of(length: int, kind: PieceKind) -> Sequence[TextRun]:
+    """Return the runs of a piece of so many characters; a gap is text of the library."""
     if callable(kind):
         runs = [run for run in kind() if run.length or run.kind == "volatile"]
-        return runs or [TextRun(len(text), "author")]
-    return [TextRun(len(text), "section" if kind == "gap" else kind)]
+        return runs or [TextRun(length, "author")]
+    return [TextRun(length, "section" if kind == "gap" else kind)]
 
 
-def value_run(text: str, value: object) -> TextRun:
-    """Return the run of a value, encoded as ``text``, which may have a label."""
+def value_run(length: int, value: object) -> TextRun:
+    """Return the run of a value, encoded as so many characters, which may have a label."""
     node = value if isinstance(value, ValueNode) else None
     label = node.label if node else value.label if isinstance(value, Labelled) else None
     is_volatile = isinstance(value, VolatileNode) or (label is not None and node is None)
-    return TextRun(len(text), "volatile" if is_volatile else "value", label, node)
+    return TextRun(length, "volatile" if is_volatile else "value", label, node)
 
 
 def inserted(text: str, values: Iterable[tuple[str, object]], after: str = "") -> list[TextRun]:
@@ -90,7 +92,7 @@ def inserted(text: str, values: Iterable[tuple[str, object]], after: str = "") -
         start = text.find(after + encoded, end)
         if start >= 0:
             start += len(after)
-            runs += (TextRun(start - end, "section"), value_run(encoded, value))
+            runs += (TextRun(start - end, "section"), value_run(len(encoded), value))
             end = start + len(encoded)
     return [*runs, TextRun(len(text) - end, "section")]
 
@@ -108,3 +110,35 @@ def guarded(runs: Iterable[TextRun], before: str, after: str) -> list[TextRun]:
         start += run.length
         changed.append(run._replace(length=end - first))
     return changed
+
+
+# A layout that is pickled or copied: its nodes are those of the tree beside it.
+
+
+Packed: TypeAlias = tuple[Layout, list[int], list[tuple[Any, ...]], dict[int, int]]  # Any: a turn
+"""A layout without nodes; the numbers of its nodes, its turns, and the only nodes of others."""
+
+
+def packed(layout: Layout, tree: Node) -> Packed:
+    """Return a layout with numbers of nodes in a tree instead of nodes, and runs for functions."""
+    numbers = {id(node): number for number, (node, _) in enumerate(walk(tree))}
+    kinds = [_packed_kind(kind) for kind in layout.kinds]
+    nodes = [numbers[id(node)] for node in layout.nodes]
+    turns = [(entry, numbers[id(node)], *others) for entry, node, *others in layout.turns]
+    alone = {entry: numbers[id(node)] for entry, node in layout.alone.items()}
+    return layout._replace(kinds=kinds, nodes=[], turns=[], alone={}), nodes, turns, alone
+
+
+def _packed_kind(kind: PieceKind) -> PieceKind:
+    return partial(list[TextRun], kind()) if callable(kind) else kind
+
+
+def unpacked(parts: Packed, tree: Node) -> Layout:
+    """Return the layout that was packed with a tree like this one."""
+    layout, numbers, turns, alone = parts
+    nodes = [node for node, _ in walk(tree)]
+    return layout._replace(
+        nodes=[nodes[number] for number in numbers],
+        turns=[(turn[0], nodes[turn[1]], *turn[2:]) for turn in turns],
+        alone={entry: nodes[number] for entry, number in alone.items()},
+    )

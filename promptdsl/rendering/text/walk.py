@@ -106,10 +106,9 @@ class TextWriter(TextState):
             page.write_openings()
         page.flush()
         setting, before = self.setting._replace(form=around.form), len(layout.ends)
-        inner = Page(layout, page.writer, len(layout.texts))
+        inner = Page(layout, page.writer)
         inside = self.text._replace(page=inner, setting=setting)
         content = TextWriter(inside, node, self.fences).write()
-        page.first = len(layout.texts)
         layout.results[len(layout.ends)] = before
         name, mark = node.options.name, mark_of(node.options)
         error = (node.is_error, node.error_type)
@@ -124,7 +123,7 @@ class TextWriter(TextState):
 
 
 def walk(text: TurnText, node: Node) -> tuple[Block, ...]:
-    """Write the parts of a turn, or of a result in it, of any kind: the way of all other turns."""
+    """Write the parts of a turn, of any kind: the way of all turns that have no other."""
     return TextWriter(text, node, Fences(text.authored, text.literals)).write()
 
 

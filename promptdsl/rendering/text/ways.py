@@ -1,7 +1,7 @@
-"""The ways of a turn: how its parts are written, by the kinds of its content.
+"""Turns that need no walk over their parts, by the kinds of their content, as most are.
 
-Most turns are texts, calls and attachments of a conversation, or instructions of texts and short
-sections. Each is written in one loop, with the same result as the walk over all parts (``walk``).
+``instructions`` writes strings and sections of one string, ``side_by_side`` texts, calls and
+attachments of a conversation: with the same result as the ``walk``, and the same notes.
 """
 
 from collections.abc import Callable
@@ -85,7 +85,7 @@ def side_by_side(state: TurnText, turn: TurnNode) -> tuple[Block, ...]:
             follows = False
         else:
             parts = parts_of(part)
-            note = partial(_tell, state.report, "", node)
+            note = partial(_tell, state.report, node)
             texts = texts_in(parts, rules, fences, note, follows=follows)
             page.write("".join(texts), kind_of(parts, texts, rules), PLAIN)
             page.flush()
@@ -119,7 +119,7 @@ def instructions(layout: Layout, turn: TurnNode) -> str:
     """
     if not all(map(_is_plain, turn.content)):
         return ""
-    first = len(layout.texts)
+    first = len(layout.lengths)
     pieces: list[tuple[str, PieceKind, int]] = []
     for part in turn.content:
         start, title, nodes, text = first + len(pieces), "", list[tuple[Node, int]](), part
@@ -146,13 +146,13 @@ def instructions(layout: Layout, turn: TurnNode) -> str:
             pieces.append((gap, "gap", writer))
         pieces.append((only_string(text), "author", writer))
     for text_of_piece, kind, writer in pieces:
-        layout.texts.append(text_of_piece)
+        layout.lengths.append(len(text_of_piece))
         layout.kinds.append(kind)
         layout.writers.append(writer)
-    layout.ends.append(len(layout.texts))
-    return "".join(layout.texts[first:])
+    layout.ends.append(len(layout.lengths))
+    return "".join([text_of_piece for text_of_piece, _, _ in pieces])
 
 
-def _tell(report: OnLoss, path: str, node: Node, loss: Loss) -> None:
-    """Report a loss of a node, in the section with a ``path``, if any."""
-    report(attrs.evolve(loss, path=path, source=node.source))
+def _tell(report: OnLoss, node: Node, loss: Loss) -> None:
+    """Report a loss of a node that stands directly in a turn."""
+    report(attrs.evolve(loss, path="", source=node.source))
