@@ -122,35 +122,31 @@ def instructions(layout: Layout, turn: TurnNode) -> str:
     first = len(layout.lengths)
     pieces: list[tuple[str, PieceKind, int]] = []
     for part in turn.content:
-        start, title, nodes, text = first + len(pieces), "", list[tuple[Node, int]](), part
+        start, writer, text = first + len(pieces), -1, part
+        if pieces:
+            pieces.append((BETWEEN, "gap", -1))
         if isinstance(part, SectionNode):
-            nodes.append((part, start))
-            (text,) = part.content
+            writer, (text,) = _noted(layout, part, -1, start), part.content
             if part.title is not None:
                 title = title_line(one_line(str(part.title)), 2)
-                start += 2  # behind the gap and the title
+                pieces.append((title, "section", writer))
+                start = first + len(pieces)
         if not isinstance(text, str):
-            nodes.append((text, start))
-        writer = outer = -1
-        for node, before in nodes:
-            layout.nodes.append(node)
-            layout.around.append(writer)
-            layout.starts.append(before)
-            outer, writer = writer, len(layout.nodes) - 1
-        gap = BETWEEN if pieces else ""
-        if title:
-            section = writer if isinstance(text, str) else outer
-            pieces.append((gap, "gap", section))
-            pieces.append((title, "section", section))
-        elif gap:
-            pieces.append((gap, "gap", writer))
+            writer = _noted(layout, text, writer, start)
         pieces.append((only_string(text), "author", writer))
-    for text_of_piece, kind, writer in pieces:
-        layout.lengths.append(len(text_of_piece))
-        layout.kinds.append(kind)
-        layout.writers.append(writer)
+    layout.lengths.extend(len(piece[0]) for piece in pieces)
+    layout.kinds.extend(piece[1] for piece in pieces)
+    layout.writers.extend(piece[2] for piece in pieces)
     layout.ends.append(len(layout.lengths))
-    return "".join([text_of_piece for text_of_piece, _, _ in pieces])
+    return "".join([piece[0] for piece in pieces])
+
+
+def _noted(layout: Layout, node: Node, around: int, start: int) -> int:
+    """Note a node in another one, before which are so many pieces, and return its number."""
+    layout.nodes.append(node)
+    layout.around.append(around)
+    layout.starts.append(start)
+    return len(layout.nodes) - 1
 
 
 def _tell(report: OnLoss, node: Node, loss: Loss) -> None:
