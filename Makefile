@@ -18,7 +18,7 @@ NEW_PIP := $(PIP_INSTALL) 'pip>=25.1'
 .PHONY: help demo demo-ray test test-all test-random test-314 test-engines check bench mutants clean
 
 help:
-	@echo 'make demo         run examples/support_agent.py'
+	@echo 'make demo         show a first prompt, what is sent, and the next three commands'
 	@echo 'make demo-ray     render 100,000 rows on Ray'
 	@echo 'make test         run the tests in JOBS processes  ARGS="-k encoding"'
 	@echo 'make test-all     run the slow tests too, and those that need an SDK or a browser'
@@ -30,8 +30,15 @@ help:
 	@echo 'make mutants      make mistakes in a room, and see whether a test notices   ROOM=passes'
 	@echo 'make clean        remove what the other targets made'
 
+TRIAGE := examples/evaluation/prompts.py:triage
+
 demo: $(VENV)/.demo
-	$(BIN)/python examples/support_agent.py
+	$(BIN)/python examples/first_prompt.py
+	@echo
+	@echo 'Next: the same prompt for Claude, a prompt over a table, and a bot (with your key of OpenAI):'
+	@echo '  $(BIN)/promptdsl render examples/first_prompt.py:prompt --model claude-opus-5-5'
+	@echo '  $(BIN)/promptdsl batch $(TRIAGE) examples/evaluation/mails.csv --model gpt-5 --dry-run'
+	@echo '  $(BIN)/pip install -e ".[tools]" openai && OPENAI_API_KEY=... $(BIN)/python examples/first_bot.py'
 
 demo-ray: $(VENV)/.ray
 	$(BIN)/python examples/many_rows.py

@@ -20,7 +20,7 @@ from tests.renders import ruled
 ROOT = Path(__file__).resolve().parents[2]
 PRINTING = ("support_agent", "coding_agent", "document_review", "tool_loop")
 """The examples that print a payload and an outline."""
-EXAMPLES = (*PRINTING, "long_chat", "recorded_chat", "resumed_agent")
+EXAMPLES = (*PRINTING, "first_prompt", "long_chat", "recorded_chat", "resumed_agent")
 MODEL = "claude-opus-5-5"
 PROVIDERS = [name for name in TARGETS if name != "chat_template"]
 

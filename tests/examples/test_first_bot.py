@@ -20,6 +20,9 @@ from tests.examples.served import served
 
 PAGE = (ROOT / "docs" / "how-to" / "first-bot.md").read_text("utf-8")
 PROGRAM = (ROOT / "examples" / "first_bot.py").read_text("utf-8")
+README = (ROOT / "README.md").read_text("utf-8")
+SHORT = re.findall(r"^```py\n(import promptdsl as p\n.*?)^```", README, re.DOTALL | re.MULTILINE)
+"""The bot of the README, which has neither a store nor questions to read."""
 MODELS = {"openai": "gpt-5", "anthropic": "claude-opus-5-5"}
 ROLES = ["user", "assistant", "tool", "assistant"]
 
@@ -28,6 +31,11 @@ def test_the_page_has_the_program() -> None:
     """The program of the page is the example, of forty lines at most."""
     assert [PROGRAM] == re.findall(r"^```py\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
     assert 40 >= len([line for line in PROGRAM.splitlines() if line])
+
+
+def test_the_page_is_the_second_link_of_the_readme() -> None:
+    """A newcomer reads what it is, and can go to a whole program."""
+    assert ["docs/how-to/first-bot.md"] == re.findall(r"\]\((.*?)\)", README)[1:2]
 
 
 def has_result(body: dict[str, Any]) -> bool:
@@ -97,6 +105,17 @@ def test_with_the_real_clients(provider: str, tmp_path: Path) -> None:
     answer = "I look it up. You paid twice in May.\n"
     assert (0, f"> {answer}> {answer}> ", "") == (process.returncode, out, err)
     assert ROLES * 2 == roles_in(tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.sdk("openai")
+def test_the_bot_of_the_readme(tmp_path: Path) -> None:
+    """The program of the README runs with the real client of OpenAI: it calls, and answers."""
+    (program,) = SHORT
+    (tmp_path / "first_bot.py").write_text(program, "utf-8")
+    with served(reply) as url, started(tmp_path, "openai", url) as process:
+        out, err = process.communicate()
+    assert (0, "I look it up. You paid twice in May.", "") == (process.returncode, out, err)
 
 
 @pytest.mark.slow
