@@ -122,7 +122,7 @@ class Reading(Generic[E]):
         self._has_begun = True
 
     @property
-    def texts(self) -> "Texts":
+    def texts(self) -> "StreamTexts":
         """The text of the answer as it comes, to be iterated: pieces that are not empty.
 
         Reasoning, calls and refusals are no text. It reads the same stream as the events: whoever
@@ -135,7 +135,7 @@ class Reading(Generic[E]):
         >>> [text for text in reading.texts], reading.message.text
         (['Ra', 'in.'], 'Rain.')
         """
-        return Texts(self)
+        return StreamTexts(self)
 
     @property
     @door
@@ -216,7 +216,7 @@ class Reading(Generic[E]):
             raise DataError(what, fix=fix, at=(author(),)) from None
 
 
-class Texts(Iterator[str], AsyncIterator[str]):
+class StreamTexts(Iterator[str], AsyncIterator[str]):
     """The texts of a stream, to be iterated as the stream is; see :attr:`Reading.texts`."""
 
     def __init__(self, reading: Reading[Any]) -> None:  # Any: events of any client

@@ -19,9 +19,9 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.rendering.text.layout import (
     LayoutReader,
-    Piece,
     WrittenNode,
     WrittenPage,
+    WrittenPiece,
     WrittenTurn,
     writers_of,
 )
@@ -138,7 +138,7 @@ class Writer(NamedTuple):
         return self._replace(page=self.page.results.get(self.place))
 
 
-class Entry(NamedTuple):
+class WrittenEntry(NamedTuple):
     """An entry of the timeline: its turns, and the number of messages up to its end.
 
     A recording has no turns, unless it is merged with some.
@@ -156,25 +156,25 @@ class Trace:
         self.messages = messages
         self.layout = layout
         self.reader = LayoutReader(layout, messages)
-        self.known: dict[int, Entry] = {}
+        self.known: dict[int, WrittenEntry] = {}
         self.writers: dict[int, list[list[tuple[WrittenTurn, int]]]] = {}
         """What wrote the blocks of the messages of each entry that was asked for."""
         self.addresses: dict[int, str] = {}
         """The addresses of the turns in system text, by the id of the node, once asked for."""
 
     @cached_property
-    def entries(self) -> Sequence[Entry]:
+    def entries(self) -> Sequence[WrittenEntry]:
         """The entries of the timeline."""
         return [self.entry(number) for number in range(len(self.nodes))]
 
-    def entry(self, number: int) -> Entry:
+    def entry(self, number: int) -> WrittenEntry:
         """Return an entry of the timeline, made when it is asked for."""
         if number not in self.known:
             turns, end = self.reader.turns_of(number), self.layout.entries[number]
             first = self.first(number)
             if not turns and end > first and not isinstance(self.nodes[number], RecordedNode):
                 turns = [self.whole(first).with_one_part(self.layout.alone.get(number))]
-            self.known[number] = Entry(turns, end)
+            self.known[number] = WrittenEntry(turns, end)
         return self.known[number]
 
     def first(self, number: int) -> int:
@@ -274,7 +274,7 @@ class Trace:
         return node.source if node else None
 
 
-def joined(pieces: Sequence[Piece]) -> list[tuple[TextRun, WrittenNode | None]]:
+def joined(pieces: Sequence[WrittenPiece]) -> list[tuple[TextRun, WrittenNode | None]]:
     """Return the runs of pieces, each with the node that wrote it.
 
     Neighbours of one node and kind are one, except for values.

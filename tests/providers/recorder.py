@@ -10,6 +10,7 @@ from threading import Thread
 from types import TracebackType
 from typing import Any, Self, cast
 
+from promptdsl import Message, TextBlock
 from tests.providers.gemini_check import normal
 
 CHAT_REPLY: dict[str, Any] = {
@@ -266,3 +267,9 @@ class Clients:
         options = genai.types.HttpOptions(base_url=self._server.url)
         client = genai.Client(vertexai=vertex, api_key="test", http_options=options)
         return self._open.enter_context(client)
+
+
+def text_blocks(message: Message) -> str:
+    """Return the texts of an answer; a refusal is none."""
+    blocks = [block for block in message.content if isinstance(block, TextBlock)]
+    return "".join(block.text for block in blocks if not block.extra.get("refusal"))

@@ -12,16 +12,10 @@ from promptdsl import *
 from tests.any_data import anything
 from tests.errors import raised
 from tests.folding import failures
-from tests.providers.recorder import STREAMS, recording
+from tests.providers.recorder import STREAMS, recording, text_blocks
 from tests.searching import outcomes
 
 every_stream = pytest.mark.parametrize("provider", STREAMS)
-
-
-def text_blocks(message: Message) -> str:
-    """Return the texts of an answer; a refusal is none."""
-    blocks = [block for block in message.content if isinstance(block, TextBlock)]
-    return "".join(block.text for block in blocks if not block.extra.get("refusal"))
 
 
 def chunk(**delta: Any) -> Any:

@@ -18,7 +18,7 @@ from tests.running.tools import call, charges, outcome
 pytestmark = pytest.mark.native
 
 
-async def outcomes(calls: Any, tools: Any, **options: Any) -> list[tuple[str, str | None]]:
+async def results_of(calls: Any, tools: Any, **options: Any) -> list[tuple[str, str | None]]:
     """Return the text of each result, and the kind of its error."""
     return [outcome(message) async for message in arun_calls(calls, tools, **options)]
 
@@ -77,7 +77,7 @@ def test_results_are_in_the_order_of_the_calls() -> None:
     async def main() -> tuple[Any, Any]:
         desk = Desk()
         letting_go = asyncio.create_task(desk.let_go(3, 1, 2, 0))
-        results = await outcomes(numbered(4), [desk.work])
+        results = await results_of(numbered(4), [desk.work])
         await letting_go
         return results, desk.ended
 
@@ -91,7 +91,7 @@ def test_a_limit(options: dict[str, int], most: int) -> None:
     async def main() -> tuple[int, int]:
         desk = Desk()
         letting_go = asyncio.create_task(desk.let_go(*range(12)))
-        results = await outcomes(numbered(12), [desk.work], **options)
+        results = await results_of(numbered(12), [desk.work], **options)
         await letting_go
         return desk.most, len(results)
 
@@ -109,7 +109,7 @@ def test_functions_in_threads() -> None:
 
     async def main() -> Any:
         customer.set("Ann")
-        return await outcomes(numbered(2), [work])
+        return await results_of(numbered(2), [work])
 
     assert [("0 Ann False", None), ("1 Ann False", None)] == run(main)
 
@@ -124,7 +124,7 @@ def test_a_function_that_returns_a_coroutine() -> None:
     def work(number: int) -> Awaitable[int]:
         return later(number)
 
-    assert [("0", None)] == run(lambda: outcomes(numbered(1), {"work": work}))
+    assert [("0", None)] == run(lambda: results_of(numbered(1), {"work": work}))
 
 
 @pytest.mark.parametrize("kind", [KeyError, StopIteration, TimeoutError, StopAsyncIteration])
@@ -144,9 +144,9 @@ def test_exceptions(kind: type[Exception], is_async: bool) -> None:
         ("the tool failed", "execution_error"),
         ("[49.0, 49.0]", None),
         ("there is no tool of this name; the tools are: work, charges", "unknown_tool"),
-    ] == run(lambda: outcomes(calls, tools))
+    ] == run(lambda: results_of(calls, tools))
     with pytest.raises((kind, RuntimeError)):
-        run(lambda: outcomes(calls, tools, errors="raise"))
+        run(lambda: results_of(calls, tools, errors="raise"))
 
 
 # Cancelled, and left.
@@ -244,7 +244,7 @@ def test_a_timeout() -> None:
         asyncio.get_running_loop().call_soon(
             lambda: desk.doors.setdefault(1, asyncio.Event()).set()
         )
-        return await outcomes(numbered(2), [desk.work], timeout=0.05), desk.cancelled
+        return await results_of(numbered(2), [desk.work], timeout=0.05), desk.cancelled
 
     text = "the tool was stopped after 0.05 seconds; its action may have happened"
     assert ([(text, "timeout_error"), ("1", None)], [0]) == run(main)
@@ -257,7 +257,7 @@ def test_a_timeout_of_the_function_itself() -> None:
         raise TimeoutError(number)
 
     assert [("the tool failed", "execution_error")] == run(
-        lambda: outcomes(numbered(1), [work], timeout=60)
+        lambda: results_of(numbered(1), [work], timeout=60)
     )
 
 
@@ -299,7 +299,7 @@ def test_tools_that_write_components(is_async: bool) -> None:
 
     async def main() -> Any:
         with Timeline() as outer, System("Be kind."):
-            found = await outcomes(numbered(2), {"work": asummary if is_async else summary})
+            found = await results_of(numbered(2), {"work": asummary if is_async else summary})
         return found, [message.text for message in render(outer).messages]
 
     assert ([("Sum up 0.", None), ("Sum up 1.", None)], ["Be kind."]) == run(main)
@@ -309,9 +309,9 @@ def test_a_tool_that_runs_calls() -> None:
     """A function may run calls of its own, more than the limit in all."""
 
     async def agent(number: int) -> str:
-        results = await outcomes([call("charges", month="May")] * 3, [charges])
+        results = await results_of([call("charges", month="May")] * 3, [charges])
         return f"{number} {len(results)}"
 
     calls = numbered(10, "agent")
     expected = [(f"{number} 3", None) for number in range(10)]
-    assert expected == run(lambda: outcomes(calls, [agent], limit=2))
+    assert expected == run(lambda: results_of(calls, [agent], limit=2))

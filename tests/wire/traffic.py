@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from promptdsl import *
 from tests.internals import servers
-from tests.providers.test_stream_texts import text_blocks
+from tests.providers.recorder import text_blocks
 from tests.wire.normal import DATA, content_of, differences, spelled
 from tests.wire.recorded_replies import answer_of, calls_of, events_of, leaves, merged, usage_of
 

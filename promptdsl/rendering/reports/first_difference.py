@@ -17,8 +17,8 @@ from promptdsl.messages.roles import FLEETING
 from promptdsl.rendering.reports.cache_order import GAP
 from promptdsl.rendering.reports.outcome import Outcome
 from promptdsl.rendering.reports.token_parts import INLINE, name_of
-from promptdsl.rendering.spans import Entry
-from promptdsl.rendering.text.layout import Piece, Segment, WrittenTurn
+from promptdsl.rendering.spans import WrittenEntry
+from promptdsl.rendering.text.layout import Segment, WrittenPiece, WrittenTurn
 from promptdsl.rendering.text.page import MARKABLE
 from promptdsl.tree.node import Node
 from promptdsl.tree.turn_nodes import RecordedNode
@@ -173,7 +173,7 @@ class MessageParts:
     """A message, and its entry of the timeline; it is the message ``number`` of that entry."""
 
     node: Node
-    entry: Entry
+    entry: WrittenEntry
     number: int
     message: Message
 
@@ -283,7 +283,7 @@ def _texts(segments: Iterable[Segment]) -> Iterator[str]:
 
 def _segments(blocks: Iterable[Block]) -> Iterator[Segment]:
     for block in blocks:
-        yield Segment(block, [Piece(getattr(block, "text", ""), None, "conversation")], 0)
+        yield Segment(block, [WrittenPiece(getattr(block, "text", ""), None, "conversation")], 0)
 
 
 def unmarked(block: Block) -> Block:

@@ -16,7 +16,7 @@ from promptdsl.providers.written import WrittenPayload
 from promptdsl.rendering.measure import message_counts, messages_total
 from promptdsl.rendering.reports.cache_order import Payload
 from promptdsl.rendering.reports.readable import read
-from promptdsl.rendering.spans import Entry, Span
+from promptdsl.rendering.spans import Span, WrittenEntry
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.tokens import Tokens
 from promptdsl.tree.turn_nodes import RootNode
@@ -41,7 +41,7 @@ class Outcome:
     tokens: Tokens
     media_roots: MediaRoots
     spans: Callable[[], Iterable[Span]]
-    entries: Callable[[], Sequence[Entry]]
+    entries: Callable[[], Sequence[WrittenEntry]]
     """The entries of the tree, with the text of each part."""
     losses: Callable[[], tuple[Loss, ...]]
     libraries: Callable[[], tuple[LibrarySection, ...]]

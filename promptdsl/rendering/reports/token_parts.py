@@ -18,8 +18,8 @@ from promptdsl.messages import TextBlock, ToolResultBlock
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 from promptdsl.rendering.reports.outcome import Outcome
-from promptdsl.rendering.spans import Entry, Span, joined
-from promptdsl.rendering.text.layout import Piece, WrittenNode, WrittenTurn
+from promptdsl.rendering.spans import Span, WrittenEntry, joined
+from promptdsl.rendering.text.layout import WrittenNode, WrittenPiece, WrittenTurn
 from promptdsl.tokens import Tokens
 from promptdsl.tokens.messages import block_tokens
 from promptdsl.tokens.tools import output_tokens, tool_tokens
@@ -176,7 +176,7 @@ class Ledger:
             tokens = self.messages[index]
             self.parts.append(TokenPart(1, name, f"history[{number}]", tokens, source, mark))
 
-    def _add_turn(self, node: Node, entry: Entry, first: int) -> None:
+    def _add_turn(self, node: Node, entry: WrittenEntry, first: int) -> None:
         """Add a turn, with its turns if it is a merged turn."""
         source = node.source
         total = sum(self.messages[first : entry.messages])
@@ -289,7 +289,7 @@ def span_tokens(
             yield block_tokens(block, tokens, facts)
 
 
-def _piece_ends(pieces: Sequence[Piece], tokens: Tokens) -> Iterator[int]:
+def _piece_ends(pieces: Sequence[WrittenPiece], tokens: Tokens) -> Iterator[int]:
     """Yield the tokens up to the end of every piece: those of the spans in it."""
     text = "".join([piece.text for piece in pieces])
     ends = [0, *accumulate(run.length for run, _ in joined(pieces))]

@@ -111,7 +111,7 @@ class LayoutReader:
         """Yield the blocks of a page, each with its pieces; ``first`` is the number of nodes[0]."""
         layout, before = self.layout, 0
         for place, (number, block) in enumerate(zip(page.numbers, page.blocks, strict=True)):
-            pieces: list[Piece] = []
+            pieces: list[WrittenPiece] = []
             text, end = block.text if isinstance(block, TextBlock) else "", 0
             for index in self._pieces(number):
                 writer, kind = layout.writers[index], layout.kinds[index]
@@ -121,7 +121,7 @@ class LayoutReader:
                     while node is not None and node.page is page and node.start >= here:
                         node = node.around
                 start, end = end, end + layout.lengths[index]
-                pieces.append(Piece(text[start:end], node, kind))
+                pieces.append(WrittenPiece(text[start:end], node, kind))
             mark = layout.marks.get(number, -1)
             if mark >= 0:
                 page.marks[place] = nodes[mark - first]
@@ -135,7 +135,7 @@ def _content(block: Block) -> Sequence[Block]:
     return block.content if isinstance(block, ToolResultBlock) else ()
 
 
-class Piece(NamedTuple):
+class WrittenPiece(NamedTuple):
     """A piece of a text, or a block other than text, with the node that wrote it.
 
     ``node`` is ``None`` for a string directly in the turn. ``text`` is empty for a block.
@@ -150,7 +150,7 @@ class Segment(NamedTuple):
     """A block, ``None`` for one made of its pieces; ``start`` is the number of pieces before it."""
 
     block: Block | None
-    pieces: list[Piece]
+    pieces: list[WrittenPiece]
     start: int
 
 
@@ -236,7 +236,7 @@ class WrittenTurn:
         if node is not None:
             self.nodes.append(written_node(node, self, None, self.page, start=0, end=1))
         text = block.text if isinstance(block, TextBlock) else ""
-        piece = Piece(text, next(iter(self.nodes), None), "conversation")
+        piece = WrittenPiece(text, next(iter(self.nodes), None), "conversation")
         self.page.segments.append(Segment(None if text else block, [piece], 0))
         return self
 
