@@ -7,8 +7,8 @@ one. Names are compared without accents and capitals: in NFKD, without combining
 Look-alike letters, such as a Cyrillic ``o``, are not found.
 
 The first character of a mark becomes a reference; all else stays as written. The beginning of a
-mark at the end of a text counts as a mark, because the next text could complete it. So what a text
-becomes never depends on its neighbours. ``decode`` returns the original of an encoded value.
+mark at the end of a text counts as a mark, because the next text could complete it: what a guard
+makes of a text does not depend on the next. ``decode`` returns the original of an encoded value.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Strings of a part as text: dedented, encoded, and guarded against leaving the fences around.
 
-A text may not forge the fences around it. Each string and each value is judged alone, before it is
-joined to others: what one becomes does not depend on the next.
+A text may not forge the fences around it. What a value becomes depends on the author's text in the
+same part, and on a tag that the text directly before it begins, but on no other value.
 """
 
 import re

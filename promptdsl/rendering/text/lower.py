@@ -126,8 +126,8 @@ class Lowering:
     def add_plain(self, turn: TurnNode | RecordedNode) -> bool:
         """Append the message of a plain turn, as most are; return whether it is one.
 
-        It is sent as it is: one string or one call of the conversation, whose only node is in the
-        layout, or instructions of strings and sections of one string.
+        A plain turn of the conversation is one string or one call, and the layout has its only
+        node. Plain instructions are strings, texts of one string, and sections of one of these.
         """
         if turn._mask & SYSTEM:
             return turn.options is DEFAULTS and self._add_instructions(cast("TurnNode", turn))
