@@ -317,31 +317,6 @@ class Fences:
         return readable_tags(value, self.reserved, literals, before_value=before_value)
 
 
-def text_in(
-    parts: tuple[Child, ...],
-    rules: StringRules,
-    fences: Fences,
-    note: NoteLoss,
-    *,
-    encode: Callable[[str], str] | None = None,
-    one_line: bool = False,
-    opening: str = "",
-    follows: bool = False,
-) -> tuple[str, PieceKind]:
-    """Return strings and values as one text, and what it consists of; see :func:`texts_in`."""
-    texts = texts_in(
-        parts,
-        rules,
-        fences,
-        note,
-        encode=encode,
-        one_line=one_line,
-        opening=opening,
-        follows=follows,
-    )
-    return "".join(texts), kind_of(parts, texts, rules)
-
-
 def texts_in(
     parts: tuple[Child, ...],
     rules: StringRules,

@@ -21,7 +21,7 @@ from promptdsl.rendering.text.blocks import (
     formatted,
     settle_block,
 )
-from promptdsl.rendering.text.encode import kind_of, notice, text_in, texts_in, written
+from promptdsl.rendering.text.encode import kind_of, notice, texts_in, written
 from promptdsl.rendering.text.format import Form, TextFrame
 from promptdsl.rendering.text.joined import is_own_block
 from promptdsl.rendering.text.page import Framed, OpenPart, TextState, margin
@@ -87,7 +87,8 @@ def _write_text_block(state: TextState, node: TextBlockNode, around: OpenPart) -
         write_strings(state, node.content, node, around)
     else:
         note = partial(state.note, node)
-        text, kind = text_in(node.content, around.rules, state.fences, note)
+        texts = texts_in(node.content, around.rules, state.fences, note)
+        text, kind = "".join(texts), kind_of(node.content, texts, around.rules)
         if around.rules.encoding != "plain":
             page.put(text, around.margin, kind)
         elif text or node.extra:
@@ -241,7 +242,7 @@ def _write_framed(
     fences, rules = state.fences, around.rules.in_text(tagged=bool(frame.tags))
     fences.open(frame.tags)
     encode = None if fences.in_body(rules) else encode
-    text, kind = text_in(
+    texts = texts_in(
         node.content,
         rules,
         fences,
@@ -251,7 +252,8 @@ def _write_framed(
         opening=state.page.opening if state.page.openings else "",
     )
     fences.close(frame.tags)
-    _write_in_frame(state, text, frame, around, kind=kind)
+    kind = kind_of(node.content, texts, rules)
+    _write_in_frame(state, "".join(texts), frame, around, kind=kind)
 
 
 def _write_in_frame(

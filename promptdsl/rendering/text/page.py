@@ -362,10 +362,6 @@ class TurnText(NamedTuple):
     literals: frozenset[str]
     report: OnLoss
 
-    def fences(self) -> Fences:
-        """Return the fences and tags that no text of the turn may forge."""
-        return Fences(self.authored, self.literals)
-
 
 class TextState:
     """The page a turn is written on, the parts of the turn that are open, and their fences."""

@@ -16,6 +16,7 @@ from promptdsl.foundation.unicode import is_whole
 from promptdsl.messages import Block
 from promptdsl.messages.loss import Loss
 from promptdsl.rendering.text.encode import (
+    Fences,
     StringRules,
     kind_of,
     texts_in,
@@ -73,7 +74,8 @@ def only_string(part: Child) -> str:
 
 def side_by_side(state: TurnText, turn: TurnNode) -> tuple[Block, ...]:
     """Write a turn of the conversation, of which each text, call and attachment is a block."""
-    page, rules, fences = state.page, state.rules, state.fences()
+    page, rules = state.page, state.rules
+    fences = Fences(state.authored, state.literals)
     follows = False
     for part in turn.content:
         node: Node = turn
