@@ -1,4 +1,4 @@
-"""The budget of a render: its arguments, checked."""
+"""The budget of a render: its checked arguments."""
 
 from collections.abc import Callable
 from sys import maxsize
@@ -15,16 +15,22 @@ TokenLimit: TypeAlias = int | Literal["window"]
 
 @attrs.frozen
 class Budget:
-    """The most tokens of a request, ``None`` without a limit; ``reserve`` are for the answer."""
+    """The most tokens of a request, ``None`` for no limit.
+
+    ``reserve`` is how many of them are kept free for the answer.
+    """
 
     tokens: TokenLimit | None = None
     reserve: int = 0
     counter: TokenCounter | Callable[[str], int] | None = attrs.field(default=None, eq=False)
     at: Source | None = attrs.field(default=None, eq=False)
-    """The author's line, noted early: while a prompt is awaited, no author is on the stack."""
+    """The author's line. It is noted early: an awaited prompt has no author on the call stack."""
 
     def of(self, window: int | None, model: str | None) -> int | None:
-        """Return the count of tokens; :class:`OptionError` if the model's window is not known."""
+        """Return the number of tokens, for a model with a context ``window`` of so many tokens.
+
+        :class:`OptionError` if the budget is ``'window'`` and the window is unknown.
+        """
         if self.tokens != "window":
             return self.tokens
         if window is None:
@@ -44,7 +50,7 @@ def checked_budget(
     reserve: object,
     counter: Any,  # Any: an author's argument, checked where tokens are counted
 ) -> Budget:
-    """Return a budget; :class:`OptionError` for arguments that are wrong."""
+    """Return a budget; :class:`OptionError` for wrong arguments."""
     limit: TokenLimit | None
     if tokens is None or (type(tokens) is int and 0 <= tokens <= maxsize):
         limit = tokens
@@ -55,7 +61,7 @@ def checked_budget(
     if type(reserve) is not int or not 0 <= reserve <= maxsize:
         raise _refusal("reserve", reserve, "write a whole number of tokens, from 0 on")
     if isinstance(limit, int) and reserve > limit:
-        raise _refusal("reserve", reserve, f"it is a part of the budget, which is {limit}")
+        raise _refusal("reserve", reserve, f"write at most {limit}: it is a part of the budget")
     return Budget(limit, reserve, counter, author())
 
 

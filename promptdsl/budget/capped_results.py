@@ -1,4 +1,7 @@
-"""Results of tools that are cut to a number of tokens: at lines, JSON to shorter JSON."""
+"""Tool results that are too long, cut to a number of tokens.
+
+Text is cut at the end of a line; JSON is cut to shorter JSON that is still valid.
+"""
 
 import re
 from bisect import bisect_left
@@ -7,7 +10,7 @@ from functools import lru_cache
 
 import attrs
 
-from promptdsl.budget.cut_text import MARK
+from promptdsl.budget.cut_text import ELLIPSIS
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.json import is_json
 from promptdsl.messages import Block, DataBlock, TextBlock, ToolResultBlock
@@ -28,7 +31,10 @@ _BEGINNINGS = {*'[{"-0123456789tfn'}
 
 
 def capped_message(message: Message, most: int, tokens: Tokens, facts: ModelFacts) -> Message:
-    """Return a message whose results have at most ``most`` tokens, the same one if they do."""
+    """Return a message whose results have at most ``most`` tokens each.
+
+    It is the same message if no result is longer.
+    """
     blocks = [
         _capped(block, most, tokens, facts) if isinstance(block, ToolResultBlock) else block
         for block in message.content
@@ -40,15 +46,18 @@ def capped_message(message: Message, most: int, tokens: Tokens, facts: ModelFact
 def _capped(
     result: ToolResultBlock, most: int, tokens: Tokens, facts: ModelFacts
 ) -> ToolResultBlock:
-    """Return a result with as much of its beginning as fits, an attachment whole or as a line."""
+    """Return the beginning of a result that fits into ``most`` tokens.
+
+    An attachment that does not fit becomes a line that names it.
+    """
     sizes = [block_tokens(block, tokens, facts) for block in result.content]
     if sum(sizes) <= most:
         return result
     room, kept, is_cut = most, list[Block](), False
-    mark = tokens.of(f"\n{MARK}")
+    ellipsis = tokens.of(f"\n{ELLIPSIS}")
     for number, (block, size) in enumerate(zip(result.content, sizes, strict=True), start=1):
-        # What is left out behind it needs a mark.
-        reserve = mark if number < len(sizes) and size + sum(sizes[number:]) > room else 0
+        # If a later block is left out, an ellipsis is sent in its position.
+        reserve = ellipsis if number < len(sizes) and size + sum(sizes[number:]) > room else 0
         if size + reserve <= room and not is_cut:
             kept.append(block)
             room -= size
@@ -56,7 +65,7 @@ def _capped(
         left = f"[{described(block)}: left out]"
         if isinstance(block, TextBlock | DataBlock):
             if is_cut:
-                continue  # the mark of the text before it stands for it
+                continue  # the text before it ends with an ellipsis already
             text = block.text if isinstance(block, TextBlock) else default_text(block)
             left, is_cut = capped_text(text, room, tokens), True
         if left and tokens.of(left) <= room:
@@ -66,70 +75,73 @@ def _capped(
 
 
 @lru_cache(maxsize=4)
-def _known(_tokens: Tokens) -> Remembered[dict[int, str]]:
-    """Return what is left of the latest texts, by their most tokens, as a counter counts them."""
+def _cache(_tokens: Tokens) -> Remembered[dict[int, str]]:
+    """Return the cache of a token counter: by text, its cut versions by their most tokens."""
     return Remembered(REMEMBERED)
 
 
 def capped_text(text: str, most: int, tokens: Tokens) -> str:
-    """Return what is left of a text that has more than ``most`` tokens, with a mark at its end.
+    """Return the beginning of a text that has more than ``most`` tokens, and an ellipsis.
 
     It is cut at the end of a line, if that keeps half of what fits. JSON stays valid JSON, if it is
-    nested at most 200 deep: a number that does not fit is the mark as a text. Where not even the
-    mark fits, the result is empty.
+    nested at most 200 deep; in place of a number that does not fit is the ellipsis as a string.
+    The result is empty if the ellipsis does not fit.
     """
-    memory = _known(tokens)
-    known = memory.get(text) or {}
-    if most not in known:
+    cache = _cache(tokens)
+    cuts = cache.get(text) or {}
+    if most not in cuts:
         may_be_json = text.lstrip()[:1] in _BEGINNINGS
         cut = _cut_json if may_be_json and is_json(text) else _cut_lines
-        known = {**known, most: cut(text, most, tokens)}
-        memory.put(text, known)
-    return known[most]
+        cuts = {**cuts, most: cut(text, most, tokens)}
+        cache.put(text, cuts)
+    return cuts[most]
 
 
 def _cut_lines(text: str, most: int, tokens: Tokens) -> str:
-    room = most - tokens.of(f"\n{MARK}")
+    room = most - tokens.of(f"\n{ELLIPSIS}")
     while room > 0:
         head = text[: fitting_end(text, 0, room, tokens)]
         line = head.rfind("\n")
         head = head[:line] if line * 2 >= len(head) else head.rstrip()
-        cut = f"{head}\n{MARK}"
+        cut = f"{head}\n{ELLIPSIS}"
         over = tokens.measured(cut) - most
         if over <= 0:
-            return cut if head else MARK
+            return cut if head else ELLIPSIS
         room -= over
-    return MARK if tokens.of(MARK) <= most else ""
+    return ELLIPSIS if tokens.of(ELLIPSIS) <= most else ""
 
 
 def _cut_json(text: str, most: int, tokens: Tokens) -> str:
-    """Return the longest beginning of a JSON text that fits, closed, else the mark as JSON."""
-    left: list[tuple[int, str]] = []
+    """Return the longest beginning of a JSON text that fits, with its brackets closed.
+
+    If none fits, return the ellipsis as a JSON string.
+    """
+    cuts: list[tuple[int, str]] = []
 
     def fits(number: int) -> bool:
-        position, end = left[number]
+        position, end = cuts[number]
         return tokens.measured(text[:position].rstrip() + end) <= most
 
-    # Look no further than at about twice of what fits: four characters a token at first.
+    # Stop at about twice the length that fits. The first guess is four characters a token.
     reach = most * 4
     for cut in _json_cuts(text):
-        left.append(cut)
+        cuts.append(cut)
         if cut[0] > reach:
             if not fits(-1):
                 break
             reach *= 2
-    over = bisect_left(range(len(left)), True, key=lambda number: not fits(number))
+    over = bisect_left(range(len(cuts)), True, key=lambda number: not fits(number))
     if over:
-        position, end = left[over - 1]
+        position, end = cuts[over - 1]
         return text[:position].rstrip() + end
-    alone = f'"{MARK}"'
+    alone = f'"{ELLIPSIS}"'
     return alone if tokens.of(alone) <= most else ""
 
 
 def _json_cuts(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the positions where a JSON text may end, each with the mark and what closes it.
+    """Yield the positions where a JSON text may end, each with the ellipsis and closing brackets.
 
-    That is after each element of a list or an object, and after the words of a text in it.
+    It may end after each element of a list or an object, and after each word of a string in them.
     """
     closers: list[str] = []
     is_value = True
@@ -138,7 +150,7 @@ def _json_cuts(text: str) -> Iterator[tuple[int, str]]:
         rest = "".join(reversed(closers))
         if token in _CLOSERS:
             closers.append(_CLOSERS[token])
-            yield end, _marked(closers[-1]) + closers[-1] + rest
+            yield end, _ellipsis_in(closers[-1]) + closers[-1] + rest
             is_value = token == "["
         elif token == ":":
             is_value = True
@@ -150,12 +162,12 @@ def _json_cuts(text: str) -> Iterator[tuple[int, str]]:
                 rest = "".join(reversed(closers))
             elif is_value and token[0] == '"':
                 words = _IN_STRING.finditer(text, match.start() + 1, end - 1)
-                yield from ((word.end(), f' {MARK}"{rest}') for word in words)
+                yield from ((word.end(), f' {ELLIPSIS}"{rest}') for word in words)
             if closers and (is_value or token in "]}"):
-                yield end, f", {_marked(closers[-1])}{rest}"
+                yield end, f", {_ellipsis_in(closers[-1])}{rest}"
             is_value = False
 
 
-def _marked(closer: str) -> str:
-    """Return the mark as an element of a list, or as one of an object."""
-    return f'"{MARK}": "{MARK}"' if closer == "}" else f'"{MARK}"'
+def _ellipsis_in(closer: str) -> str:
+    """Return the ellipsis as an element of the list or object that ``closer`` closes."""
+    return f'"{ELLIPSIS}": "{ELLIPSIS}"' if closer == "}" else f'"{ELLIPSIS}"'

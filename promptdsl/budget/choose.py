@@ -1,4 +1,4 @@
-"""The choice of a budget: which parts are dropped, cut or made smaller, and which come back.
+"""The choice of a budget: which parts are dropped, cut or replaced, and which come back.
 
 An example of three units, the lowest priority first: a hint (1) of 50 tokens, a conversation (2) of
 300, a log (3) of 500. The actions in their order are: drop the hint, cut the conversation, drop the
@@ -6,12 +6,13 @@ log. They save 50, 350 and 850 tokens in all; a bisection of these sums finds ho
 needed.
 
 - 40 tokens too many: the hint is dropped. Nothing fits into the 10 tokens that are left over.
-- 150 too many: the hint is dropped, and the conversation is cut. As that is the last action, it is
-  cut no further than to the first point that saves the 100 missing tokens; the tokens left over
-  stay free.
-- 400 too many: all three actions are done, and 450 tokens are left over. Actions are undone where
-  there is room, the last one first: the log (500) stays away, the conversation and the hint come
-  back. So one large part that is dropped does not take the small ones with it.
+- 150 too many: the hint is dropped, and the conversation is cut. The cut is the last action: it
+  ends at the first point that saves the 100 missing tokens. The tokens left over stay free.
+- 400 too many: all three actions are done, and 450 tokens are left over. Then actions are undone
+  where there is room, the last one first: the log (500) does not fit, the conversation and the hint
+  come back. So the drop of one large part does not also drop the small ones.
+
+Read first ``actions_of``, then ``Order.choose``.
 """
 
 from bisect import bisect_left
@@ -35,7 +36,10 @@ from promptdsl.budget.units import (
 
 
 def actions_of(units: Iterable[Unit]) -> Iterator[Action]:
-    """Yield the actions that make room, the lowest priority first, in a unit those inside it."""
+    """Yield the actions that make room, the lowest priority first.
+
+    The actions inside a unit come before the drop of the unit itself.
+    """
     stack: list[Unit | Drop] = [*_stacked(unit for unit in units if not unit.is_companion)]
     while stack:
         unit = stack.pop()
@@ -56,30 +60,30 @@ def actions_of(units: Iterable[Unit]) -> Iterator[Action]:
 
 
 def _stacked(units: Iterable[Unit]) -> list[Unit]:
-    """Return units as a stack, with the one that is dropped first on top."""
+    """Return units as a stack: the unit that is dropped first is the last element."""
     return sorted(units, key=attrgetter("rank"), reverse=True)
 
 
 @attrs.define(eq=False)
 class Choice:
-    """The actions that are done to a prompt, and the tokens they save."""
+    """The actions that are done to a prompt, and the tokens that they save."""
 
     line: Line
     """The messages that are left."""
     dropped: set[Unit] = attrs.field(factory=set[Unit])
-    """The units that are dropped with their companions."""
+    """The units that are dropped together with the units linked to them."""
     shrunk: dict[Alternatives, int] = attrs.field(factory=dict[Alternatives, int])
     """By unit, the index of the alternative among its sizes."""
     cuts: dict[ConversationUnit, int] = attrs.field(factory=dict[ConversationUnit, int])
     """By unit, the point of the cut."""
     live: dict[Slot, int] = attrs.field(factory=dict[Slot, int])
-    """By holder, the count of parts left; only of holders that a part was taken from."""
+    """By container, the count of its parts left. Only containers that lost a part are in it."""
     parts: int = 0
-    """The tokens of what is gone, each message with its own frame."""
+    """The tokens of what is left out, each message with a frame of its own."""
 
     @property
     def saved(self) -> int:
-        """The tokens that are saved, as the messages are sent: merged."""
+        """The tokens that are saved. It counts neighbours that merge as one message."""
         return self.parts + self.line.saved
 
     def do(self, action: Action) -> None:
@@ -93,10 +97,10 @@ class Choice:
             self._move(action, self.line.take, 1)
 
     def may_put_back(self, action: Drop, need: int) -> bool:
-        """Return whether a drop may be undone: a look without its neighbours, which saves time."""
+        """Return whether a drop may be undone: an upper bound that is quick to find."""
         saved = self.saved - action.saves
         for unit in (action.unit, *action.unit.companions):
-            # A part may bring its turn back.
+            # If a part comes back, its turn may come back with it.
             positions = unit.turn.positions if unit.turn else self.positions(unit)
             saved += self.line.most_saved(positions)
         return saved >= need
@@ -107,13 +111,13 @@ class Choice:
         self._move(action, self.line.put, -1)
 
     def _move(self, action: Drop, move: Callable[[Iterable[int]], None], gone: int) -> None:
-        """Take a unit and its companions out, or put them in; ``gone`` is 1 or -1 for each.
+        """Take a unit and its linked units out (``gone`` is 1), or put them back (-1).
 
-        A holder around them goes with the last of its parts, and comes with the first.
+        A container is taken out with the last of its parts, and put back with the first.
         """
         self.parts += gone * action.saves
         for unit in (action.unit, *action.unit.companions):
-            # A slot that is not fixed was emptied before, with the last of its parts.
+            # A slot that is not fixed was taken out before, with the last of its parts.
             if not unit.slot.fixed:
                 continue
             move(self.positions(unit))
@@ -126,7 +130,7 @@ class Choice:
                 move(holder.positions)
 
     def shrink(self, unit: Alternatives, number: int) -> None:
-        """Send an alternative, given by its index among the sizes."""
+        """Send the alternative with index ``number`` in ``unit.sizes``."""
         self.line.take(self.positions(unit))
         self.parts += unit.sizes[self.shrunk.get(unit, 0)][1] - unit.sizes[number][1]
         self.shrunk[unit] = number
@@ -141,7 +145,7 @@ class Choice:
             self.line.replace(position, cuts.link(point))
 
     def cut_back(self, unit: ConversationUnit, need: int) -> None:
-        """Cut a conversation no more than it has to be to save ``need`` tokens in all."""
+        """Cut a conversation only so far that all actions together save ``need`` tokens."""
 
         def saved(point: int) -> int:
             self.cut(unit, point)
@@ -164,10 +168,10 @@ class Order:
         self.saved = [0]
         """The tokens saved by the first 0, 1, 2... actions, or by fewer of them."""
         self.within: dict[Slot, int] = {}
-        """By slot in the timeline, or directly in a turn, the tokens that may be dropped there."""
+        """By slot of the timeline or directly in a turn, the tokens that may be dropped there."""
         self._line = line
         self.slack = 0
-        """The tokens that an earlier request was longer than this one."""
+        """By how many tokens an earlier request was longer than this one."""
         trial, within = Choice(line.copy()), self.within
         inside: dict[Unit, int] = {}  # by unit, the tokens saved by the actions inside it
         for action in self.actions:
@@ -186,7 +190,7 @@ class Order:
                 within[slot] = within.get(slot, 0) + saved
             for companion in unit.companions:
                 within[companion.entry] = within.get(companion.entry, 0) + companion.tokens
-            # A unit is dropped after everything inside it, so its own sum is complete by then.
+            # A unit is dropped after everything inside it, so the sum of its parts is complete.
             if isinstance(unit, Alternatives):
                 inside[unit] = inside.get(unit, 0) + saved
             else:
@@ -195,9 +199,9 @@ class Order:
                 inside[around] = inside.get(around, 0) + saved
 
     def choose(self, need: int) -> Choice:
-        """Return the choice that saves at least ``need`` tokens, at most those of all actions."""
+        """Return the choice that saves at least ``need`` tokens, or all that can be saved."""
         choice = Choice(self._line.copy())
-        # A cut that an earlier, longer request needed stays.
+        # If an earlier, longer request needed a cut, the cut stays.
         needed = need + self.slack
         if needed <= 0:
             return choice
@@ -206,8 +210,8 @@ class Order:
             choice.do(action)
         last = self.actions[count - 1]
         if isinstance(last, Cut):
-            # Cut no more than needed. The tokens left over stay free: a part that is put there
-            # would come and go from one request to the next.
+            # Cut no more than needed. The tokens left over stay free: a part that is put back
+            # there would come and go from one request to the next.
             choice.cut_back(last.unit, need)
         else:
             _put_back(choice, self.actions[:count], need)
@@ -215,9 +219,9 @@ class Order:
 
 
 def _put_back(choice: Choice, actions: Sequence[Action], need: int) -> None:
-    """Undo actions while ``need`` tokens stay saved, the last first.
+    """Undo actions while ``need`` tokens stay saved, the last action first.
 
-    It ends at the first conversation that stays cut: its cut would move with the room it leaves.
+    It ends at the first conversation that stays cut. If more came back, the cut would move.
     """
     for action in reversed(actions):
         if isinstance(action, Cut):

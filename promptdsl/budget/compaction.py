@@ -1,7 +1,7 @@
-"""A provider's compaction: a block that stands for all that was said before it in its history.
+"""A provider's compaction: a block that replaces all messages before it in a history.
 
-For the provider that wrote it, a history begins with its newest compaction. Elsewhere all messages
-are sent, and the block is a loss.
+For the provider that wrote it, a history is sent from its newest compaction on. For another
+provider all messages are sent, and the block is lost.
 """
 
 from bisect import bisect_right
@@ -11,7 +11,7 @@ from functools import partial
 import attrs
 
 from promptdsl.budget.dropped import Dropped
-from promptdsl.budget.histories import Exchanges, entries_of
+from promptdsl.budget.histories import Exchanges, measure_history
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pins import Ranges, united
 from promptdsl.config.wire import Wire
@@ -28,22 +28,22 @@ from promptdsl.tree.turn_nodes import RecordedNode, RootNode, TurnNode
 
 
 @attrs.frozen
-class _Found:
-    """The newest compaction of the first ``count`` messages of a recording."""
+class _Compaction:
+    """The newest compaction in the first ``count`` messages of a recorded conversation."""
 
     count: int = 0
     index: int = -1
     """The index of its message, -1 for none."""
     rest: Recording | None = None
-    """The messages from there on, the first without the blocks before the compaction."""
+    """The messages from that one on. The first is without the blocks before the compaction."""
 
 
 def without_compacted(
     root: RootNode, provider: str | None
 ) -> tuple[RootNode, Sequence[tuple[ConversationNode, ConversationNode]]]:
-    """Return a tree whose histories begin with their newest compaction by a provider.
+    """Return a tree whose histories begin with the newest compaction by a provider.
 
-    And each history that is changed, before and after.
+    The second result has each changed history, before and after.
     """
     wire = wire_of(provider)
     edits: list[tuple[ConversationNode, ConversationNode]] = []
@@ -62,9 +62,9 @@ def without_compacted(
 def compactions_in(
     edits: Sequence[tuple[ConversationNode, ConversationNode]], measuring: Callable[[], Measure]
 ) -> Iterator[Dropped]:
-    """Yield what is left out of each history that was changed."""
+    """Yield a report of the messages that are left out of each changed history."""
     for before, after in edits:
-        old, new = (entries_of(node, measuring())[0] for node in (before, after))
+        old, new = (measure_history(node, measuring())[0] for node in (before, after))
         count = len(old) - len(new)
         what = f"the {count} messages" if count > 1 else "the message" if count else "what is"
         why = f"a compaction stands for {what} before it"
@@ -72,29 +72,29 @@ def compactions_in(
 
 
 def with_compaction(
-    node: ConversationNode, known: Exchanges, pinned: Ranges, provider: str | None
+    node: ConversationNode, structure: Exchanges, pinned: Ranges, provider: str | None
 ) -> Ranges:
-    """Return the entries in ``pinned``, and the round of the newest compaction by a provider."""
-    found = _newest_in(node, wire_of(provider))
-    if found is None:
+    """Return the messages in ``pinned``, and the round of the newest compaction by a provider."""
+    newest = _newest_in(node, wire_of(provider))
+    if newest is None:
         return pinned
-    entry = len(_roles_before(node, *found[:2]))
-    bounds = sorted({*known.exchanges, *known.rounds, known.count})
-    return united([*pinned, (entry, bounds[bisect_right(bounds, entry)])])
+    first = len(_roles_before(node, *newest[:2]))
+    bounds = sorted({*structure.exchanges, *structure.rounds, structure.count})
+    return united([*pinned, (first, bounds[bisect_right(bounds, first)])])
 
 
 def _from_compaction(node: ConversationNode, wire: Wire) -> ConversationNode:
-    """Return a history from its newest compaction on, with the system text that it begins with."""
-    found = _newest_in(node, wire)
-    if found is None:
+    """Return a history from its newest compaction on, after the system text at its beginning."""
+    newest = _newest_in(node, wire)
+    if newest is None:
         return node
-    number, index, rest = found
+    number, index, rest = newest
     roles = _roles_before(node, number, index)
     leading = next((n for n, role in enumerate(roles) if role != "system"), len(roles))
     first, run = node.content[0], node.content[number]
     assert isinstance(run, RecordedNode)
     if rest.items[0] is run.items[index]:
-        # The provider returned the questions together with the compaction, or there are none.
+        # The provider returned the questions together with the compaction, or nothing is before it.
         returned = wire.keeps_questions and {"assistant", "tool"}.isdisjoint(roles)
         if returned or leading == len(roles):
             return node
@@ -106,7 +106,7 @@ def _from_compaction(node: ConversationNode, wire: Wire) -> ConversationNode:
 
 
 def _roles_before(node: ConversationNode, number: int, index: int) -> list[str]:
-    """Return the roles of the entries before a message, by its run and its place in it."""
+    """Return the roles before message ``index`` of the part ``number`` of a history."""
     roles: list[str] = []
     for part in node.content[: number + 1]:
         if isinstance(part, RecordedNode):
@@ -118,41 +118,49 @@ def _roles_before(node: ConversationNode, number: int, index: int) -> list[str]:
 
 
 def _newest_in(node: ConversationNode, wire: Wire) -> tuple[int, int, Recording] | None:
-    """Return where the newest compaction is: its run, its message there, and what follows."""
+    """Return where the newest compaction is, ``None`` without one.
+
+    That is the index of its run, the index of its message in the run, and the messages from it on.
+    """
     for number in range(len(node.content) - 1, -1, -1):
         run = node.content[number]
         if isinstance(run, RecordedNode) and run._mask & COMPACTED == COMPACTED:
             find = partial(_find, wire=wire, start=recording(run).start)
-            found = remember(run, ("compaction", wire.form), find)
-            index = found.index - first_of(run)
-            if found.rest is not None and index >= 0:
-                return number, index, found.rest
+            newest = remember(run, ("compaction", wire.form), find)
+            index = newest.index - first_of(run)
+            if newest.rest is not None and index >= 0:
+                return number, index, newest.rest
     return None
 
 
-def _find(messages: Sequence[Message], before: _Found | None, *, wire: Wire, start: int) -> _Found:
-    """Return the newest compaction of a recording that starts there, continued from before."""
+def _find(
+    messages: Sequence[Message], before: _Compaction | None, *, wire: Wire, start: int
+) -> _Compaction:
+    """Return the newest compaction of messages, continued from that of their beginning.
+
+    ``start`` is the number of the first message in its history.
+    """
     size = len(messages)
     if before is None or before.count > size:
-        before = _Found()
+        before = _Compaction()
     if before.count == size:
         return before
     for index in range(size - 1, before.count - 1, -1):
         first = _from_block(messages[index], wire)
         if first is not None:
             items = (first, *messages[index + 1 :])
-            return _Found(size, index, Recording((), items, COMPACTED, start + index))
+            return _Compaction(size, index, Recording((), items, COMPACTED, start + index))
     rest = before.rest
     if rest is not None:
         items = (*rest.items, *messages[before.count :])
         rest = Recording((), items, COMPACTED, rest.start, found=rest.found)
-    return _Found(size, before.index, rest)
+    return _Compaction(size, before.index, rest)
 
 
 def _from_block(message: Message, wire: Wire) -> Message | None:
     """Return a message from its newest compaction on, ``None`` without one.
 
-    It stays whole with calls before that: their results follow.
+    A message with calls before the compaction stays complete, because their results follow.
     """
     blocks = message.content if message._plain is None and message.role == "assistant" else ()
     for number in range(len(blocks) - 1, -1, -1):
@@ -160,6 +168,6 @@ def _from_block(message: Message, wire: Wire) -> Message | None:
         if not isinstance(block, UnknownBlock) or block.origin not in wire.origins:
             continue
         if compacts(wire.form, block.data):
-            has_calls = any(isinstance(it, ToolUseBlock) for it in blocks[:number])
+            has_calls = any(isinstance(earlier, ToolUseBlock) for earlier in blocks[:number])
             return message.replace(content=blocks[number:]) if number and not has_calls else message
     return None

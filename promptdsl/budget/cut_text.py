@@ -1,4 +1,4 @@
-"""The raw texts in a node, joined in order, and the node with its middle cut out."""
+"""The raw texts in a node, joined in order, and the same node with its middle cut out."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ from promptdsl.tree.node import Child, Node, make
 from promptdsl.tree.part_nodes import JsonNode, TableNode, TextNode, VerbatimNode
 from promptdsl.tree.rewrite import replace, with_content
 
-MARK = "[...]"
-"""The mark in the place of missing text."""
+ELLIPSIS = "[...]"
+"""The text that is sent in place of missing text."""
 
 
 @attrs.define(eq=False)
@@ -59,7 +59,7 @@ class Leaves:
         number = self._leaf(position)
         text, start = self.texts[number], self.starts[number]
         if text.isspace():
-            yield position  # the rows of a table: a tail may start at any of them
+            yield position  # the rows of a table: a tail may start at each row
         middle = position + (self.size - position) // 2
         best = best_boundary(text, position - start, min(middle - start, len(text)), last=False)
         if best is not None:
@@ -72,11 +72,14 @@ class Leaves:
         return max(bisect_right(self.starts, position) - 1, 0)
 
     def kept(self, head: int, tail: int) -> Node:
-        """Return the node with its first and last so many characters, and a mark between."""
+        """Return the node with its first ``head`` and last ``tail`` characters.
+
+        Between them is an ellipsis.
+        """
         stop = self.size - tail
-        is_marked = False
+        has_ellipsis = False
         leaves = zip(self.texts, self.starts, strict=True)
-        # The open nodes around a leaf, each with the children it keeps.
+        # The nodes around the current leaf, each with the children it keeps and those to come.
         levels: list[tuple[Node, list[Child], Iterator[Child]]] = [
             (self.node, [], iter(self.node.content))
         ]
@@ -98,12 +101,15 @@ class Leaves:
             if text in (first, last):
                 children.append(part)
                 continue
-            children += _cut_leaf(part, first, last, mark=not is_marked)
-            is_marked = True
+            children += _cut_leaf(part, first, last, ellipsis=not has_ellipsis)
+            has_ellipsis = True
 
 
 def _leaf_text(part: Child) -> str | None:
-    """Return the raw text of a leaf, ``None`` for another node; a table has a character a row."""
+    """Return the raw text of a leaf, ``None`` for another node.
+
+    The text of a table has one character for each row.
+    """
     if isinstance(part, str):
         return part
     if isinstance(part, TableNode):
@@ -113,25 +119,30 @@ def _leaf_text(part: Child) -> str | None:
     return getattr(part, "text", None) or "\x00"
 
 
-def _cut_leaf(part: Child, head: str, tail: str, *, mark: bool) -> list[Child]:
-    """Return a leaf with the beginning and the end of its text, and with the mark between."""
+def _cut_leaf(part: Child, head: str, tail: str, *, ellipsis: bool) -> list[Child]:
+    """Return a leaf with only the beginning and the end of its text.
+
+    With ``ellipsis``, an ellipsis is between them.
+    """
     if isinstance(part, TableNode):
         rows = (*part.rows[: len(head)], *part.rows[len(part.rows) - len(tail) :])
         table: list[Child] = [replace(part, rows=rows)] if rows else []
-        note: list[Child] = [make(TextNode, (MARK,), mask=bits(TEXT), at=part._at)] if mark else []
+        note: list[Child] = []
+        if ellipsis:
+            note = [make(TextNode, (ELLIPSIS,), mask=bits(TEXT), at=part._at)]
         return [*table, *note] if head else [*note, *table]
     text = tail
-    if mark:
+    if ellipsis:
         before, after = head.rstrip(), tail.lstrip()
         left = "\n\n" if "\n\n" in head[len(before) :] else " "
         right = "\n\n" if "\n\n" in tail[: len(tail) - len(after)] else " "
-        text = f"{before}{left if before else ''}{MARK}{right if after else ''}{after}"
+        text = f"{before}{left if before else ''}{ELLIPSIS}{right if after else ''}{after}"
     if not text:
         return []
     if isinstance(part, str):
         return [text]
     if isinstance(part, JsonNode):
-        # It is no longer valid JSON, so it becomes plain text.
+        # A part of the JSON is not valid JSON, so it becomes plain text.
         pieces = (labelled(text, label_of(part.pieces)),)
         return [make(VerbatimNode, mask=bits(TEXT), at=part._at, text=text, pieces=pieces)]
     if hasattr(part, "text"):

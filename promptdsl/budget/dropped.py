@@ -24,21 +24,22 @@ from promptdsl.tree.rewrite import with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, ToolNode, TurnNode
 
 EMPTY = "nothing is left in it"
-"""Why a holder is dropped: all of its parts are."""
+"""The reason of a container that is dropped because all of its parts are."""
 INSIDE = 3
 """The most parts of a part that an error names."""
 SHOWN = 80
-"""The most characters of what a part said in the text of its report."""
+"""The most characters of a part's own text in its report."""
 
 
 @attrs.frozen
 class Dropped:
     """A part that a budget or a :class:`Limit` dropped, cut or replaced by a smaller alternative.
 
-    Also a tool call or a result that ``tool_pairing`` removed; ``said`` is what it said, whole.
-    ``what`` names the part, ``path`` is its address in the prompt. ``tokens`` is the count of
-    tokens that were saved, ``priority`` the part's own, ``None`` without one. ``why`` is the reason
-    in words, ``source`` the author's file and line. :attr:`Rendered.dropped` lists them.
+    A tool call or a result that ``tool_pairing`` removed is reported, too; ``said`` is then its
+    complete text. ``what`` names the part, ``path`` is its address in the prompt. ``tokens`` is the
+    number of tokens that were saved, ``priority`` the priority of the part, ``None`` without one.
+    ``why`` is the reason in words, ``source`` the author's file and line.
+    :attr:`Rendered.dropped` lists them.
 
     >>> from promptdsl import Section, System, Timeline, User, render
     >>> note = Section("note", "A long note.", priority=1)
@@ -56,25 +57,25 @@ class Dropped:
     source: Source | None
     said: str = ""
     gone: tuple[object, ...] = attrs.field(default=(), eq=False, repr=False, kw_only=True)
-    """The nodes and recorded messages, with all in them that is not sent: for a record."""
+    """The nodes and recorded messages that are not sent, or not completely: for a record."""
 
     def __str__(self) -> str:
-        place = f"{self.source}: " if self.source else ""
+        location = f"{self.source}: " if self.source else ""
         path = f" ({self.path})" if self.path else ""
-        said = self.said if len(self.said) <= SHOWN else f"{self.said[: SHOWN - 3]}..."
-        quoted = f": {said!r}" if said else ""
-        return f"{place}{self.what}{path}, {in_tokens(self.tokens)}: {self.why}{quoted}"
+        text = self.said if len(self.said) <= SHOWN else f"{self.said[: SHOWN - 3]}..."
+        quoted = f": {text!r}" if text else ""
+        return f"{location}{self.what}{path}, {in_tokens(self.tokens)}: {self.why}{quoted}"
 
 
 NeededKind: TypeAlias = Literal["question", "turn", "history", "part"]
-"""The last user turn, another turn (which a history could hold), a history, any other part."""
+"""The last user turn, another turn (it could be in a history), a history, any other part."""
 
 
 @attrs.frozen
 class Needed:
-    """A part that has to stay: what it is, its tokens, and the author's file and line.
+    """A part that has to stay: its name, its tokens, and the author's file and line.
 
-    ``parts`` are the largest in it: sections of a turn, messages of a history.
+    ``parts`` are the largest parts in it: sections of a turn, messages of a history.
     """
 
     what: str
@@ -110,10 +111,10 @@ def described(node: Node) -> str:
 def dropped_by(choice: Choice, line: Line, entries: Sequence[Entry]) -> tuple[Dropped, ...]:
     """Return the parts that a choice drops or makes smaller, in the order of the document.
 
-    The sum of their tokens is what the choice saves: they are taken out of the ``line`` of the
-    whole prompt one after the other.
+    Here they are taken out of the ``line`` of the complete prompt one after the other. So the sum
+    of their tokens is what the choice saves.
     """
-    whole = Choice(line.copy())
+    replay = Choice(line.copy())
     reports: list[tuple[Slot, int, float | None, str, Callable[[], None]]] = []
     units = [unit for lead in choice.dropped for unit in (lead, *lead.companions)]
     dropped = {unit.slot for unit in units}
@@ -121,53 +122,55 @@ def dropped_by(choice: Choice, line: Line, entries: Sequence[Entry]) -> tuple[Dr
         reason = f"there is no room for it, its priority is {unit.priority}"
         if unit.is_companion:
             reason = "it goes with the calls or results it belongs to"
-        take = partial(whole.line.take, whole.positions(unit))
+        take = partial(replay.line.take, replay.positions(unit))
         reports.append((unit.slot, unit.tokens, unit.priority, reason, take))
     for first_fit, number in choice.shrunk.items():
         if number and first_fit.slot not in dropped:
             index, tokens = first_fit.sizes[number]
             reason = f"alternative {index + 1} of {len(first_fit.node.content)} is sent"
             saved = first_fit.sizes[0][1] - tokens
-            shrink = partial(whole.shrink, first_fit, number)
+            shrink = partial(replay.shrink, first_fit, number)
             reports.append((first_fit.slot, saved, first_fit.node.priority, reason, shrink))
     for holder, left in choice.live.items():
-        # A holder with no part left is dropped with the text around its parts.
+        # A container without parts is dropped with the text around its parts.
         if not left and not holder.fixed and holder not in dropped:
-            take = partial(whole.line.take, holder.positions)
+            take = partial(replay.line.take, holder.positions)
             reports.append((holder, holder.shell, None, EMPTY, take))
     for conversation, point in choice.cuts.items():
         if point:
             cuts = conversation.cuts
             reason = _lost_by_cut(cuts, point)
-            cut = partial(whole.cut, conversation, point)
+            cut = partial(replay.cut, conversation, point)
             slot, saved = conversation.slot, cuts.saved[point]
             reports.append((slot, saved, conversation.priority, reason, cut))
-    reports.sort(key=lambda report: [above.index for above in report[0].way])
+    reports.sort(key=lambda report: [above.index for above in report[0].ancestry])
     addresses = _addresses(entries)
     parts: list[Dropped] = []
     for slot, tokens, priority, reason, change in reports:
-        way, has_media = slot.way, slot.node._mask & MEDIA << SHIFT
-        if not (tokens or has_media) or not dropped.isdisjoint(way[:-1]):
+        ancestry, has_media = slot.ancestry, slot.node._mask & MEDIA << SHIFT
+        if not (tokens or has_media) or not dropped.isdisjoint(ancestry[:-1]):
             continue
-        entry = next(index for index, above in enumerate(way) if above in addresses)
-        sections = [above.node for above in way[entry + 1 :] if isinstance(above.node, SectionNode)]
-        ids = [addresses[way[entry]], *(str(section.options.id) for section in sections)]
+        entry = next(index for index, above in enumerate(ancestry) if above in addresses)
+        below = ancestry[entry + 1 :]
+        sections = [inner.node for inner in below if isinstance(inner.node, SectionNode)]
+        ids = [addresses[ancestry[entry]], *(str(section.options.id) for section in sections)]
         what, path = described(slot.node), "/".join(id for id in ids if id)
-        merged = whole.line.saved
+        merged = replay.line.saved
         change()
-        saved = tokens + whole.line.saved - merged
-        # Of alternatives, the first would be sent.
+        saved = tokens + replay.line.saved - merged
+        # Without a budget, the first alternative would be sent.
         gone = slot.node.content[:1] if isinstance(slot.node, FirstFitNode) else (slot.node,)
         parts.append(Dropped(what, path, saved, priority, reason, slot.node.source, gone=gone))
-    told = _never_negative([part.tokens for part in parts])
-    parts = [attrs.evolve(part, tokens=count) for part, count in zip(parts, told, strict=True)]
+    counts = _never_negative([part.tokens for part in parts])
+    parts = [attrs.evolve(part, tokens=count) for part, count in zip(parts, counts, strict=True)]
     return tuple([part for part in parts if part.tokens or part.why != EMPTY])
 
 
 def _never_negative(changes: Sequence[int]) -> Iterator[int]:
-    """Return numbers of the same sum, none below 0.
+    """Yield numbers of the same sum, none below 0.
 
-    Without a part its neighbours may need more tokens: the parts dropped after it make up for that.
+    When a part is dropped, its neighbours may need more tokens. These are subtracted from the
+    tokens of the parts that are dropped after it.
     """
     most = sum(changes)
     sums = [min(total, most) for total in accumulate(accumulate(changes, initial=0), max)]
@@ -175,11 +178,11 @@ def _never_negative(changes: Sequence[int]) -> Iterator[int]:
 
 
 def _lost_by_cut(cuts: CutPoints, point: int) -> str:
-    """Return in words the part of a conversation that a cut takes away, and what is cleared."""
+    """Return in words what a cut drops of a conversation, and which results are cleared."""
     cleared = ""
     if cuts.clearing and cuts.clears:
         frontier = cuts.clearing.frontiers[min(point, cuts.clears)]
-        cleared = cuts.clearing.told(frontier, cuts.ranges(point))
+        cleared = cuts.clearing.summary(frontier, cuts.ranges(point))
     if point <= cuts.clears:
         return cleared
     exchanges = min(point, cuts.first_round - 1) - cuts.clears
@@ -199,7 +202,7 @@ def _lost_by_cut(cuts: CutPoints, point: int) -> str:
 
 
 def _addresses(entries: Sequence[Entry]) -> dict[Slot, str]:
-    """Return the address of every entry: an id, or a role and a number; empty without either."""
+    """Return the address of each entry: an id, or a role and a number; empty for neither."""
     counts: dict[str, int] = {}
     addresses: dict[Slot, str] = {}
     for entry in entries:
@@ -223,7 +226,7 @@ def _addresses(entries: Sequence[Entry]) -> dict[Slot, str]:
 def needed_by(
     entries: Sequence[Entry], saved: Mapping[Slot, int], measure: Measure
 ) -> list[Needed]:
-    """Return the parts that have to stay; ``saved`` has by slot what may be dropped there."""
+    """Return the parts that have to stay; ``saved`` has by slot the tokens that may be dropped."""
     question = last_question(entries)
     inner: dict[Slot | None, dict[int, int]] = {}
     for slot, tokens in saved.items():
@@ -245,7 +248,10 @@ def needed_by(
 
 
 def _inside(entry: Entry, dropped: Mapping[int, int], measure: Measure) -> Iterator[Needed]:
-    """Yield the parts of an entry that have to stay; ``dropped`` is what may go of one, by id."""
+    """Yield the parts of an entry that have to stay.
+
+    ``dropped`` has by id of a node the tokens that may be dropped in it.
+    """
     node = entry.slot.node
     if isinstance(entry.unit, ConversationUnit):
         cuts = entry.unit.cuts
@@ -259,7 +265,7 @@ def _inside(entry: Entry, dropped: Mapping[int, int], measure: Measure) -> Itera
         sections = [part for part in sections if part.options.priority is None]
         if not sections:
             return
-        # All alternatives of a part would be measured.
+        # Without this, all alternatives of a part would be measured.
         sent = {id(part): first_alternatives(part) for part in sections}
         turn = with_content(node, tuple([sent.get(id(part), part) for part in node.content]))
         sizes = measure.turn(turn, {id(part) for part in sent.values()})[1]

@@ -1,4 +1,4 @@
-"""Recorded messages with other results: they stand where the messages before them stood."""
+"""Recorded messages whose results were cut or cleared, in place of the original messages."""
 
 from collections.abc import Sequence
 
@@ -13,16 +13,16 @@ from promptdsl.tree.turn_nodes import RecordedNode
 
 @attrs.define(eq=False)
 class EditedRecording(Recording):
-    """The messages of a recording with other results; ``given`` are the same messages before."""
+    """Recorded messages whose results were edited; ``given`` are the original messages."""
 
     made_of: Recording | None = None
-    """The recording of the messages before, if they were cleared."""
+    """The recording of the original messages, if they were cleared."""
 
 
 def with_items(
     run: RecordedNode, items: tuple[Message, ...], known: EditedRecording
 ) -> RecordedNode:
-    """Return a run with other messages in the place of its own; the same one if none differs."""
+    """Return a run with other messages, the same run if no message differs."""
     if all(new is old for new, old in zip(items, run.items, strict=True)):
         return run
     edited = copied(run, run.content, run._mask)

@@ -1,4 +1,7 @@
-"""Fitting: the whole prompt is sent if it is within its budget, otherwise parts are dropped."""
+"""Fitting: the complete prompt is sent if it is within its budget, else parts are dropped.
+
+Read ``fit`` first, then ``_drop_to_fit``.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -25,23 +28,23 @@ from promptdsl.tree.rewrite import hollow, is_settled
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 
 NEAR = 8
-"""If the plan is over by less than this share of the budget, the whole is tried: an eighth."""
+"""The complete prompt is tried if the plan exceeds the budget by at most an eighth of it."""
 CHARACTERS = 6
-"""The most characters of a token, on average: ordinary text has about four."""
+"""The most characters of a token, on average. Ordinary text has about four."""
 SURE = 3
-"""A history with bound reasoning may be cut although the whole fits, from two thirds of the budget.
+"""With bound reasoning, a history may be cut when the prompt fills two thirds of the budget.
 
-So much is left free for what stands behind the history at most: half a step.
+The third that stays free is for what follows the history, which counts as at least half a step.
 """
 PATIENCE = 50
 """After so many additions of the same tokens that change nothing, the addition doubles."""
 SLACK = 12
-"""A rest that fits, with at most so many tokens less than planned, is sent as it is."""
+"""A prompt that fits is sent if it has at most so many tokens fewer than planned."""
 SHOWN = 5
-"""The count of the largest parts that an error names."""
+"""The number of parts that an error names, the largest first."""
 
 ANY_TOKENS = 2**60
-"""The budget of a prompt without one that is planned all the same."""
+"""The budget that plans a prompt without a budget of its own."""
 
 S = TypeVar("S")
 
@@ -60,44 +63,49 @@ def fit(
 ) -> tuple[ListDropped, S]:
     """Return a function that lists the dropped parts, and the rest of the tree, ready to be sent.
 
-    ``prepare`` makes a tree ready, given whether a part is missing in it, or the first message that
-    was written since the last part went; ``tokens`` counts its result. ``measuring`` returns the
-    counter of parts, made only for choices or a plan: most prompts fit whole. The whole is tried
-    first, and a plan is made only when that is too long.
+    The complete tree is tried first. A plan is made only when that is too long, or certain to be.
+
+    - ``prepare`` makes a tree ready to be sent. Its second argument is whether a part is missing in
+      the tree, or the first message that was written since the last part was dropped.
+    - ``tokens`` counts the tokens of such a result.
+    - ``measuring`` returns the counter of parts. It is called only for choices or a plan, because
+      most prompts fit completely.
+
+    :class:`BudgetError` if the parts that have to stay are too long.
     """
     has_choices = not is_settled(hollow(tree))
     measure = measuring() if has_choices else None
     cut_tree, cuts = limited(tree, measure) if measure else (tree, ())
-    whole = first_alternatives(cut_tree) if has_choices else cut_tree
-    cut_parts = still_cut(cuts, whole) if cuts else ()
+    complete = first_alternatives(cut_tree) if has_choices else cut_tree
+    cut_parts = still_cut(cuts, complete) if cuts else ()
     total = budget.of(facts.window, facts.model)
     clearings = [*_clearings(cut_tree)] if has_choices else []
-    is_cleared = any(words.at_least for _, words in clearings)
+    is_cleared = any(options.at_least for _, options in clearings)
     binds = facts.binds_reasoning and _has_reasoning(cut_tree, facts.provider)
     if total is None:
         _check_clearing(clearings)
         if not (binds and is_cleared):
-            return partial(tuple, cut_parts), prepare(whole, bool(cut_parts))
+            return partial(tuple, cut_parts), prepare(complete, bool(cut_parts))
         total = ANY_TOKENS
     free = budget.reserve + (reserved(cut_tree) if has_choices else 0)
     limit = total - free
     if limit < 0:
         refused = Plan(cut_tree, measuring(), total, limit)
-        least = tokens(prepare(refused.tree_of(refused.choose(refused.spare)), True))
-        raise _no_room(refused, cut_tree, free, least)
+        smallest = refused.tree_of(refused.choose(refused.spare))
+        raise _no_room(refused, cut_tree, free, tokens(prepare(smallest, True)))
 
-    def attempt(part: RootNode, missing: bool | Message) -> tuple[S, int]:
-        """Make a part ready; return it, and how many tokens it is over the limit."""
-        ready = prepare(part, missing)
+    def attempt(rest: RootNode, missing: bool | Message) -> tuple[S, int]:
+        """Return a tree ready to be sent, and by how many tokens it exceeds the limit."""
+        ready = prepare(rest, missing)
         return ready, tokens(ready) - limit
 
-    # Try the whole, unless it is certain to be too long.
+    # Try the complete prompt, unless it is certain to be too long.
     plan, over, fits = None, None, None
-    if is_cleared or has_far_too_many_characters(whole, limit):
+    if is_cleared or has_far_too_many_characters(complete, limit):
         plan = Plan(cut_tree, measuring(), total, limit)
     if plan is None or plan.need(limit) + plan.slack <= (0 if plan.slack else total // NEAR):
         try:
-            ready, over = attempt(whole, bool(cut_parts))
+            ready, over = attempt(complete, bool(cut_parts))
         except PromptError:
             pass  # the error may be in a part that is dropped
         else:
@@ -119,16 +127,16 @@ def _has_reasoning(tree: RootNode, provider: str | None) -> bool:
 def _fit_bound(
     plan: Plan, cuts: LimitCuts, attempt: Callable[[RootNode, bool | Message], tuple[S, int]]
 ) -> tuple[ListDropped, S] | None:
-    """Return the rest of a tree with the reasoning that is bound to what is sent before it.
+    """Return the rest of a tree with the reasoning that is bound to the messages before it.
 
-    ``None`` if that cannot be known, or if the rest is too long.
+    ``None`` if it is not certain which reasoning the model takes, or if the rest is too long.
     """
     from promptdsl.budget.fresh import bound_choice
 
-    found = bound_choice(plan)
-    if found is None:
+    bound = bound_choice(plan)
+    if bound is None:
         return None
-    choice, since = found
+    choice, since = bound
     tree = plan.tree_of(choice)
     limits = still_cut([cut for cut in cuts if cut[0] is not None], tree)
     try:
@@ -141,26 +149,26 @@ def _fit_bound(
 
 
 def _clearings(tree: RootNode) -> Iterator[tuple[Node, ClearResults]]:
-    """Yield the histories whose results are cleared, and how."""
+    """Yield each history whose results are cleared, and its options for that."""
     for node in hollow(tree):
-        words = node.clear_results if isinstance(node, ConversationNode) else None
-        if words is not None:
-            yield node, words
+        options = node.clear_results if isinstance(node, ConversationNode) else None
+        if options is not None:
+            yield node, options
 
 
 def _check_clearing(clearings: Iterable[tuple[Node, ClearResults]]) -> None:
-    """Raise :class:`OptionError` for a history that is cleared by a budget, as there is none."""
-    for node, words in clearings:
-        if words.at_least is None:
+    """Raise :class:`OptionError` for a history that only a budget clears: there is no budget."""
+    for node, options in clearings:
+        if options.at_least is None:
             problem = "clear_results without a budget"
             fix = "render with budget=..., or write ClearResults(..., at_least=4_000)"
             raise OptionError(problem, fix=fix, at=(node.source,))
 
 
 def has_far_too_many_characters(tree: RootNode, limit: int) -> bool:
-    """Return whether a tree is so long that it is planned before the whole is tried.
+    """Return whether a tree is so long that it is planned before it is tried.
 
-    A guess that saves time: the whole is still tried if it may fit by the plan.
+    This guess only saves time: the complete tree is still tried if it may fit by the plan.
     """
     room = limit * CHARACTERS
     waiting: list[Child] = [*tree.content]
@@ -170,8 +178,10 @@ def has_far_too_many_characters(tree: RootNode, limit: int) -> bool:
             room -= len(part)
         elif isinstance(part, RecordedNode):
             is_long = len(part.items) >= conversation_cache.SHORTEST
-            known = remember(part, _characters, _characters) if is_long else _characters(part.items)
-            room -= known[1]
+            counts = (
+                remember(part, _characters, _characters) if is_long else _characters(part.items)
+            )
+            room -= counts[1]
         else:
             waiting += part.content
     return room < 0
@@ -180,7 +190,10 @@ def has_far_too_many_characters(tree: RootNode, limit: int) -> bool:
 def _characters(
     messages: Sequence[Message], before: tuple[int, int] | None = None
 ) -> tuple[int, int]:
-    """Return the count of messages and of the characters of their texts, continued from before."""
+    """Return the count of messages and of the characters in their texts.
+
+    The count continues from ``before``, the result for the first messages.
+    """
     count, total = before or (0, 0)
     if count == len(messages) and before is not None:
         return before
@@ -200,12 +213,13 @@ def _drop_to_fit(
 ) -> tuple[ListDropped, S]:
     """Drop more and more until the rest fits; put parts back if it has fewer tokens than planned.
 
-    ``over`` is how many tokens the whole is over the limit, ``None`` if it was not tried.
+    ``over`` is by how many tokens the complete prompt exceeds the limit, ``None`` if it was not
+    tried. :class:`BudgetError` if all that may be dropped is not enough.
     """
     planned = need = plan.need(limit)
-    least = 0  # if fewer tokens are saved, the rest is known to be too long
+    least = 0  # if fewer tokens are saved, the rest is too long
     if over is not None:
-        need = min(max(need, 1), over)  # with the first dropped part, reasoning may be left out
+        need = min(max(need, 1), over)  # reasoning may be left out as soon as a part is dropped
         least = 1
     best: tuple[ListDropped, S] | None = None
     best_saved = 0
@@ -232,7 +246,7 @@ def _drop_to_fit(
         if need >= plan.spare:
             raise _too_long(plan, limit, limit + over)
         least = saved + 1
-        # Its texts need more tokens together than one by one: need more, until the plan saves more.
+        # The texts need more tokens together than one by one: ask for more until more is saved.
         for tries in count():
             need += over << max(tries - PATIENCE, 0)
             if need >= plan.spare or plan.choose(need).saved != saved:
@@ -248,8 +262,8 @@ def _all_dropped(
 def _no_room(plan: Plan, tree: RootNode, free: int, least: int) -> BudgetError:
     return BudgetError(
         f"the reserves are {in_tokens(free)}, the budget is {plan.budget:,}\n"
-        f"the prompt needs {in_tokens(least)} beside them\n{_shown(plan.needed())}",
-        fix="give it a larger budget, or leave less free",
+        f"the rest of the prompt needs {in_tokens(least)}\n{_shown(plan.needed())}",
+        fix="write a larger budget, or smaller reserves",
         at=[node.source for node in hollow(tree) if isinstance(node, ReserveNode)],
         required=least,
         largest=plan.needed(),
@@ -261,11 +275,12 @@ def _too_long(plan: Plan, limit: int, required: int) -> BudgetError:
     kind = needed[0].kind if needed else "part"
     turns = sum(part.tokens for part in needed if part.kind == "turn")
     if turns * 2 >= required:
-        fix = "put the turns of the conversation in a History: it is cut at its oldest exchanges"
+        fix = "put the turns into a History: a budget drops its oldest exchanges"
     elif kind == "question":
         fix = "cut the text of the last user turn: Limit(max_tokens, text)"
     elif kind == "history":
-        nodes = (it.slot.node for it in plan.entries if it.slot.node.source == needed[0].source)
+        source = needed[0].source
+        nodes = (entry.slot.node for entry in plan.entries if entry.slot.node.source == source)
         is_capped = any(getattr(node, "max_result_tokens", None) for node in nodes)
         cap = (
             "lower its max_result_tokens"
@@ -288,5 +303,5 @@ def _too_long(plan: Plan, limit: int, required: int) -> BudgetError:
 
 
 def _shown(needed: Sequence[Needed]) -> str:
-    """Return the largest parts that have to stay as lines, with those in them."""
+    """Return lines with the largest parts that have to stay, and the parts in them."""
     return "\n".join(line for part in needed[:SHOWN] for line in part.lines())

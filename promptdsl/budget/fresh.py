@@ -1,9 +1,11 @@
-"""Reasoning that is bound, and sent although a budget cleared or cut: what was written since then.
+"""Bound reasoning that is sent although a budget clears or cuts: what was written since then.
 
-Models that bind reasoning take it as long as all before it is what it was when it was written. So
-what is sent of a history has to follow from the history alone, up to each turn of the model. What
-stands behind the history, such as a question that is recorded later, is another one in each
-request: it counts as whole halves of a step, so the cut leaves room for it.
+Some models bind reasoning to the messages before it: they take it only while these messages are
+the same as when it was written. So up to each turn of the model, what is sent of a history must
+depend on the history alone.
+
+What follows the history, such as a question that is recorded later, is different in each request.
+Its size is rounded up to halves of a step, so the cut leaves room for it.
 """
 
 from collections.abc import Sequence
@@ -25,68 +27,75 @@ from promptdsl.tree.recorded import remember
 from promptdsl.tree.turn_nodes import RecordedNode
 
 MARGIN = 64
-"""The share of a budget by which the sum of the parts may differ from the tokens of the whole."""
+"""The share of a budget by which the sum of the parts may differ from the tokens of the prompt."""
 
 
 def reasoning_run(node: Node, provider: str | None) -> RecordedNode | None:
-    """Return the recording of a history, if it is one and has reasoning that a provider takes."""
+    """Return the run of a history, if the history has reasoning that a provider takes.
+
+    ``None`` for another node, or for a history that is not one run.
+    """
     if not isinstance(node, ConversationNode) or len(node.content) != 1:
         return None
     run = node.content[0]
     if not isinstance(run, RecordedNode) or not run._mask & CALL << SHIFT:
         return None
     blocks = (b for m in run.items if m._plain is None for b in m.content)
-    own = wire_of(provider).origins
-    return run if any(b.type == "reasoning" and b.origin in own for b in blocks) else None
+    origins = wire_of(provider).origins
+    return run if any(b.type == "reasoning" and b.origin in origins for b in blocks) else None
 
 
 @attrs.define(eq=False)
 class _Requests:
-    """The requests of one history: this one, and those that its turns of the model answer."""
+    """The requests of one history: the current one, and one before each turn of the model."""
 
     items: Sequence[Message]
     unit: ConversationUnit
     before: Sequence[int]
-    """By message, the tokens of those before it, merged."""
+    """By message, the tokens of those before it. Neighbours that merge count as one message."""
     rest: int
-    """The tokens that have to go for all that stands before the history."""
+    """The tokens that have to be saved because of all that is before the history."""
     budget: int
     seam: int
     """The most tokens that two neighbours save by merging."""
 
-    def answered(self, stop: int) -> int:
-        """Return the end of the messages before ``stop`` without the question after them."""
+    def before_question(self, stop: int) -> int:
+        """Return the end of the messages before ``stop``, without the questions at their end."""
         while stop and _is_question(self.items[stop - 1]):
             stop -= 1
         return stop
 
     def need(self, stop: int, end: int, behind: int) -> int:
-        """Return the tokens that had to go; the question from ``end`` to ``stop`` counts as behind.
+        """Return the tokens that a request with the messages before ``stop`` has to save.
 
-        It was in the history, or stood behind it.
+        The question from ``end`` to ``stop`` was in the history or after it: it counts as
+        ``behind``, the tokens after the history.
         """
         half = max(min(self.unit.cuts.step // 2, self.budget // 4), 1)
         behind += self.before[stop] - self.before[end] + self.budget // MARGIN
         return self.rest + self.before[end] + -(-behind // half) * half
 
-    def was(self, state: State, start: int, fleeting: int) -> bool:
-        """Return whether the request before a turn of the model had a state, and for certain."""
-        # Of the user's turns before it, the last ones may have stood behind the history.
-        end = self.answered(start)
+    def had_state(self, state: State, start: int, fleeting: int) -> bool:
+        """Return whether the request before the turn at ``start`` certainly had a state.
+
+        ``fleeting`` are the tokens of groundings, which are in one request only.
+        """
+        # The last user turns before it may have been after the history.
+        end = self.before_question(start)
         needs = {self.need(start, end, fleeting + more) for more in (0, self.seam)}
         cuts = self.unit.cuts
         if state == (cuts.lead, False, 0) and max(needs) + cuts.step <= 0:
             return True
         ends = range(end, max(start, end + 1))
-        readings = starmap(self.unit.cuts_at, ((start, True), *((stop, False) for stop in ends)))
-        return all(p.state(p.least(need)) == state for p in readings for need in needs)
+        possible = starmap(self.unit.cuts_at, ((start, True), *((stop, False) for stop in ends)))
+        return all(cuts.state(cuts.least(need)) == state for cuts in possible for need in needs)
 
 
 def bound_choice(plan: Plan) -> tuple[Choice, bool | Message] | None:
-    """Return the choice for a prompt with bound reasoning, and the first message since it moved.
+    """Return the choice for a prompt with bound reasoning, and the first message since the cut.
 
-    In its place is ``False`` if all reasoning is sent, ``True`` if none is. ``None`` if another
-    part than one history goes first: nobody knows when it went.
+    The second value is ``False`` if all reasoning is sent, ``True`` if none is sent. The result is
+    ``None`` if the first action is not on the only history: it is unknown when that was done.
     """
     behind = fleeting = 0
     units: list[ConversationUnit] = []
@@ -108,7 +117,7 @@ def bound_choice(plan: Plan) -> tuple[Choice, bool | Message] | None:
         before = [0, *map(sub, before[1:], unit.cuts.merged)]
     requests = _Requests(run.items, unit, before, rest, plan.budget, plan.line.most)
     size = len(run.items)
-    need = requests.need(size, requests.answered(size), behind + fleeting)
+    need = requests.need(size, requests.before_question(size), behind + fleeting)
     point = unit.cuts.least(need)
     choice = Choice(plan.line.copy())
     if point:
@@ -116,13 +125,13 @@ def bound_choice(plan: Plan) -> tuple[Choice, bool | Message] | None:
     state, fresh = unit.cuts.state(point), None
     rounds = remember(run, exchanges_of, exchanges_of).rounds
     for start in reversed(rounds):
-        if start < state[0] or not requests.was(state, start, fleeting):
+        if start < state[0] or not requests.had_state(state, start, fleeting):
             break
         fresh = start
     if fresh is None:
         return choice, bool(rounds)
-    is_whole = not point and fresh == rounds[0] and not state[2]
-    return choice, not is_whole and run.items[fresh]
+    is_complete = not point and fresh == rounds[0] and not state[2]
+    return choice, not is_complete and run.items[fresh]
 
 
 def _is_question(message: Message) -> bool:

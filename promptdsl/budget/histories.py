@@ -1,7 +1,11 @@
 """The points where a recorded conversation may be cut: between exchanges, then between rounds.
 
 A cut moves in steps of tokens, counted from the beginning of the conversation. So it does not
-depend on other parts of the prompt, and a provider's cache keeps its beginning for many turns.
+depend on other parts of the prompt, and the next requests begin alike: a provider's cache keeps
+their beginning for many turns.
+
+Positions are indices of messages; a turn that is written in a history counts as one message. Read
+``Exchanges`` first, then ``cut_points``, which makes ``CutPoints``.
 """
 
 from bisect import bisect_left, bisect_right
@@ -28,9 +32,9 @@ if TYPE_CHECKING:
     from promptdsl.budget.cleared_results import Clearing
 
 State: TypeAlias = tuple[int, bool, int]
-"""The first entry after a cut, whether a question before it stays, and the frontier of clearing."""
+"""The first message after a cut, whether a question before it stays, and where clearing ends."""
 REUSE = 0.8
-"""The share of a request that the default step lets a cache serve, if a step can."""
+"""The share of a request that a cache should serve with the default step."""
 
 
 @attrs.frozen
@@ -55,7 +59,7 @@ class Exchanges:
     questions: tuple[int, ...] = ()
     """The index of each user message that is not only results."""
     required: int = 0
-    """The count of messages at the beginning that no budget drops: system text and a summary."""
+    """The count of messages at the beginning that a budget never drops: system text, a summary."""
 
     @property
     def last_question(self) -> int:
@@ -63,7 +67,7 @@ class Exchanges:
         return self.questions[-1] if self.questions else -1
 
     def until(self, stop: int) -> "Exchanges":
-        """Return the exchanges and rounds of the messages before an index."""
+        """Return the exchanges and rounds of the messages before the index ``stop``."""
         parts = self.exchanges, self.rounds, self.questions
         exchanges, rounds, questions = (part[: bisect_left(part, stop)] for part in parts)
         return attrs.evolve(
@@ -72,9 +76,9 @@ class Exchanges:
 
 
 def exchanges_of(messages: Sequence[Message], before: Exchanges | None = None) -> Exchanges:
-    """Return the exchanges of messages, continued from those of their beginning.
+    """Return the exchanges of messages, continued from ``before``, those of their beginning.
 
-    An exchange starts at a user message without a result, with no call open before it, that does
+    An exchange starts at a user message without a result, if no call is open and the message does
     not follow another user message. The events directly before it belong to it.
     """
     if before is None or before.count > len(messages):
@@ -123,15 +127,15 @@ def exchanges_of(messages: Sequence[Message], before: Exchanges | None = None) -
     )
 
 
-def entries_of(
+def measure_history(
     node: ConversationNode, measure: Measure
 ) -> tuple[Sequence[int], Sequence[Seam], Exchanges]:
-    """Return the tokens of each entry of a history, how it merges, and the exchanges of all."""
+    """Return the tokens of each message of a history, how each merges, and their exchanges."""
     members = node.content
     if len(members) == 1 and isinstance(members[0], RecordedNode):
         run = members[0]
-        known = remember(run, exchanges_of, exchanges_of)
-        return measure.messages(run), measure.seams(run), known
+        structure = remember(run, exchanges_of, exchanges_of)
+        return measure.messages(run), measure.seams(run), structure
     tokens, seams = list[int](), list[Seam]()
     messages: list[Message] = []
     for member in members:
@@ -157,12 +161,15 @@ def default_step(
     *,
     cleared: Sequence[int] | None = None,
 ) -> int:
-    """Return the step of a history that says none: an eighth, a fourth or half of the budget.
+    """Return the step of a history without one: an eighth, a fourth or half of the budget.
 
-    It is the smallest with which a cache is expected to serve ``REUSE`` of a request, by the mean
-    of the first rounds: those in half of the budget, and in ``room``, which the limit leaves for
-    the history. So it no longer changes once something is cut. ``before`` has by entry the tokens
-    of those before it; ``cleared`` has them for cleared ones, which are what is cut.
+    It is the smallest step with which a cache is expected to serve ``REUSE`` of a request. That is
+    estimated by the mean size of the first rounds: those that are within half of the budget and
+    within ``room``, the tokens that the limit leaves for the history. So the step stays the same
+    once something is cut.
+
+    ``before`` has by message the tokens of the messages before it; ``cleared`` has the same for
+    cleared messages, because these are what is cut.
     """
     eighth = max(budget // 8, 1)
     seen = min(budget // 2, max(room, eighth) // eighth * eighth)
@@ -183,37 +190,37 @@ class CutPoints:
 
     node: ConversationNode
     starts: list[int]
-    """By point, the index of the first entry that is kept after the cut."""
+    """By point, the index of the first message that is kept after the cut."""
     before: list[int]
-    """By point, the tokens before it, from the beginning of what may be cut."""
+    """By point, the tokens before it, counted from the first message that may be cut."""
     saved: list[int]
-    """By point, the tokens that a cut there saves, without those of merging."""
+    """By point, the tokens that a cut there saves, as if no messages merged."""
     lead: int = 0
-    """The count of entries at the beginning that always stay."""
+    """The count of messages at the beginning that always stay."""
     size: int = 0
-    """The count of all entries."""
+    """The count of all messages."""
     first_round: int = 0
     """The first of the points between rounds of the last exchange."""
     question: tuple[int, int] = (0, 0)
-    """The first entry of the last exchange and its first round: the question between them stays."""
+    """The start of the last exchange, and of its first round. The question between them stays."""
     system: int = 0
-    """The count of entries at the beginning that belong to the system text."""
+    """The count of messages at the beginning that belong to the system text."""
     last_question: int = -1
-    """The last entry in which a user asks something, -1 for none."""
+    """The last message in which a user asks something, -1 for none."""
     seams: Sequence[Seam] = ()
-    """How each entry merges with its neighbours; empty if nothing merges."""
+    """How each message merges with its neighbours; empty if nothing merges."""
     merged: Sequence[int] = ()
-    """By entry, the tokens that it and all before it save by merging."""
+    """By message, the tokens that it and all before it save by merging."""
     step: int = 0
-    """The cut moves in steps of so many tokens, 0 for an exact fit."""
+    """The cut moves in steps of so many tokens; 0 cuts no more than needed."""
     pinned: Sequence[tuple[int, int]] = ()
-    """The entries that no cut drops, as the first and the end of each run."""
+    """The messages that no cut drops, as the start and the end of each range."""
     clearing: "Clearing | None" = None
     """How results are cleared before the first cut, ``None`` if they are not."""
     clears: int = 0
-    """The last point that only clears results. Each cut after it clears as many."""
+    """The last point that only clears results. Each cut after it clears the same results."""
     line: RecordedNode | None = None
-    """The line that is sent where something is cut, ``None`` for none."""
+    """The message that is sent in place of what is cut, ``None`` for none."""
     line_seam: Seam = UNMERGED
 
     @property
@@ -222,7 +229,10 @@ class CutPoints:
         return len(self.saved) - 1
 
     def point(self, need: int, saved: Callable[[int], int]) -> int:
-        """Return the point to cut at, so that ``need`` tokens are saved; ``saved`` is by point."""
+        """Return the point to cut at to save ``need`` tokens.
+
+        ``saved`` returns the tokens that a point saves.
+        """
         if self.clearing is None:
             least = bisect_left(range(self.last), need, key=saved)
         elif saved(self.clears) >= need + self.clearing.debt:
@@ -231,28 +241,32 @@ class CutPoints:
             first, need = min(self.clears + 1, self.last), need + self.clearing.debt
             least = bisect_left(range(self.last), need, first, key=saved)
         if least > self.clears and self.step:
-            # The cut moves to where the tokens before it reach a multiple of the step.
+            # The cut moves on until the tokens before it reach a multiple of the step.
             reached = self.step * (self.before[least - 1] // self.step + 1)
             least = min(bisect_left(self.before, reached), self.last)
         return least
 
     def state(self, point: int) -> State:
-        """Return the state at a point: requests of one state send the same of what both have."""
+        """Return the state at a point.
+
+        Two requests with the same state send the messages that they share in the same way.
+        """
         clearing, frontier = self.clearing, 0
         if clearing:
-            words = clearing.node.clear_results
+            options = clearing.node.clear_results
             frontier = clearing.frontiers[min(point, self.clears)]
-            if words is not None and words.at_least is not None:
+            if options is not None and options.at_least is not None:
                 frontier = clearing.frontier(self.size)
         return self.starts[point], self.is_between_rounds(point), frontier
 
     def least(self, need: int) -> int:
-        """Return the point to cut at for ``need`` tokens, if the history merges with nothing."""
-        whole = self.link(0)
+        """Return the point to cut at to save ``need`` tokens, if nothing else merges with it."""
+        complete = self.link(0)
+        before = complete.inside if complete else 0
 
         def saved(point: int) -> int:
             link = self.link(point)
-            return self.saved[point] + (link.inside if link else 0) - (whole.inside if whole else 0)
+            return self.saved[point] + (link.inside if link else 0) - before
 
         debt = self.clearing.debt if self.clearing else 0
         return self.point(need, saved) if need + debt > 0 else 0
@@ -262,7 +276,7 @@ class CutPoints:
         return point >= self.first_round and self.starts[point] < self.size
 
     def ranges(self, point: int) -> list[tuple[int, int]]:
-        """Return the entries that a cut at a point keeps, as the first and the end of each run."""
+        """Return the messages that a cut keeps, as the start and the end of each range."""
         ranges = [(0, self.lead), (self.starts[point], self.size)]
         if self.is_between_rounds(point):
             ranges.insert(1, self.question)
@@ -273,16 +287,16 @@ class CutPoints:
         return ranges
 
     def pieces(self, point: int) -> Iterator[tuple[int, int] | None]:
-        """Yield the entries that a cut at a point keeps, in order, ``None`` where the line is."""
+        """Yield the messages that a cut keeps, as ranges in order; ``None`` where the line is."""
         ranges = self.ranges(point)
         if self.line is None or point <= self.clears:
             yield from ranges
             return
         first, stop = self.question
-        place = stop if first < stop and self.is_between_rounds(point) else self.starts[point]
-        yield from [(begin, min(end, place)) for begin, end in ranges if begin < place]
+        gap = stop if first < stop and self.is_between_rounds(point) else self.starts[point]
+        yield from [(begin, min(end, gap)) for begin, end in ranges if begin < gap]
         yield None
-        yield from [(max(begin, place), end) for begin, end in ranges if end > place]
+        yield from [(max(begin, gap), end) for begin, end in ranges if end > gap]
 
     def link(self, point: int) -> Link | None:
         """Return the link of the conversation cut at a point, ``None`` if it sends nothing."""
@@ -336,23 +350,27 @@ def cut_points(
     node: ConversationNode,
     tokens: Sequence[int],
     seams: Sequence[Seam],
-    known: Exchanges,
+    structure: Exchanges,
     answers: bool,
     step: int,
     clearing: "Clearing | None" = None,
     pinned: Sequence[tuple[int, int]] = (),
     line: tuple[RecordedNode, int, Seam] | None = None,
 ) -> CutPoints:
-    """Return the points where the first ``size`` entries of a conversation may be cut.
+    """Return the points where the first ``size`` messages of a conversation may be cut.
 
-    ``required`` is whether its last exchange has to stay; the last ``keep`` stay in any case.
-    ``tokens`` are those of its entries, ``seams`` tell how these merge, empty if none does.
-    ``answers`` is whether it begins with results of earlier calls, which stay with the calls.
-    With ``clearing``, the first points only clear results. The entries in ``pinned`` stay.
-    A cut sends a ``line``, given with its tokens and its seam, in the place of what it drops.
+    - ``required``: whether the last exchange has to stay. The last ``node.keep`` exchanges stay in
+      any case.
+    - ``tokens``: the tokens of each message.
+    - ``seams``: how each message merges; empty if none does.
+    - ``answers``: whether the conversation begins with results of earlier calls; they stay with
+      their calls.
+    - ``clearing``: if given, the first points only clear results.
+    - ``pinned``: the messages that stay.
+    - ``line``: the message that a cut sends in place of what it drops, its tokens and its seam.
     """
     if size < len(tokens):
-        tokens, seams, known = tokens[:size], seams[:size], known.until(size)
+        tokens, seams, structure = tokens[:size], seams[:size], structure.until(size)
         pinned = [(start, min(stop, size)) for start, stop in pinned if start < size]
     clearing = clearing and clearing.until(size, step)
     frontiers: Sequence[int] = (0,)
@@ -362,14 +380,14 @@ def cut_points(
     alone = before = [0, *accumulate(tokens)]
     merged = [0, *accumulate(map(shared, seams, seams[1:]))] if seams else []
     if clearing:
-        # A cut counts what its results will be in every later request.
+        # Count results as cleared: they will be cleared in each later request.
         before = [0, *accumulate(clearing.sizes)]
     if any(merged):
         before = [0, *map(sub, before[1:], merged)]
-    # The entries before the first exchange are dropped with it, but not answers to earlier calls.
-    exchanges, lead = known.exchanges, known.required
+    # Messages before the first exchange are dropped with it, except results of earlier calls.
+    exchanges, lead = structure.exchanges, structure.required
     if answers:
-        lead = max(min((*exchanges[:1], *known.rounds[:1], known.count)), lead)
+        lead = max(min((*exchanges[:1], *structure.rounds[:1], structure.count)), lead)
     kept = max(node.keep, int(required))
     droppable = max(len(exchanges) - max(kept, 1), 0)
     starts = [lead, *exchanges[1 : droppable + 1]]
@@ -377,25 +395,25 @@ def cut_points(
     points.step = step
     points.saved = [alone[start] - alone[lead] for start in starts]
     points.lead, points.size, points.first_round = lead, size, len(starts)
-    points.system, points.last_question = known.system, known.last_question
+    points.system, points.last_question = structure.system, structure.last_question
     points.seams, points.merged = seams, merged
-    # Where all exchanges but the last may go, so may its rounds; the newest round stays.
+    # If all exchanges but the last may be dropped, so may its rounds. The newest round stays.
     last = None
     if droppable == len(exchanges) - 1:
         last = exchanges[-1]
     elif required and not exchanges:
         last = lead
-    rounds = [] if last is None else [start for start in known.rounds if start >= last]
+    rounds = [] if last is None else [start for start in structure.rounds if start >= last]
     if last is not None and len(rounds) > 1:
         points.question = (last, rounds[0])
         question = alone[rounds[0]] - alone[last]
         # A user may have asked again before all calls were answered.
-        stop = known.last_question if known.last_question > rounds[0] else rounds[-1]
+        stop = points.last_question if points.last_question > rounds[0] else rounds[-1]
         for start in rounds[1 : bisect_right(rounds, stop)]:
             points.starts.append(start)
             points.before.append(before[start] - before[lead])
             points.saved.append(alone[start] - alone[lead] - question)
-    # All of it may go.
+    # The complete conversation may be dropped.
     if not kept and size > lead:
         points.starts.append(size)
         points.before.append(before[size] - before[lead])
@@ -412,12 +430,12 @@ def cut_points(
 def _keep_pinned(
     points: CutPoints, pinned: Sequence[tuple[int, int]], alone: Sequence[int]
 ) -> None:
-    """Keep the entries of some runs at every point; ``alone`` are the tokens before each entry."""
+    """Keep the pinned messages at each point; ``alone`` has the tokens before each message."""
     points.pinned = pinned
     tokens = [0] * (points.size + 1)
     for start, stop in pinned:
-        for entry in range(max(start, points.lead), stop):
-            tokens[entry + 1] = alone[entry + 1] - alone[entry]
+        for index in range(max(start, points.lead), stop):
+            tokens[index + 1] = alone[index + 1] - alone[index]
     before = [*accumulate(tokens)]
     asked = before[points.question[1]] - before[points.question[0]]
     for point, start in enumerate(points.starts):
@@ -426,7 +444,7 @@ def _keep_pinned(
 
 
 def _clear_first(points: CutPoints, clearing: "Clearing") -> None:
-    """Put the points that only clear results before the cuts, which clear as many."""
+    """Put points that only clear results before the cuts, which clear the same results."""
     saved = [clearing.saved[frontier] for frontier in clearing.frontiers]
     points.clearing, points.clears = clearing, len(saved) - 1
     points.starts = [points.lead] * points.clears + points.starts
@@ -436,7 +454,7 @@ def _clear_first(points: CutPoints, clearing: "Clearing") -> None:
 
 
 def _add_line(points: CutPoints, line: RecordedNode, tokens: int, seam: Seam) -> None:
-    """Let each cut send a line in the place of what it drops, and save so many tokens less."""
+    """Send a line in place of what each cut drops; a cut then saves ``tokens`` fewer."""
     points.line, points.line_seam, saved = line, seam, points.saved
     for point in range(points.clears + 1, len(saved)):
         saved[point] = max(saved[point] - tokens, saved[point - 1])

@@ -13,7 +13,7 @@ from promptdsl.tree.rewrite import hollow, rewrite
 from promptdsl.tree.turn_nodes import RootNode, among_turns
 
 SHARES = 64
-"""The count of equal shares of a budget; a lazy gets a whole number of them."""
+"""The number of equal shares of a budget. A lazy gets a whole number of them."""
 
 
 def room_for(tree: RootNode, budget: Budget, measure: Measure) -> float:
@@ -24,7 +24,7 @@ def room_for(tree: RootNode, budget: Budget, measure: Measure) -> float:
     def without_lazy(node: Node) -> Node | None:
         if not isinstance(node, LazyNode):
             return node
-        # A holder around it is sent as soon as the lazy writes anything.
+        # A node around the lazy is sent as soon as the lazy writes anything: a text replaces it.
         return None if id(node) in in_timeline else _TEXT
 
     without, _ = limited(rewrite(tree, without_lazy, within=HOLLOW), measure)
@@ -36,7 +36,7 @@ def room_for(tree: RootNode, budget: Budget, measure: Measure) -> float:
 
 
 _TEXT = make(TextNode, (".",), mask=bits(TEXT))
-"""The text in the place of a lazy inside a turn."""
+"""The text in place of a lazy inside a turn."""
 
 
 def share(tokens_per_weight: float, weight: float, total: int) -> int:

@@ -1,4 +1,4 @@
-"""Limits: texts that are always cut to a size, after a sentence or word if possible."""
+"""Limits: texts that are always cut to a size, after a sentence or a word if possible."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
@@ -20,9 +20,9 @@ CHARACTERS_PER_TOKEN = 4
 
 
 def limited(root: RootNode, measure: Measure) -> tuple[RootNode, LimitCuts]:
-    """Return the tree with the raw text of every ``Limit`` cut to its size, and the cuts.
+    """Return the tree with the raw text of each ``Limit`` cut to its size, and the cuts.
 
-    The results of histories are cut, too, which are no ``cuts``, and cleared.
+    The results of histories are cut and cleared, too. Only the cleared ones are among the cuts.
     """
     nodes = hollow(root)
     cuts: list[tuple[Node | None, Dropped]] = []
@@ -49,7 +49,7 @@ def still_cut(cuts: LimitCuts, root: Node) -> tuple[Dropped, ...]:
 def _limited_entry(
     entry: Node, measure: Measure, cuts: list[tuple[Node | None, Dropped]]
 ) -> list[Node]:
-    """Return the nodes in the place of an entry of the timeline after its limits are applied."""
+    """Return the nodes that replace an entry of the timeline when its limits are applied."""
     if isinstance(entry, FragmentNode) and not isinstance(entry, LimitNode):
         turns: set[int] = set()
         waiting: list[Node] = [entry]
@@ -72,7 +72,10 @@ def _limited_entry(
 def _limited_turn(
     turn: Node, measure: Measure, cuts: list[tuple[Node | None, Dropped]]
 ) -> list[Node]:
-    """Return the node in the place of a turn, or of loose text, after its limits are applied."""
+    """Return the node that replaces a turn, or text outside of turns, when its limits are applied.
+
+    The list is empty if nothing is left.
+    """
 
     def change(node: Node) -> Node | None:
         if not isinstance(node, LimitNode):
@@ -93,7 +96,7 @@ def _limited_turn(
             cuts.append((fragment, dropped))
         return fragment
 
-    # In a fragment, so that loose text itself may be replaced, too.
+    # In a fragment, so that text outside of turns may be replaced, too.
     outer = with_content(make(FragmentNode, mask=HOLLOW), (turn,))
     content = rewrite(outer, change, within=HOLLOW).content
     return [child for child in content if not isinstance(child, str)]
@@ -114,12 +117,12 @@ class _LimitCutter:
         self.limit = limit
         self.measure = measure
         self.leaves = Leaves.of(limit)
-        if isinstance(turn, FragmentNode):  # loose text is system text
+        if isinstance(turn, FragmentNode):  # text outside of turns is system text
             turn = make(TurnNode, mask=bits(TURN | SYSTEM), role="system", kind="written")
         self.turn = turn
 
     def size(self, node: Node) -> int:
-        """Return the tokens or characters of a node in the place of the limit."""
+        """Return the tokens or characters of a node in place of the limit."""
         alone = with_content(self.turn, (node,))
         return self.measure.turn(alone, {id(node)})[1].get(id(node), 0)
 
@@ -142,11 +145,14 @@ class _LimitCutter:
     def _fits(self, head: int, tail: int, most: int) -> bool:
         return self.size(self.leaves.kept(head, tail)) <= most
 
-    def _longest(self, ends: Callable[[int], tuple[int, int]], whole: int, most: int) -> int:
-        """Return the most characters that fit, found by doubling and bisection."""
-        fits, size = 0, min(whole, most * CHARACTERS_PER_TOKEN)
-        while size < whole and self._fits(*ends(size), most):
-            fits, size = size, min(whole, size * 2)
+    def _longest(self, ends: Callable[[int], tuple[int, int]], length: int, most: int) -> int:
+        """Return how many of ``length`` characters fit at most, found by doubling and bisection.
+
+        ``ends`` returns the sizes of head and tail for a number of characters.
+        """
+        fits, size = 0, min(length, most * CHARACTERS_PER_TOKEN)
+        while size < length and self._fits(*ends(size), most):
+            fits, size = size, min(length, size * 2)
         over = size
         while over - fits > 1:
             size = (fits + over) // 2

@@ -1,7 +1,7 @@
-"""The line of a prompt: its messages in the order of sending, and what merging saves.
+"""The line of a prompt: its messages in the order of sending, and the tokens that merging saves.
 
-Neighbours that merge are sent as one message, with one frame. A message that is dropped may bring
-two others together that merge, so a line finds the neighbours of each message.
+Neighbours that merge are sent as one message, with one frame. When a message is dropped, the two
+messages around it become neighbours and may merge. So a line knows the neighbours of each message.
 """
 
 from bisect import bisect_left, insort
@@ -12,19 +12,20 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 import attrs
 
 Zone: TypeAlias = Literal["system", "after_system", "start", "flow", "end", "before_user"]
-"""A part of the line. Messages in ``before_user`` are before the last question in ``flow``."""
+"""A section of the line. Messages in ``before_user`` are sent before the last question in ``flow``.
+"""
 ZONES: tuple[Zone, ...] = get_args(Zone)
 
 
 class Seam(NamedTuple):
-    """How a message merges: with neighbours of an equal ``key``, which ``saves`` tokens."""
+    """How a message merges: with neighbours of the same ``key``, and how many tokens that saves."""
 
     key: object
     saves: int
 
 
 UNMERGED = Seam(None, 0)
-"""The seam of what merges with nothing."""
+"""The seam of a message that merges with nothing."""
 
 
 def shared(before: Seam, after: Seam) -> int:
@@ -35,10 +36,11 @@ def shared(before: Seam, after: Seam) -> int:
 
 
 class Link(NamedTuple):
-    """A message in a line, or several: the seams of the first and the last of them.
+    """One or several messages in a line: the seams of the first and of the last of them.
 
-    ``inside`` is what several messages save among themselves. ``question`` is the seam of the last
-    question in it, if any, and ``before`` that of the message before it, if that is in the link.
+    ``inside`` is what the messages of the link save among themselves. ``question`` is the seam of
+    its last question, if any. ``before`` is the seam of the message before that question, if that
+    message is in the link, too.
     """
 
     first: Seam = UNMERGED
@@ -49,17 +51,17 @@ class Link(NamedTuple):
 
 
 NOTHING = Link()
-"""The link at both ends of a line, which merges with no message."""
+"""The empty link at both ends of a line. It merges with no message."""
 
 
 def last_before(positions: list[int], position: int) -> int:
-    """Return the last of some sorted positions that is before another one, -1 for none."""
+    """Return the last of some sorted positions that is before ``position``, -1 for none."""
     index = bisect_left(positions, position)
     return positions[index - 1] if index else -1
 
 
 def discard(positions: list[int], position: int) -> None:
-    """Remove a position from sorted ones, if it is there."""
+    """Remove a position from sorted positions, if it is there."""
     index = bisect_left(positions, position)
     if positions[index : index + 1] == [position]:
         del positions[index]
@@ -67,40 +69,42 @@ def discard(positions: list[int], position: int) -> None:
 
 @attrs.define(eq=False)
 class Line:
-    """The links of a prompt by position, those that are sent, and the tokens these save.
+    """The links of a prompt by position, which of them are sent, and the tokens that these save.
 
-    Its zones follow each other, ``before_user`` the last one. At the first position, before that
-    zone and at the last position is nothing; after the zone ``system`` is what opens the rest.
+    The zones follow each other; ``before_user`` is the last one. ``NOTHING`` is at the first
+    position, before the zone ``before_user``, and at the last position. After the zone ``system``
+    is a link for the beginning of the conversation.
     """
 
     links: list[Link]
     before: list[int]
-    """By position, that of the link sent before it; -1 for a link that is not sent."""
+    """By position, the position of the link sent before it; -1 for a link that is not sent."""
     after: list[int]
+    """By position, the position of the link sent after it; -1 for a link that is not sent."""
     joined: list[int]
     """By position of a link that is sent, the tokens that it saves with the one before it."""
     end: int
     """The first position after the zone ``flow``."""
     gap: int
-    """The position of nothing before the zone ``before_user``."""
+    """The position of ``NOTHING`` before the zone ``before_user``."""
     start: int
-    """The position of what is before the conversation, after the zone ``system``."""
+    """The position of the link after the zone ``system``, before the conversation."""
     moves: bool
     """Whether any links are in the zone ``before_user``."""
     most: int = 0
     """The most tokens that a link saves with a neighbour."""
     saved: int = 0
-    """The tokens that merging saves; of a copy, how many more than before."""
+    """The tokens that merging saves; in a copy, how many more than in the original."""
     sent: list[int] | None = None
-    """The positions of the links that are sent, sorted, found when the first one is put back."""
+    """The sorted positions of the links that are sent. ``None`` until a link is put back."""
     asking: list[int] | None = None
-    """Of these, those of links with a question."""
+    """The positions in ``sent`` of links with a question."""
 
     @classmethod
     def of(
         cls, links: list[Link], sent: Sequence[int], *, end: int, gap: int, start: int
     ) -> "Line":
-        """Return a line that sends the links at some positions, given in order."""
+        """Return a line that sends the links at the positions ``sent``, which are in order."""
         most = max(link.first.saves for link in links)
         size = len(links)
         nowhere, joined = [-1] * size, [0] * size
@@ -115,13 +119,13 @@ class Line:
         return line
 
     def copy(self) -> "Line":
-        """Return the same line, to be changed."""
+        """Return a copy of the line that may be changed."""
         links, before, after, joined = [*self.links], [*self.before], [*self.after], [*self.joined]
         fixed = self.end, self.gap, self.start, self.moves, self.most
         return Line(links, before, after, joined, *fixed)
 
     def take(self, positions: Iterable[int]) -> None:
-        """Send the links at some positions no more."""
+        """Take out the links at some positions: they are no longer sent."""
         links, joined = self.links, self.joined
         for position in positions:
             before, after = self.before[position], self.after[position]
@@ -139,7 +143,7 @@ class Line:
             self.saved += saved + (self._saved_before_question() if self.moves else 0)
 
     def put(self, positions: Iterable[int]) -> None:
-        """Send the links at some positions again."""
+        """Put back the links at some positions: they are sent again."""
         sent, asking = self._positions()
         for position in positions:
             before = last_before(sent, position)
@@ -156,20 +160,20 @@ class Line:
             self.saved += saved + self._saved_before_question()
 
     def replace(self, position: int, link: Link | None) -> None:
-        """Send another link at a position, or none."""
+        """Send another link at a position, ``None`` for no link."""
         self.take((position,))
         if link is not None:
             self.links[position] = link
             self.put((position,))
 
     def most_saved(self, positions: Iterable[int]) -> int:
-        """Return the most tokens that links save when they are put back."""
+        """Return the most tokens that links may save when they are put back."""
         more = 3 * self.most if self.moves else 0
-        opening = self.joined[self.after[self.start]]  # not needed if another link is the first
+        opening = self.joined[self.after[self.start]]  # it is gone if another link comes first
         return sum(self.links[position].first.saves + more for position in positions) - opening
 
     def _saved_before_question(self) -> int:
-        """Return the tokens saved by sending the zone ``before_user`` where its position is."""
+        """Return the tokens that the zone ``before_user`` saves before the last question."""
         links, first = self.links, self.after[self.gap]
         end = len(links) - 1
         if first == end:

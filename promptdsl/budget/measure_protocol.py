@@ -1,6 +1,6 @@
-"""The token counts that a budget asks for, as a protocol.
+"""The token counts that a budget needs, as a protocol.
 
-Its one implementation is ``Measuring`` in ``rendering/measure.py``, a floor above.
+Its only implementation is ``Measuring`` in ``rendering/measure.py``, a layer above.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -14,11 +14,11 @@ from promptdsl.tree.turn_nodes import RecordedNode
 
 
 class Measure(Protocol):
-    """Counts parts of a prompt in the tokens of its target."""
+    """The counter of the parts of a prompt, in the tokens of its target model."""
 
     @property
     def facts(self) -> ModelFacts:
-        """The facts of the target."""
+        """The facts of the target model."""
         ...
 
     @property
@@ -28,18 +28,18 @@ class Measure(Protocol):
 
     @property
     def opening(self) -> Seam:
-        """How what is before the conversation saves tokens: fewer than none if the model begins."""
+        """The seam before the conversation. It saves a negative number if the model begins."""
         ...
 
     @property
     def in_characters(self) -> "Measure":
-        """The counter of the same parts, in characters instead of tokens."""
+        """A counter of the same parts that counts characters instead of tokens."""
         ...
 
     def turn(self, node: Node, wanted: Collection[int] = ()) -> tuple[int, Mapping[int, int]]:
-        """Return the tokens of an entry of a timeline, and by id those of ``wanted`` nodes in it.
+        """Return the tokens of an entry of a timeline, and by id those of the ``wanted`` nodes.
 
-        A turn is counted with the frame around its message.
+        A turn is counted with the frame of its message.
         """
         ...
 
@@ -48,12 +48,12 @@ class Measure(Protocol):
         ...
 
     def seams(self, turn: Node) -> Sequence[Seam]:
-        """Return how the message of a turn merges, of a run how each message does.
+        """Return how the message of a turn merges, or each message of a run.
 
-        Empty for what is no message, such as a tool.
+        Empty for a node that is not a message, such as a tool.
         """
         ...
 
     def zone(self, turn: Node) -> Zone:
-        """Return the position of a turn among the messages."""
+        """Return the zone of the line that a turn belongs to."""
         ...

@@ -1,4 +1,4 @@
-"""Calls and their results: a call and its results are dropped together or stay together."""
+"""Calls and their results: they are dropped together, or stay together."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
@@ -14,7 +14,7 @@ from promptdsl.tree.turn_nodes import RecordedNode, TurnNode
 
 
 def turns_in(entry: Node) -> Iterator[Node]:
-    """Yield the turns and runs in an entry of a timeline; of alternatives, those of the first."""
+    """Yield the turns and runs in an entry of a timeline, only the first of alternatives."""
     waiting = [entry]
     while waiting:
         node = waiting.pop()
@@ -26,7 +26,7 @@ def turns_in(entry: Node) -> Iterator[Node]:
 
 
 def last_question(entries: Sequence[Entry]) -> int:
-    """Return the number of the last entry in which a user asks something, -1 without any."""
+    """Return the number of the last entry in which a user asks something, -1 for none."""
     for number in range(len(entries) - 1, -1, -1):
         if any(len(questions_in(turn)) for turn in turns_in(entries[number].slot.node)):
             return number
@@ -34,9 +34,9 @@ def last_question(entries: Sequence[Entry]) -> int:
 
 
 def questions_in(turn: Node) -> Collection[int]:
-    """Return the indices of the messages of a run, or 0 for a turn, in which a user asks something.
+    """Return the indices of the messages of a run in which a user asks something.
 
-    Tool results and the summary of a transcript ask nothing.
+    For a turn the index is 0. Tool results and the summary of a transcript are no questions.
     """
     if isinstance(turn, RecordedNode):
         return [
@@ -55,7 +55,10 @@ def questions_in(turn: Node) -> Collection[int]:
 
 
 def answered_by(turn: Node) -> Sequence[str]:
-    """Return the ids of the calls that a turn answers; of a run, those that its beginning does."""
+    """Return the ids of the calls that a turn answers.
+
+    For a run, these are the calls answered before its first assistant message.
+    """
     if not isinstance(turn, RecordedNode):
         return answers_of(turn)
     ids: list[str] = []
@@ -67,7 +70,10 @@ def answered_by(turn: Node) -> Sequence[str]:
 
 
 def left_open_by(turn: Node) -> Sequence[str]:
-    """Return the ids of the calls that a turn makes; of a run, those without a result in it."""
+    """Return the ids of the calls in a turn.
+
+    For a run, these are the calls of its last assistant message without a result in the run.
+    """
     if not isinstance(turn, RecordedNode):
         return calls_of(turn)
     answered: set[str] = set()
@@ -100,7 +106,7 @@ def smaller_ones(sizes: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _linking_ids(alternative: Node) -> tuple[list[str], list[str]]:
-    """Return the ids of the calls without a result in it, and of the results without a call."""
+    """Return the ids of calls without a result in an alternative, and of results without a call."""
     calls: list[str] = []
     results: list[str] = []
     for turn in turns_in(alternative):
@@ -123,9 +129,9 @@ class CallLinks:
     parent: dict[int, int] = attrs.field(factory=dict[int, int])
     """By the number of an entry, an earlier one that it is linked to (a union-find forest)."""
     answered_later: set[int] = attrs.field(factory=set[int])
-    """The conversations with calls that later entries answer: their end stays."""
+    """The numbers of conversations with calls that later entries answer: their end stays."""
     answering: set[int] = attrs.field(factory=set[int])
-    """The conversations with results for calls of earlier entries: their beginning stays."""
+    """The numbers of conversations with results for earlier entries: their beginning stays."""
 
     def add(self, number: int, alternative: Node) -> None:
         """Link an entry, or one of its alternatives, to the entries with the calls it answers."""
@@ -155,13 +161,13 @@ class CallLinks:
         while number in self.parent:
             above = self.parent[number]
             if above in self.parent:
-                self.parent[number] = self.parent[above]  # halve the way for the next search
+                self.parent[number] = self.parent[above]  # a shorter path for the next search
             number = above
         return number
 
 
 def link_calls(entries: Sequence[Entry]) -> CallLinks:
-    """Make one unit of the units whose entries are linked by calls; return the links."""
+    """Join the units whose entries are linked by calls into one unit, and return the links."""
     links = CallLinks(entries)
     for number, entry in enumerate(entries):
         node = entry.slot.node
@@ -170,7 +176,7 @@ def link_calls(entries: Sequence[Entry]) -> CallLinks:
         if not isinstance(node, FirstFitNode):
             links.add(number, node)
             continue
-        # Each alternative answers the calls before it; the calls of all of them are open after it.
+        # Each alternative may answer the calls before it. Afterwards, the calls of all are open.
         before, unanswered, calls = links.open, dict(links.open), dict[str, int]()
         for alternative in node.content:
             links.open = dict(before)
@@ -179,12 +185,12 @@ def link_calls(entries: Sequence[Entry]) -> CallLinks:
             calls |= {id: n for id, n in links.open.items() if n == number}
         links.open = unanswered | calls
     for numbers in links.groups():
-        _tie([entries[number] for number in numbers])
+        _join([entries[number] for number in numbers])
     return links
 
 
-def _tie(entries: Sequence[Entry]) -> None:
-    """Make one unit of the units of linked entries; if one of them has to stay, all stay."""
+def _join(entries: Sequence[Entry]) -> None:
+    """Join the units of linked entries into one unit; if one of them has to stay, all stay."""
     all_units = [entry.unit for entry in entries]
     units = [u for u in all_units if u is not None and not isinstance(u, ConversationUnit)]
     for unit in units:
@@ -195,7 +201,7 @@ def _tie(entries: Sequence[Entry]) -> None:
         for unit in units:
             unit.required = True
         return
-    # The unit of lowest rank leads; one of alternatives leads only if there is no other.
+    # The unit with the lowest rank leads. Alternatives lead only if there is no other unit.
     lead = min(units, key=lambda unit: (isinstance(unit, Alternatives), unit.rank))
     lowest = min(units, key=lambda unit: unit.rank)
     for unit in units:
@@ -206,5 +212,5 @@ def _tie(entries: Sequence[Entry]) -> None:
             unit.is_companion, unit.around = True, lead
             lead.companions.append(unit)
             if isinstance(unit, Alternatives):
-                lead.inner.append(unit)  # they shrink before all of it is dropped
+                lead.inner.append(unit)  # they shrink before the joined unit is dropped
     lead.priority, lead.covered, lead.order = lowest.priority, lowest.covered, lowest.order

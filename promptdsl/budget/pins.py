@@ -13,45 +13,46 @@ from promptdsl.tree.group_nodes import ConversationNode
 from promptdsl.tree.turn_nodes import RecordedNode
 
 Ranges = Sequence[tuple[int, int]]
-"""Entries of a history: the first and the end of each run, in order; no two touch."""
+"""Messages of a history: the start and the end of each range, in order. No two ranges touch."""
 
 
 def pinned_ranges(
     node: ConversationNode, exchanges: Sequence[int], rounds: Sequence[int], size: int
 ) -> Ranges:
-    """Return the entries that the pins of a history keep.
+    """Return the messages that the pins of a history keep.
 
-    That is the round of each pinned message, and the question of its exchange. For a question it is
-    the first round after it. ``exchanges`` and ``rounds`` are the first entries of these.
+    For each pinned message these are its round and the question of its exchange; for a pinned
+    question, the question and the first round after it. ``exchanges`` and ``rounds`` have the first
+    message of each. ``size`` is the count of messages.
     """
     ranges: list[tuple[int, int]] = []
     bounds = sorted({0, *exchanges, *rounds, size})
-    for entry in pinned_entries(node):
-        number = bisect_right(exchanges, entry)
+    for pinned in pinned_messages(node):
+        number = bisect_right(exchanges, pinned)
         begin = exchanges[number - 1] if number else 0
         end = exchanges[number] if number < len(exchanges) else size
         first = bisect_right(rounds, begin - 1)
         question = (begin, rounds[first] if first < len(rounds) else end)
         ranges.append((question[0], min(question[1], end)))
-        start = rounds[bisect_right(rounds, entry) - 1] if entry >= question[1] else question[1]
+        start = rounds[bisect_right(rounds, pinned) - 1] if pinned >= question[1] else question[1]
         if start < end:
             ranges.append((start, bounds[bisect_right(bounds, start)]))
     return united(ranges)
 
 
 def united(ranges: Ranges) -> list[tuple[int, int]]:
-    """Return the same entries as runs in order, no two of which touch."""
-    runs: list[tuple[int, int]] = []
+    """Return the same messages as ranges in order, no two of which touch."""
+    merged: list[tuple[int, int]] = []
     for start, stop in sorted(ranges):
-        if runs and start <= runs[-1][1]:
-            runs[-1] = (runs[-1][0], max(runs[-1][1], stop))
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], stop))
         elif start < stop:
-            runs.append((start, stop))
-    return runs
+            merged.append((start, stop))
+    return merged
 
 
-def pinned_entries(node: ConversationNode) -> Iterator[int]:
-    """Yield the entries whose messages are pinned; a function gets these as they were recorded."""
+def pinned_messages(node: ConversationNode) -> Iterator[int]:
+    """Yield the index of each pinned message; a function gets the message as it was recorded."""
     pin = node.pin
     numbers = count()
     for member in node.content:

@@ -7,7 +7,7 @@ from operator import attrgetter, sub
 
 from promptdsl.budget.choose import Choice, Order
 from promptdsl.budget.dropped import Needed, needed_by
-from promptdsl.budget.histories import cut_points, default_step, entries_of
+from promptdsl.budget.histories import cut_points, default_step, measure_history
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pairs import last_question, link_calls
 from promptdsl.budget.scan import Scan
@@ -24,14 +24,14 @@ from promptdsl.tree.rewrite import is_compacted
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode, ToolNode, among_turns
 
 CUT_LINE = "Earlier messages were left out."
-"""The line of a user in the place of what a cut of a history drops."""
+"""The user message that is sent in place of what a cut of a history drops."""
 
 
 class Plan:
     """The units of a prompt and the order in which they are dropped, made once for all limits.
 
-    ``total`` is the count of tokens of the prompt, ``spare`` of those that may be dropped.
-    The step of a history that says none depends on the ``budget``, and on its room in the limit.
+    ``total`` is the number of tokens of the prompt, ``spare`` the number that may be dropped.
+    ``budget`` and ``limit`` are used to find the step of a history without one.
     """
 
     def __init__(self, root: RootNode, measure: Measure, budget: int, limit: int) -> None:
@@ -46,7 +46,7 @@ class Plan:
             unit = entry.unit
             after_question = 0 <= question <= number
             if isinstance(unit, ConversationUnit):
-                # After the last question, only the oldest rounds may go.
+                # After the last question, only the oldest rounds may be dropped.
                 required = after_question or number in links.answered_later
                 answers = number in links.answering
                 _set_cut_points(
@@ -64,7 +64,7 @@ class Plan:
         self.slack = self.order.slack
 
     def need(self, limit: int) -> int:
-        """Return the count of tokens that have to be dropped to be within a limit."""
+        """Return the number of tokens that have to be saved to be within a limit."""
         return self.total + REPLY + self._tools_frame - limit
 
     def choose(self, need: int) -> Choice:
@@ -100,24 +100,29 @@ def _set_cut_points(
     required: bool,
     answers: bool,
 ) -> None:
-    """Set where a history may be cut; of the limit on all tokens it has ``room``."""
+    """Set the points where a history may be cut.
+
+    ``room`` is the number of tokens that the limit of the prompt leaves for the history.
+    ``required`` and ``answers`` are those of ``cut_points``.
+    """
     node = unit.node
-    tokens, seams, known = entries_of(node, measure)
+    tokens, seams, structure = measure_history(node, measure)
     step = node.step
     if step is None:
-        step = default_step([0, *accumulate(tokens)], known.rounds, budget, room)
+        step = default_step([0, *accumulate(tokens)], structure.rounds, budget, room)
     clearing = None
     pinned: Sequence[tuple[int, int]] = ()
     if node.pin is not None:
         from promptdsl.budget.pins import pinned_ranges
 
-        pinned = pinned_ranges(node, known.exchanges, known.rounds, len(tokens))
+        pinned = pinned_ranges(node, structure.exchanges, structure.rounds, len(tokens))
     if is_compacted(node):
         from promptdsl.budget.compaction import with_compaction
 
-        unpinned, pinned = pinned, with_compaction(node, known, pinned, measure.facts.provider)
-        # Where it stands for the last question, the rounds after it are those of its answer.
-        required = required or (pinned is not unpinned and not known.exchanges)
+        unpinned = pinned
+        pinned = with_compaction(node, structure, pinned, measure.facts.provider)
+        # If a compaction replaces the last question, the rounds after it are still its answer.
+        required = required or (pinned is not unpinned and not structure.exchanges)
     if node.clear_results is not None:
         from promptdsl.budget.recorded_results import planned_clearing
 
@@ -125,11 +130,11 @@ def _set_cut_points(
         if node.step is None:
             total, saved = clearing.total, clearing.saved
             sizes = [*map(sub, total, saved)]
-            step = default_step(total, known.rounds, budget, room, cleared=sizes)
+            step = default_step(total, structure.rounds, budget, room, cleared=sizes)
     line = None
-    if node.cut_line and known.required == known.system:  # not beside a summary
+    if node.cut_line and structure.required == structure.system:  # a summary says it already
         items = (spoken("user", CUT_LINE, kind="summary"),)
-        start = (known.rounds or known.exchanges or (0,))[-1]
+        start = (structure.rounds or structure.exchanges or (0,))[-1]
         run = make(RecordedNode, mask=RECORDED, at=node, items=items, form="messages", start=start)
         line = run, measure.messages(run)[0], measure.seams(run)[0]
     unit.cuts_at = partial(
@@ -137,7 +142,7 @@ def _set_cut_points(
         node=node,
         tokens=tokens,
         seams=seams,
-        known=known,
+        structure=structure,
         answers=answers,
         step=step,
         clearing=clearing,

@@ -1,4 +1,4 @@
-"""Recorded conversations whose results are cut or cleared, and what was done to them."""
+"""Recorded conversations whose tool results are cut or cleared, and the reports of that."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -7,9 +7,9 @@ from promptdsl.budget.capped_results import capped_message
 from promptdsl.budget.cleared_results import Clearing, clearing_of
 from promptdsl.budget.dropped import Dropped, in_tokens
 from promptdsl.budget.edited_recording import EditedRecording, with_items
-from promptdsl.budget.histories import entries_of
+from promptdsl.budget.histories import measure_history
 from promptdsl.budget.measure_protocol import Measure
-from promptdsl.budget.pins import Ranges, pinned_entries, pinned_ranges
+from promptdsl.budget.pins import Ranges, pinned_messages, pinned_ranges
 from promptdsl.messages.message import Message
 from promptdsl.tokens.messages import message_tokens
 from promptdsl.tree.group_nodes import ConversationNode
@@ -23,7 +23,7 @@ Change = Callable[[Message], Message]
 
 
 def capped_histories(root: RootNode, measure: Measure) -> RootNode:
-    """Return a tree in which no recorded result is larger than its history allows."""
+    """Return a tree in which no recorded result is longer than its history allows."""
 
     def change(node: Node) -> Node:
         most = node.max_result_tokens if isinstance(node, ConversationNode) else None
@@ -43,26 +43,26 @@ def capped_histories(root: RootNode, measure: Measure) -> RootNode:
 def cleared_histories(
     root: RootNode, measure: Measure
 ) -> tuple[RootNode, list[tuple[Node | None, Dropped]]]:
-    """Return a tree with the results cleared that are, whatever the budget, and a report of each.
+    """Return a tree with results that are cleared without a budget, and a report of each history.
 
-    These are the results of histories that say how many tokens a step ``at_least`` saves.
+    A history clears results without a budget if its ``clear_results`` has ``at_least``.
     """
     reports: list[tuple[Node | None, Dropped]] = []
 
     def change(node: Node) -> Node:
-        words = node.clear_results if isinstance(node, ConversationNode) else None
-        if not isinstance(node, ConversationNode) or words is None or words.at_least is None:
+        options = node.clear_results if isinstance(node, ConversationNode) else None
+        if not isinstance(node, ConversationNode) or options is None or options.at_least is None:
             return node
-        tokens, _, known = entries_of(node, measure)
+        tokens, _, structure = measure_history(node, measure)
         pinned: Ranges = ()
         if node.pin is not None:
-            # A function is asked once.
-            node = replace(node, pin=frozenset(pinned_entries(node)))
-            pinned = pinned_ranges(node, known.exchanges, known.rounds, len(tokens))
-        clearing = clearing_of(node, tokens, known.rounds, measure, step=0, pinned=pinned)
+            # A function ``pin`` is called once for each message.
+            node = replace(node, pin=frozenset(pinned_messages(node)))
+            pinned = pinned_ranges(node, structure.exchanges, structure.rounds, len(tokens))
+        clearing = clearing_of(node, tokens, structure.rounds, measure, step=0, pinned=pinned)
         frontier = clearing.frontier(len(tokens))
         if frontier:
-            why = clearing.told(frontier, [(0, frontier)])
+            why = clearing.summary(frontier, [(0, frontier)])
             saved = clearing.saved[frontier]
             at, gone = node.source, (node,)
             dropped = Dropped("history", "history", saved, None, why, at, gone=gone)
@@ -77,11 +77,11 @@ def planned_clearing(
 ) -> Clearing:
     """Return how a budget clears the results of a history, in steps of ``step`` tokens.
 
-    Those that are cleared whatever the budget are so already, and entries in ``pinned`` never.
+    Results that are cleared without a budget are cleared already. Messages in ``pinned`` stay.
     """
     before = with_content(node, tuple(map(_uncleared, node.content)))
-    tokens, _, known = entries_of(before, measure)
-    return clearing_of(before, tokens, known.rounds, measure, step=step, pinned=pinned)
+    tokens, _, structure = measure_history(before, measure)
+    return clearing_of(before, tokens, structure.rounds, measure, step=step, pinned=pinned)
 
 
 def _uncleared(member: Node) -> Node:
@@ -95,9 +95,9 @@ def _uncleared(member: Node) -> Node:
 
 
 def edited_run(run: RecordedNode, key: object, change: Change) -> RecordedNode:
-    """Return a run whose messages with results are changed, the same one if none of them is.
+    """Return a run in which ``change`` edited each message with blocks.
 
-    The conversation remembers the changed messages under ``key``.
+    It is the same run if no message changed. The conversation caches the messages under ``key``.
     """
 
     def fold(messages: Sequence[Message], before: EditedRecording | None) -> EditedRecording:
@@ -114,7 +114,7 @@ def edited_run(run: RecordedNode, key: object, change: Change) -> RecordedNode:
 
 
 def edits_in(tree: RootNode, measure: Measure) -> Iterator[Dropped]:
-    """Yield what was done to the results of each history that are in a tree."""
+    """Yield a report of the cut results of each history in a tree."""
     for history, _ in walk(tree):
         if not isinstance(history, ConversationNode):
             continue
@@ -138,10 +138,10 @@ def _cut_results(old: Message, new: Message) -> int:
 
 
 def _edited(run: RecordedNode) -> Iterator[tuple[Message, Message]]:
-    """Yield the messages of a run whose results are cut, each before and after."""
+    """Yield each message of a run whose results are cut, before and after."""
     known, first, items = recording(run), first_of(run), run.items
     if isinstance(known, EditedRecording) and known.made_of is not None:
-        # Cleared results are no longer there.
+        # A cleared result is no cut result.
         before = known.given[first : first + len(items)]
         items = [new if new is old else None for old, new in zip(before, items, strict=True)]
         first += known.start - known.made_of.start

@@ -1,4 +1,7 @@
-"""The scan of a budget: the entries of a timeline and their units, found in the tree."""
+"""The scan of a budget: it finds the entries of a timeline and their units in the tree.
+
+Read ``units.py`` and ``slots.py`` first: they say what an entry, a unit and a slot are.
+"""
 
 from collections.abc import Collection
 from itertools import count
@@ -21,34 +24,35 @@ from promptdsl.tree.node import Node, mark_of, walk
 from promptdsl.tree.part_nodes import EventBlockNode, ToolResultNode
 from promptdsl.tree.turn_nodes import CacheBreakpointNode, RecordedNode, RootNode, ToolTurnNode
 
-WHOLE = (GroupNode, FirstFitNode)
-"""The fragments that are kept or dropped whole: no units are looked for inside."""
-CHOICES = (*WHOLE, ConversationNode)
-"""The fragments of a timeline that are an entry; other fragments hold entries."""
+INDIVISIBLE = (GroupNode, FirstFitNode)
+"""The fragments that are kept or dropped completely: they have no units inside."""
+CHOICES = (*INDIVISIBLE, ConversationNode)
+"""The fragments of a timeline that are an entry. Other fragments contain entries."""
 TEXTLESS = (ReserveNode, CacheBreakpointNode)
 PAIRED = (CALL | RESULT) << SHIFT
 
 
 @attrs.define(eq=False)
 class _Holder:
-    """A turn, or a part of it, while its children are scanned."""
+    """A container while its children are scanned: a turn, or a part of a turn."""
 
     slot: Slot
     unit: Unit | None
-    """The unit that its parts are inside of."""
+    """The unit that contains its parts."""
     siblings: list[Unit]
     """The list that the units in it are added to."""
     parent: "_Holder | None" = None
     next: int = 0
+    """The index of the child that is scanned next."""
     droppable: "list[Unit | _Holder]" = attrs.field(factory=list["Unit | _Holder"])
-    """The units directly in it, and the holders that may become empty."""
+    """The units directly in it, and the containers directly in it that may become empty."""
     alternatives: list[Alternatives] = attrs.field(factory=list[Alternatives])
     unsent: int = 0
-    """The tokens of the alternatives in it that are not the first: all are measured at once."""
+    """The tokens of all alternatives in it but the first. They are measured with the others."""
 
 
 class Scan:
-    """The entries of a timeline and its units; templates and recordings are read before."""
+    """The entries of a timeline and its units. Templates and conversations are read before."""
 
     def __init__(self, root: RootNode, measure: Measure) -> None:
         self.root, self._group_priorities = without_nested_choices(root)
@@ -56,8 +60,8 @@ class Scan:
         self.units: list[Unit] = []
         self._measure = measure
         self._numbers = count()
-        self._last_mark = SendOrder(False, -1)
-        # The entries, also those in fragments and components.
+        self._last_cache_mark = SendOrder(False, -1)
+        # Entries may also be in fragments and components.
         slots = [Slot(self.root)]
         while slots:
             slot = slots.pop()
@@ -78,7 +82,7 @@ class Scan:
         units = [*self.units]
         while units:
             unit = units.pop()
-            unit.covered = unit.order <= self._last_mark
+            unit.covered = unit.order <= self._last_cache_mark
             units += unit.inner
 
     def _choice_entry(self, slot: Slot) -> Entry:
@@ -100,13 +104,13 @@ class Scan:
                 unit = Unit(slot, priority, self._next_order(node), tokens=tokens)
         if unit is not None:
             self.units.append(unit)
-        if _is_marked(node):
+        if _has_cache_mark(node):
             parts = (child for child in node.content if not isinstance(child, str))
-            self._note_mark(next(parts, node))
+            self._note_cache_mark(next(parts, node))
         return Entry(slot, tokens, unit)
 
     def _turn_entry(self, slot: Slot) -> Entry:
-        """Return the entry of a turn, or of a node beside the turns."""
+        """Return the entry of a turn, or of another node of the timeline."""
         node = slot.node
         priority = node.options.priority
         unit = None if priority is None else Unit(slot, priority, self._next_order(node))
@@ -121,16 +125,20 @@ class Scan:
         if unit is not None:
             unit.tokens = tokens
         if mark_of(node.options):
-            self._note_mark(node)
+            self._note_cache_mark(node)
         elif isinstance(node, CacheBreakpointNode):
-            # It marks the entry before it.
-            self._note_mark(self.entries[-1].slot.node if self.entries else node)
+            # A cache breakpoint marks the entry before it.
+            self._note_cache_mark(self.entries[-1].slot.node if self.entries else node)
         return Entry(slot, tokens, unit)
 
-    def _scan_turn(self, slot: Slot, own: Unit | None) -> int:
-        """Find the units in a turn; return the tokens of the turn."""
+    def _scan_turn(self, slot: Slot, turn_unit: Unit | None) -> int:
+        """Find the units in a turn, and return the tokens of the turn.
+
+        ``turn_unit`` is the unit of the turn itself, ``None`` if it always stays.
+        """
         turn = slot.node
-        open_holders = [_Holder(slot, own, self.units if own is None else own.inner)]
+        siblings = self.units if turn_unit is None else turn_unit.inner
+        open_holders = [_Holder(slot, turn_unit, siblings)]
         closed: list[_Holder] = []
         units: list[Unit] = []
         while open_holders:
@@ -152,7 +160,7 @@ class Scan:
             closed.append(open_holders.pop())
             _close_holder(holder)
             if open_holders and mark_of(holder.slot.node.options):
-                self._note_mark(turn)
+                self._note_cache_mark(turn)
         if not units:
             slot.fixed = True
             return self._measure.turn(turn)[0]
@@ -161,7 +169,7 @@ class Scan:
     def _scan_part(
         self, holder: _Holder, child: Node, turn: Node
     ) -> tuple[Unit | None, _Holder | None]:
-        """Return the unit of a part of a turn, and the holder if it has to be scanned itself."""
+        """Return the unit of a part of a turn, and its container if its children are scanned."""
         priority = None
         if not child._mask & PAIRED:  # calls and results are dropped only with their turn
             is_group = isinstance(child, GroupNode)
@@ -170,7 +178,7 @@ class Scan:
         if priority is None and not is_holder:
             holder.slot.fixed = holder.slot.fixed or not isinstance(child, TEXTLESS)
             if isinstance(child, CacheBreakpointNode):
-                self._note_mark(turn)
+                self._note_cache_mark(turn)
             return None, None
         slot = holder.slot.below(child, holder.next, in_turn=True)
         unit: Unit
@@ -181,7 +189,7 @@ class Scan:
         elif priority is not None:
             unit = Unit(slot, priority, self._next_order(turn))
         else:
-            # A result without content is still an answer, and an event has its fields.
+            # A result without content is still a result, and an event has its fields.
             slot.fixed = isinstance(child, ToolResultNode | EventBlockNode)
             return None, _Holder(slot, holder.unit, holder.siblings, holder)
         unit.around = holder.unit
@@ -191,15 +199,15 @@ class Scan:
             holder.slot.fixed = True
         else:
             holder.slot.live += 1
-        if child.content and not isinstance(child, WHOLE):
+        if child.content and not isinstance(child, INDIVISIBLE):
             return unit, _Holder(slot, unit, unit.inner, holder)
         slot.fixed = True
-        if _is_marked(child):
-            self._note_mark(turn)
+        if _has_cache_mark(child):
+            self._note_cache_mark(turn)
         return unit, None
 
     def _entry_tokens(self, entry: Node) -> int:
-        """Return the tokens of an entry, with the first of alternatives in it."""
+        """Return the tokens of an entry, only with the first of alternatives in it."""
         total = 0
         for node in turns_in(entry):
             if isinstance(node, RecordedNode):
@@ -216,15 +224,15 @@ class Scan:
     def _next_order(self, entry: Node) -> SendOrder:
         return SendOrder(not entry._mask & (SYSTEM | SECTION), next(self._numbers))
 
-    def _note_mark(self, entry: Node) -> None:
-        self._last_mark = max(self._last_mark, self._next_order(entry))
+    def _note_cache_mark(self, entry: Node) -> None:
+        self._last_cache_mark = max(self._last_cache_mark, self._next_order(entry))
 
 
 def _with_sizes(unit: Alternatives, tokens: Collection[int]) -> Alternatives:
-    """Set the tokens and the priority of a unit of alternatives, and return it.
+    """Set the tokens and the priority of a unit of alternatives, and return the unit.
 
-    Only alternatives that are smaller than all before them are ever sent. Calls and results in a
-    turn are dropped only with the turn.
+    An alternative is sent only if it is smaller than all before it. Calls and results in a turn are
+    dropped only with the turn.
     """
     node = unit.node
     unit.all_sizes = [
@@ -240,12 +248,12 @@ def _with_sizes(unit: Alternatives, tokens: Collection[int]) -> Alternatives:
 
 
 def _close_holder(holder: _Holder) -> None:
-    """Note in the parent of a holder whether this one always stays, or may become empty."""
+    """Note in the parent of a container whether the container always stays or may become empty."""
     slot, parent = holder.slot, holder.parent
     if not holder.droppable:
         slot.fixed = True
     if parent is None or (holder.unit is not None and holder.unit is not parent.unit):
-        return  # a unit of its own, which is counted already
+        return  # it is a unit, which is counted already
     if slot.fixed:
         parent.slot.fixed = True
     else:
@@ -254,7 +262,7 @@ def _close_holder(holder: _Holder) -> None:
 
 
 def _weigh_turn(closed: list[_Holder], units: list[Unit], measure: Measure) -> int:
-    """Set the tokens of the units and holders of a turn; return those of the turn."""
+    """Set the tokens of the units and containers in a turn, and return the tokens of the turn."""
     turn = closed[-1]
     wanted = {id(holder.slot.node) for holder in closed} | {id(unit.slot.node) for unit in units}
     for unit in units:
@@ -262,7 +270,7 @@ def _weigh_turn(closed: list[_Holder], units: list[Unit], measure: Measure) -> i
             wanted.update(map(id, unit.node.content))
     total, counts = measure.turn(turn.slot.node, wanted)
     tokens = {**counts, id(turn.slot.node): total}
-    # All alternatives were measured: those that are not sent are not counted.
+    # All alternatives were measured. Those that are not sent are not counted.
     for holder in closed:
         for first_fit in holder.alternatives:
             sizes = [tokens[id(alternative)] for alternative in first_fit.node.content]
@@ -270,7 +278,7 @@ def _weigh_turn(closed: list[_Holder], units: list[Unit], measure: Measure) -> i
             holder.unsent += sum(sizes[1:])
         if holder.parent is not None:
             holder.parent.unsent += holder.unsent
-    # A holder is closed after the holders in it, so these are weighed before it.
+    # A container is closed after the containers in it, so theirs are set before its own.
     for holder in closed:
         slot = holder.slot
         all_tokens = tokens[id(slot.node)] - holder.unsent
@@ -280,7 +288,7 @@ def _weigh_turn(closed: list[_Holder], units: list[Unit], measure: Measure) -> i
         for part in holder.droppable:
             count = tokens[id(part.slot.node)]
             inside += (part.tokens or count) if isinstance(part, Unit) else count - part.unsent
-        # A node that is in several places was measured in the last of them.
+        # A node that occurs several times was measured at its last position.
         slot.shell = 0 if slot.fixed else max(all_tokens - inside, 0)
     for unit in units:
         if not unit.tokens and not isinstance(unit, Alternatives):
@@ -288,7 +296,7 @@ def _weigh_turn(closed: list[_Holder], units: list[Unit], measure: Measure) -> i
     return total - turn.unsent
 
 
-def _is_marked(node: Node) -> bool:
-    """Return whether the author marked a node, or a part of it, to be cached."""
+def _has_cache_mark(node: Node) -> bool:
+    """Return whether a node or a part of it has a cache mark of the author."""
     parts = (part for part, _ in walk(node))
     return any(isinstance(part, CacheBreakpointNode) or mark_of(part.options) for part in parts)

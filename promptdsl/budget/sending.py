@@ -1,4 +1,4 @@
-"""The order of sending: the line of a prompt, made of the entries of its timeline."""
+"""The order of sending: it makes the line of a prompt from the entries of its timeline."""
 
 from collections.abc import Sequence
 from operator import itemgetter
@@ -20,11 +20,11 @@ MOVED = EVENT | DEVELOPER | REQUEST
 PAIRED = (CALL | RESULT) << SHIFT
 
 Placed: TypeAlias = tuple[Link, list[int], bool, float]
-"""A link, the list that its position is added to, whether it is sent, and its order in its zone."""
+"""A link, the list that gets its position, whether it is sent, and its order in its zone."""
 
 
 def line_of(entries: Sequence[Entry], measure: Measure) -> Line:
-    """Return the line of a prompt; each entry is told the positions of its links."""
+    """Return the line of a prompt, and set the positions of the links of each entry."""
     sending = _Sending(measure, any(entry.slot.node._mask & REQUEST for entry in entries))
     for entry in entries:
         slot, unit = entry.slot, entry.unit
@@ -48,18 +48,18 @@ def line_of(entries: Sequence[Entry], measure: Measure) -> Line:
 
 @attrs.define(eq=False)
 class _Sending:
-    """The links in the order of sending so far."""
+    """The links so far, in the order of sending."""
 
     measure: Measure
     has_requests: bool
-    """Whether there is request-only content, which may be sent before the last question."""
+    """Whether there is a grounding, which may be sent before the last question."""
     zones: dict[Zone, list[Placed]] = attrs.field(factory=lambda: {zone: [] for zone in ZONES})
     alone: dict[Seam, Link] = attrs.field(factory=dict[Seam, Link])
-    """The links of single messages that ask nothing, by their seam."""
+    """The links of single messages that are no question, by their seam."""
     open: frozenset[str] = frozenset()
     """The calls without a result so far."""
     waiting: list[Placed] = attrs.field(factory=list[Placed])
-    """The links in the zone ``flow`` that follow the results of the open calls."""
+    """The links of the zone ``flow`` that wait for the results of the open calls."""
 
     def add_turn(self, turn: Node, positions: list[int], *, is_sent: bool = True) -> None:
         """Add the messages of a turn or a run."""
@@ -90,22 +90,22 @@ class _Sending:
             answers = answered_by(next(turns_in(node))) if paired else ()
             self.open = self.open.difference(answers) if answers else frozenset()
             if not answers:
-                self._settle()
+                self._add_waiting()
         self.zones["flow"] += links
         if not self.open:
-            self._settle()
+            self._add_waiting()
         if paired:
             *_, last = turns_in(node)
             self.open = self.open.union(left_open_by(last))
 
-    def _settle(self) -> None:
+    def _add_waiting(self) -> None:
         if self.waiting:
             self.zones["flow"] += self.waiting
             self.waiting = []
 
     def line(self) -> Line:
-        """Return the links in a line."""
-        self._settle()
+        """Return the line of all links."""
+        self._add_waiting()
         links, sent = [NOTHING], [0]
         starts: dict[Zone, int] = {}
         for zone, placed in self.zones.items():

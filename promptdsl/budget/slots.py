@@ -1,4 +1,4 @@
-"""Slots: the positions of nodes in a tree, and the tree after a budget changed some of them."""
+"""Slots: the positions of nodes in a tree, and the tree with some of its nodes replaced."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -12,29 +12,29 @@ from promptdsl.tree.rewrite import has_content, hollow, rewrite, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode, ToolTurnNode
 
 ALWAYS_SENT = (ToolTurnNode, ToolResultNode, EventBlockNode)
-"""The nodes that are sent without any content, too."""
+"""The nodes that are sent even without content."""
 
 
 @attrs.define(eq=False)
 class Slot:
-    """A node and its position: child number ``index`` of the node of ``parent``."""
+    """A node and its position: it is child number ``index`` of the node of ``parent``."""
 
     node: Node
     parent: "Slot | None" = None
     index: int = 0
     depth: int = 0
     in_turn: bool = False
-    """Whether it is a turn or inside one; outside of turns, no empty holder is dropped."""
+    """Whether it is a turn or inside one. Empty containers are dropped only in turns."""
     fixed: bool = False
-    """Whether a part of it stays as long as the node itself, so that it never becomes empty."""
+    """Whether it never becomes empty, because a part of it stays as long as the node itself."""
     live: int = 0
     """The count of its parts that may be dropped."""
     shell: int = 0
-    """The tokens around its parts (a title, a frame), dropped with the last of them."""
+    """The tokens around its parts (a title, a frame). They are dropped with the last part."""
     _outermost: "Slot | None" = None
-    """Of what is inside a part of a turn, the slot of that part."""
+    """For a node inside a part of a turn, the slot of that part."""
     positions: Sequence[int] = ()
-    """Of an entry of the timeline, the positions of its messages in the line."""
+    """For an entry of the timeline, the positions of its messages in the line."""
 
     def below(self, child: Node, index: int, *, in_turn: bool) -> "Slot":
         """Return the slot of a child."""
@@ -45,35 +45,35 @@ class Slot:
 
     @property
     def part(self) -> "Slot":
-        """The slot of the part directly in the turn that it is in; of anything else itself."""
+        """The slot of the part of a turn that contains this slot, else the slot itself."""
         return self if self._outermost is None else self._outermost
 
     @property
     def holders(self) -> "Iterator[Slot]":
-        """The turn and the holders around a part of a turn, the innermost first."""
+        """The containers around a part of a turn, the innermost first, the turn last."""
         holder = self.parent
         while holder is not None and holder.in_turn:
             yield holder
             holder = holder.parent
 
     @property
-    def way(self) -> "list[Slot]":
+    def ancestry(self) -> "list[Slot]":
         """The slots from the root of the tree to this one."""
-        way: list[Slot] = [self]
-        while way[-1].parent is not None:
-            way.append(way[-1].parent)
-        return way[::-1]
+        slots: list[Slot] = [self]
+        while slots[-1].parent is not None:
+            slots.append(slots[-1].parent)
+        return slots[::-1]
 
 
 def changed(root: RootNode, changes: Mapping[Slot, Node | None]) -> RootNode:
-    """Return the tree with another node in some slots, ``None`` for no node.
+    """Return the tree with other nodes in some slots; ``None`` removes the node.
 
-    A holder without a part left is dropped, but a tool result stays.
+    A container without parts is dropped, but a tool result stays.
     """
     rebuilt: dict[int, dict[Slot, dict[int, Node | None]]] = {}
 
     def put(slot: Slot, node: Node | None) -> None:
-        """Note that the parent of a slot, at its depth, is built again with this child."""
+        """Note that the parent of a slot is built again, with this child."""
         parent = slot.parent
         if parent is not None:
             rebuilt.setdefault(parent.depth, {}).setdefault(parent, {})[slot.index] = node
@@ -97,7 +97,7 @@ def _with_parts(node: Node, parts: Mapping[int, Node | None]) -> tuple[Child, ..
 
 
 def first_alternatives(root: N) -> N:
-    """Return a tree with the first alternative of each ``FirstFit``, and without reserves."""
+    """Return a tree with only the first alternative of each ``FirstFit``, and without reserves."""
     if not root._mask & HOLLOW:
         return root
 
@@ -112,8 +112,9 @@ def first_alternatives(root: N) -> N:
 def without_nested_choices(root: RootNode) -> tuple[RootNode, dict[int, float | None]]:
     """Return a tree without a ``FirstFit`` in a ``Group``, a history or another ``FirstFit``.
 
-    These are kept or dropped whole, so nothing in them is chosen separately. The second result has
-    the priorities of the changed groups by id, found before their alternatives were left out.
+    These are kept or dropped completely, so nothing inside them is chosen separately. The second
+    result has the priorities of the changed groups by id. They were found before alternatives were
+    left out.
     """
     outermost: set[int] = set()
     waiting: list[Node] = [root]
@@ -140,10 +141,10 @@ def without_nested_choices(root: RootNode) -> tuple[RootNode, dict[int, float | 
 
 
 def group_priority(group: Node) -> float | None:
-    """Return the priority of a group: its own, else the lowest inside, ``None`` without any."""
-    own = _priority(group)
-    if own is not None:
-        return own
+    """Return the priority of a group: its own, else the lowest inside, ``None`` without one."""
+    priority = _priority(group)
+    if priority is not None:
+        return priority
     inside = [_priority(node) for node, _ in walk(group)]
     return min((priority for priority in inside if priority is not None), default=None)
 
@@ -155,7 +156,7 @@ def _priority(node: Node) -> float | None:
 
 
 def sends_anything(alternative: Node) -> bool:
-    """Return whether an alternative sends anything: an empty one is never chosen."""
+    """Return whether an alternative sends anything. An empty alternative is never chosen."""
     if has_content((alternative,)):
         return True
     results = RecordedNode | ToolTurnNode | ToolResultNode

@@ -1,4 +1,4 @@
-"""Units: what a budget keeps or drops as a whole, and the actions that make room."""
+"""Units: the parts that a budget keeps or drops completely, and the actions that make room."""
 
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
@@ -24,25 +24,26 @@ class SendOrder(NamedTuple):
 
 @attrs.define(eq=False)
 class Unit:
-    """A part of a prompt that is dropped whole, the lowest ``priority`` first."""
+    """A part of a prompt that is dropped completely, the lowest ``priority`` first."""
 
     slot: Slot
     priority: float
     order: SendOrder
     tokens: int = 0
     covered: bool = False
-    """Whether a cache mark of the author follows it: of equal priority it is dropped last."""
+    """Whether a cache mark follows it. Among units of equal priority it is then dropped last."""
     around: "Unit | None" = None
-    """The unit that it is inside of, or a companion of."""
+    """The unit that contains it, or the unit that it is linked to."""
     turn: Slot | None = None
-    """The slot of the turn that it is in, ``None`` for an entry of the timeline."""
+    """The slot of the turn that contains it, ``None`` for an entry of the timeline."""
     inner: "list[Unit]" = attrs.field(factory=new_list)
-    """The units inside it, dropped before it."""
+    """The units inside it. They are dropped before it."""
     companions: "list[Unit]" = attrs.field(factory=new_list)
-    """The units elsewhere that are dropped with it: calls and their results."""
+    """The linked units: calls and results in other entries that are dropped with it."""
     is_companion: bool = False
+    """Whether it is linked to the unit ``around`` and dropped with it."""
     required: bool = False
-    """Whether it has to stay in spite of its priority, because other parts depend on it."""
+    """Whether it has to stay, although it has a priority, because other parts depend on it."""
 
     @property
     def rank(self) -> tuple[float, bool, int]:
@@ -76,12 +77,15 @@ class ConversationUnit(Unit):
     cuts: CutPoints = attrs.field(init=False)
     """Set by ``Plan``, which knows the calls and the last question of all entries."""
     cuts_at: Callable[[int, bool], CutPoints] = attrs.field(init=False)
-    """The cuts of a request with so many of its entries, and whether their last exchange stays."""
+    """The cut points of a request with the first messages of the history.
+
+    The arguments are their number, and whether their last exchange has to stay.
+    """
 
 
 @attrs.define(eq=False)
 class Entry:
-    """An entry of a timeline (a turn, a group, a history...): its tokens, and its unit if any."""
+    """An entry of a timeline (a turn, a group, a history...): its tokens and its unit, if any."""
 
     slot: Slot
     tokens: int
@@ -111,7 +115,10 @@ class Drop:
 
     unit: Unit
     saves: int = 0
-    """Without the holders it leaves empty; set by ``Order``, after the actions inside the unit."""
+    """The tokens it saves, without the containers that become empty.
+
+    ``Order`` sets it, after the actions inside the unit.
+    """
 
 
 Action: TypeAlias = Shrink | Cut | Drop

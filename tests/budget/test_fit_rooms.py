@@ -109,7 +109,7 @@ def test_what_is_no_budget(options: dict[str, Any]) -> None:
         (
             {"budget": 100, "reserve": 101},
             "reserve=101",
-            "it is a part of the budget, which is 100",
+            "write at most 100: it is a part of the budget",
         ),
     ],
 )
@@ -525,10 +525,10 @@ def test_reserves_in_the_prompt_name_their_line() -> None:
     error = raised(BudgetError, lambda: render(prompt, budget=400))
     assert error.what.splitlines() == [
         "the reserves are 500 tokens, the budget is 400",
-        "the prompt needs 8 tokens beside them",
+        "the rest of the prompt needs 8 tokens",
         f"  user turn, 5 tokens: {__file__}:{line}",
     ]
-    assert "give it a larger budget, or leave less free" == error.fix
+    assert "write a larger budget, or smaller reserves" == error.fix
     assert ((f"{__file__}:{line}",), 0) == (error.at, error.limit)
 
 

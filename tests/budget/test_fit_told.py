@@ -560,11 +560,11 @@ def test_results_are_no_question() -> None:
     [
         (
             [User("A A"), Assistant("B"), User("Q")],
-            "put the turns of the conversation in a History: it is cut at its oldest exchanges",
+            "put the turns into a History: a budget drops its oldest exchanges",
         ),
         (
             [Assistant("A"), User("B"), Assistant("C"), Developer("D D D"), User("q")],
-            "put the turns of the conversation in a History: it is cut at its oldest exchanges",
+            "put the turns into a History: a budget drops its oldest exchanges",
         ),
         (
             [User("A A"), Developer("D D"), User("Q")],
