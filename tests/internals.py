@@ -283,7 +283,7 @@ from promptdsl.testing.store_contract import _same as same_entries
 from promptdsl.tokens import Tokens, fitting_prefix, tokens_for
 from promptdsl.tokens import encodings as encodings_module
 from promptdsl.tokens.attachments import AttachedMedia, attachment_tokens, media_at, pixels
-from promptdsl.tokens.cut import best_boundary, whole_character
+from promptdsl.tokens.cut import best_boundary, character_boundary
 from promptdsl.tokens.encoder import OVERHEAD, Remembered, encoder
 from promptdsl.tokens.encodings import SHIPPED, packed_file, unpack, vocabulary
 from promptdsl.tokens.encodings import encoding as encoding_named
@@ -291,7 +291,7 @@ from promptdsl.tokens.frames import label_of
 from promptdsl.tokens.images import ASSUMED, image_tokens
 from promptdsl.tokens.messages import block_tokens, has_media, message_tokens
 from promptdsl.tokens.payloads import Tally, entries_key, entry_tokens
-from promptdsl.tokens.safe_cuts import FORCED, WHOLE, adds_up, first_cut, last_cut, pieces
+from promptdsl.tokens.safe_cuts import AT_ONCE, FORCED, adds_up, first_cut, last_cut, pieces
 from promptdsl.tokens.tools import CLAUDE_TOOLS, output_tokens, tool_tokens, tools_frame
 from promptdsl.transcript import stores as stores_module
 from promptdsl.tree import masks as tree_module
@@ -310,6 +310,7 @@ from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 __all__ = [
     "ABSENT",
     "ASSUMED",
+    "AT_ONCE",
     "BASE_LINE",
     "CACHE",
     "CACHES",
@@ -354,7 +355,6 @@ __all__ = [
     "TARGETS",
     "TESTS",
     "TOOL",
-    "WHOLE",
     "WIDEST",
     "WORD",
     "XML",
@@ -465,6 +465,7 @@ __all__ = [
     "certain",
     "changed_words",
     "changes",
+    "character_boundary",
     "check_delimiter",
     "check_kind",
     "check_name",
@@ -683,7 +684,6 @@ __all__ = [
     "walk",
     "way_of",
     "whole",
-    "whole_character",
     "wire_of",
     "wires",
     "with_content",

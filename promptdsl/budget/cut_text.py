@@ -7,7 +7,7 @@ from itertools import accumulate
 import attrs
 
 from promptdsl.foundation.labelled import label_of, labelled
-from promptdsl.tokens.cut import best_boundary, whole_character
+from promptdsl.tokens.cut import best_boundary, character_boundary
 from promptdsl.tree.masks import TEXT, bits
 from promptdsl.tree.node import Child, Node, make
 from promptdsl.tree.part_nodes import JsonNode, TableNode, TextNode, VerbatimNode
@@ -52,7 +52,7 @@ class Leaves:
             yield start + best
         elif start and start >= position // 2:
             yield start
-        yield start + whole_character(text, position - start)
+        yield start + character_boundary(text, position - start)
 
     def starts_after(self, position: int) -> Iterator[int]:
         """Yield where a tail may start: after a paragraph, sentence or word, then anywhere."""
@@ -66,7 +66,7 @@ class Leaves:
             yield start + best
         elif start + len(text) <= middle:
             yield start + len(text)
-        yield start + whole_character(text, position - start, forwards=True)
+        yield start + character_boundary(text, position - start, forwards=True)
 
     def _leaf(self, position: int) -> int:
         return max(bisect_right(self.starts, position) - 1, 0)

@@ -1,11 +1,15 @@
 """Token counts of texts, messages and payloads, and texts cut to a number of tokens.
 
-``count`` defines counters, and ``counters`` chooses one for a model or target. ``encoder`` counts
-texts with one of the ``encodings``; a long text is counted in pieces between its ``safe_cuts``.
-With a counter, ``messages`` counts neutral messages, and ``payloads`` a provider's payload, part by
-part (``payload_parts``, ``wire_json``); both add ``attachments`` (``images``), ``tools`` and
-``frames``. ``cut`` finds the longest beginning of a text that fits a limit; ``splitting`` uses it
-to divide a text.
+Read the modules in this order:
+
+- ``count`` defines counters, and ``counters`` chooses one for a model.
+- ``encoder`` counts texts with one of the ``encodings``; a long text is counted in pieces between
+  its ``safe_cuts``.
+- ``messages`` counts neutral messages with a counter. ``payloads`` counts a provider's payload,
+  part by part (``payload_parts``, ``wire_json``). Both add ``attachments`` (``images``), ``tools``
+  and ``frames``.
+- ``cut`` finds the longest beginning of a text that fits a limit; ``splitting`` uses it to divide a
+  text.
 """
 
 TYPE_CHECKING = not __name__  # False, but not to editors that run no code: they read these imports

@@ -1,6 +1,6 @@
-"""The tokens of an attachment: pictures by their size, other attachments by stated assumptions.
+"""The tokens of an attachment. All of these counts are estimates.
 
-Every count is an estimate.
+A picture counts by its size, another attachment by the assumptions below.
 """
 
 import base64
@@ -18,32 +18,41 @@ from promptdsl.tokens.count import TextTokens
 from promptdsl.tokens.images import image_tokens
 
 PAGE: Size = (1075, 1520)
-"""The picture of a page: A4 at 130 dots an inch, the example of Anthropic's documentation."""
+"""The size of a page's picture: A4 at 130 dots an inch, as in Anthropic's documentation."""
 
 PAGE_TEXT = 3_000
-"""A page's text, sent beside its picture: 1,500 to 3,000 (Anthropic, "PDF support")."""
+"""The tokens of a page's text, sent with its picture: 1,500 to 3,000 (Anthropic, "PDF support")."""
 
 GEMINI_PAGE = {"tiles-258": 258, "resolution": 560}
-"""A page for Gemini, by formula of pictures ("Document understanding", "Media resolution")."""
+"""The tokens of a page for Gemini, by the formula of its pictures.
+
+Sources: "Document understanding", "Media resolution".
+"""
 
 BYTES_PER_PAGE = 25_000
-"""Assumed for documents whose pages cannot be counted."""
+"""The size of a page, assumed for documents whose pages cannot be counted."""
 
 PAGES = 10
-"""Assumed for a document that is only an address or an id."""
+"""The count of pages, assumed for a document that is only an address or an id."""
 
 AUDIO_PER_SECOND = 32
-"""Gemini ("Audio understanding"); OpenAI bills 10 a second."""
+"""The tokens of a second of sound for Gemini ("Audio understanding"). OpenAI bills 10."""
 
 VIDEO_PER_SECOND = {"resolution": 70 + AUDIO_PER_SECOND}
 FILM_PER_SECOND = 263 + AUDIO_PER_SECOND
-"""Gemini, one frame a second with its sound ("Video understanding", "Media resolution")."""
+"""The tokens of a second of film for Gemini: one frame and its sound.
+
+Sources: "Video understanding", "Media resolution".
+"""
 
 BYTES_PER_SECOND: Mapping[str, int] = {"audio": 8_000, "video": 62_500}
-"""Assumed without a header: 64 and 500 kbit/s. Low rates give long recordings and high counts."""
+"""The bytes of a second, assumed without a header: 64 and 500 kbit/s.
+
+The rates are low, so the assumed recordings are long and their counts are high.
+"""
 
 SECONDS = 300
-"""Assumed for a recording or film that is only an address or an id."""
+"""The length assumed for a recording or film that is only an address or an id."""
 
 SLOWEST = 1_000
 """The lowest rate that is accepted from the header of a recording, in bytes a second."""
@@ -58,7 +67,7 @@ def _text_or_none(value: object) -> str | None:
 
 @attrs.frozen
 class AttachedMedia:
-    """An attachment to count: ``data`` is base64 text or bytes, ``None`` for an address alone."""
+    """An attachment to count; ``data`` is base64 text or bytes, ``None`` for an address or id."""
 
     kind: MediaKind
     data: str | bytes | None = None
@@ -69,7 +78,7 @@ class AttachedMedia:
 def media_at(
     kind: MediaKind, address: object, media_type: object = None, detail: object = None
 ) -> AttachedMedia:
-    """Return the attachment at an address, with the bytes of a data URL."""
+    """Return the attachment of an address. A data URL contains the data itself."""
     source = data_url(address) if isinstance(address, str) else None
     if source is None:
         return AttachedMedia(kind, None, media_type, detail)
@@ -77,11 +86,13 @@ def media_at(
 
 
 def attachment_tokens(media: AttachedMedia, tokens: TextTokens, facts: ModelFacts) -> int:
-    """Return the tokens of an attachment, an estimate.
+    """Return the estimated tokens of an attachment.
 
-    A picture counts by its formula. A document of plain text counts as that text, another document
-    as its pages, each with its text and its picture. Recordings and films count by the second. An
-    address counts as a picture of 2048 x 2048 pixels, a document of 10 pages, or 5 minutes.
+    - A picture counts by the formula of the model.
+    - A document of plain text counts as that text; another document as its pages, each with its
+      text and its picture.
+    - Recordings and films count by the second.
+    - An address counts as a picture of 2048 x 2048 pixels, a document of 10 pages, or 5 minutes.
     """
     formula, data = facts.image_tokens or "", media.data
     if media.kind == "image":
@@ -91,7 +102,7 @@ def attachment_tokens(media: AttachedMedia, tokens: TextTokens, facts: ModelFact
             return tokens.of(_decoded(data).decode("utf-8", "replace"))
         pages = PAGES
         if data is not None:
-            # A PDF names its pages, unless they are compressed.
+            # A PDF has a name for each page, unless it is compressed.
             content = _decoded(data)
             pages = len(_PAGE.findall(content)) or ceil(len(content) / BYTES_PER_PAGE) or 1
         return pages * (GEMINI_PAGE.get(formula) or PAGE_TEXT + image_tokens(PAGE, facts))
@@ -99,7 +110,7 @@ def attachment_tokens(media: AttachedMedia, tokens: TextTokens, facts: ModelFact
     if data is not None:
         size = len(data) if isinstance(data, bytes) else len(data) * 3 // 4
         rate = BYTES_PER_SECOND[media.kind]
-        # A WAV recording has its bytes a second in its header (RFC 2361).
+        # The header of a WAV recording has its bytes for a second (RFC 2361).
         head = _decoded(data[:64])
         if head[:4] == b"RIFF" and head[8:16] == b"WAVEfmt " and len(head) >= 32:
             rate = max(int.from_bytes(head[28:32], "little"), SLOWEST)
@@ -110,10 +121,10 @@ def attachment_tokens(media: AttachedMedia, tokens: TextTokens, facts: ModelFact
 
 
 def pixels(data: str | bytes | None) -> Size | None:
-    """Return the size of a picture from its header, ``None`` where it has no size."""
+    """Return the size of a picture from its header, ``None`` if the header has no size."""
     if not isinstance(data, str):
         return None if data is None else image_size(data[:HEADER])
-    # Most headers are short.
+    # Most headers are short, so decode only the beginning first.
     return image_size(_decoded(data[:4_096])) or image_size(_decoded(data[:HEADER]))
 
 

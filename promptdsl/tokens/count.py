@@ -1,4 +1,4 @@
-"""Counters: objects that count the tokens of a text and say how sure the count is.
+"""Token counters: objects that count the tokens of a text and say how certain the count is.
 
 To count in another way, implement :class:`TokenCounter`.
 """
@@ -18,10 +18,10 @@ EXACT = "exact"
 
 @attrs.frozen
 class Count:
-    """The number of tokens of a text, and in ``label`` how sure it is.
+    """The number of tokens of a text, and in ``label`` how certain it is.
 
     The label is ``"exact"``, or begins with ``"estimate"``. The ``tokens`` of an estimate are
-    enough for nearly every text (budgets use them); ``typical`` is the usual number.
+    enough for nearly all texts; budgets use them. ``typical`` is the usual number.
 
     >>> from promptdsl.tokens import Count, counter
     >>> counter("gpt-4o").count("Hello, world!")
@@ -50,16 +50,16 @@ class TokenCounter(Protocol):
     """
 
     def count(self, text: str, /) -> Count:
-        """Return the count of a text, the same for the same text every time."""
+        """Return the count of a text. The same text must always have the same count."""
         ...
 
 
-GivenCounter: TypeAlias = TokenCounter | Callable[[str], int]
-"""A counter as a user passes it."""
+UserCounter: TypeAlias = TokenCounter | Callable[[str], int]
+"""A counter that a user passes: an object with ``count``, or a plain function."""
 
 
 class TextTokens(Protocol):
-    """The one method of :class:`Tokens` that counting messages and payloads needs."""
+    """The only method of :class:`Tokens` that is needed to count messages and payloads."""
 
     def of(self, text: str, /) -> int:
         """Return the tokens of a text."""
@@ -67,7 +67,7 @@ class TextTokens(Protocol):
 
 
 class Tokens(ABC):
-    """A counter that remembers the count of each text for the whole process.
+    """A counter that caches the count of each text, for all of the process.
 
     >>> from promptdsl.tokens import counter
     >>> tokens = counter("gpt-4o")
@@ -80,44 +80,46 @@ class Tokens(ABC):
     @property
     @abstractmethod
     def label(self) -> str:
-        """How sure the counts are: ``"exact"``, or an estimate with its method and usual error."""
+        """How certain the counts are: ``"exact"``, or an estimate, its method and usual error."""
 
     @property
     def method(self) -> str:
-        """How texts are counted, in short: an encoding and its factor, or the label."""
+        """A short name of the method: an encoding and its factor, or the label."""
         return self.label
 
     @abstractmethod
     def count(self, text: str, /) -> Count:
-        """Return the tokens of a text, and how sure this count is."""
+        """Return the tokens of a text, and how certain this count is."""
 
     @abstractmethod
     def of(self, text: str, /) -> int:
-        """Return the tokens that a text needs room for; an estimate is rounded up."""
+        """Return the tokens to reserve for a text; an estimate is rounded up."""
 
     def typical(self, text: str, /) -> int:
-        """Return the usual number of tokens of a text; :meth:`of` where that is exact."""
+        """Return the usual number of tokens of a text. It equals :meth:`of` if that is exact."""
         count = self.count(text)
         return count.tokens if count.typical is None else count.typical
 
     def measured(self, text: str, /) -> int:
-        """Return the same as :meth:`of` without remembering it: for texts that are counted once."""
+        """Return the same as :meth:`of` without caching it: for texts that are counted once."""
         return self.of(text)
 
     def joined(self, texts: Iterable[str], /) -> int:
         """Return the tokens of texts that are joined into one.
 
-        This may be more or less than the sum of their tokens. For texts that were counted before,
-        an encoding only counts the joints.
+        This may be more or less than the sum of their tokens. If the texts were counted before, an
+        encoding counts only the places where they meet.
         """
         return self.of("".join(texts))
 
 
 @door
 def plain_text(text: object) -> str:
-    """Return a text as a plain string; anything else raises :class:`ContentError`."""
+    """Return a text as a plain string; :class:`ContentError` for anything else."""
     if isinstance(text, str):
         return exact(text)
     raise ContentError(
-        f"only a text is counted, not {type(text).__name__}", fix="give it a str", at=(author(),)
+        f"a token counter takes a text, not {type(text).__name__}",
+        fix="give it a str",
+        at=(author(),),
     )

@@ -1,4 +1,4 @@
-"""The counter of a model or a target, and the one that wraps a user's counter."""
+"""The token counter of a model, and the counter that wraps a user's own."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
@@ -11,12 +11,12 @@ from promptdsl.config.model_facts import ModelFacts, TokenFactors
 from promptdsl.config.models import facts_for
 from promptdsl.foundation.errors import OptionError, PromptError, shown
 from promptdsl.foundation.source import author, door, end_traceback, note_caller
-from promptdsl.tokens.count import EXACT, Count, GivenCounter, Tokens, plain_text
+from promptdsl.tokens.count import EXACT, Count, Tokens, UserCounter, plain_text
 from promptdsl.tokens.encoder import ESTIMATING, REMEMBERED, Encoded, Encoder, Remembered, encoder
 
 
 class EncodedTokens(Tokens):
-    """Counts in an encoding, times ``factors`` for ASCII tokens and for all others."""
+    """A counter with an encoding; ``factors`` are for ASCII tokens and for all other tokens."""
 
     __slots__ = ("_encoder", "_exact", "_label", "_name", "_other", "_plain")
 
@@ -26,13 +26,13 @@ class EncodedTokens(Tokens):
         self._label = label
         self._exact = label == EXACT
         self._encoder: Encoder | None = None
-        # In thousandths, as whole numbers: rounded once, so that parts add up the same everywhere.
+        # In thousandths and rounded here once, so sums of parts are always the same.
         self._plain = round(factors.must_fit * 1000), round(factors.typical * 1000)
         self._other = round(factors.other_must_fit * 1000), round(factors.other_typical * 1000)
 
     @property
     def label(self) -> str:
-        """How sure the counts are."""
+        """How certain the counts are."""
         return self._label
 
     @property
@@ -42,7 +42,7 @@ class EncodedTokens(Tokens):
         return self._name if factor == 1 else f"{self._name} x {factor:g}"
 
     def count(self, text: str, /) -> Count:
-        """Return the tokens of a text; an estimate where cuts may have changed their number."""
+        """Return the tokens of a text; an estimate if cuts of the text may change the count."""
         encoded = self._encoded(text)
         tokens = self._charged(encoded, _MUST_FIT)
         if self._label != EXACT:
@@ -50,18 +50,18 @@ class EncodedTokens(Tokens):
         return Count(tokens, EXACT if encoded.certain else f"estimate ({self._name}, in pieces)")
 
     def of(self, text: str, /) -> int:
-        """Return the tokens that a text needs room for."""
-        # Most texts were counted before: this is called for each text of a request.
+        """Return the tokens to reserve for a text."""
+        # This is called for each text of a request, and most texts were counted before.
         encoder = self._encoder
         encoded = None
         if encoder is not None and type(text) is str:
-            encoded = encoder.known.younger.get(text)
+            encoded = encoder.cached.younger.get(text)
         if encoded is None:
             encoded = self._encoded(text)
         return encoded[0] if self._exact else self._charged(encoded, _MUST_FIT)
 
     def measured(self, text: str, /) -> int:
-        """Return the same as :meth:`of`, and remember nothing."""
+        """Return the same as :meth:`of`, without caching it."""
         return self._charged(self._loaded().measured(text), _MUST_FIT)
 
     def joined(self, texts: Iterable[str], /) -> int:
@@ -77,7 +77,7 @@ class EncodedTokens(Tokens):
             raise
 
     def _loaded(self) -> Encoder:
-        """Return the encoder, which is loaded with the first text."""
+        """Return the encoder. It is loaded when the first text is counted."""
         if self._encoder is None:
             self._encoder = encoder(self._name)
         return self._encoder
@@ -91,39 +91,39 @@ _MUST_FIT: Literal[0] = 0
 _TYPICAL: Literal[1] = 1
 
 
-class GivenTokens(Tokens):
-    """Counts with a user's counter, checks its results and remembers them."""
+class UserTokens(Tokens):
+    """A counter that calls a user's counter, checks its results and caches them."""
 
-    __slots__ = ("_counts", "_given")
+    __slots__ = ("_counter", "_counts")
 
-    def __init__(self, given: GivenCounter) -> None:
-        self._given = given
+    def __init__(self, user_counter: UserCounter) -> None:
+        self._counter = user_counter
         self._counts: Remembered[Count] = Remembered(REMEMBERED)
 
     @property
     def label(self) -> str:
-        """The label of the count of an empty text; for a plain function, an estimate."""
+        """The label that the counter has for an empty text; an estimate for a plain function."""
         return self.count("").label
 
     def count(self, text: str, /) -> Count:
-        """Return the count of a text, asked for once."""
+        """Return the count of a text. The user's counter is called once for each text."""
         text = text if type(text) is str else plain_text(text)
         count = self._counts.get(text)
         if count is None:
-            count = self._asked(text)
+            count = self._called(text)
             self._counts.put(text, count)
         return count
 
     def of(self, text: str, /) -> int:
-        """Return the tokens that a text needs room for."""
+        """Return the tokens to reserve for a text."""
         return self.count(text).tokens
 
     def measured(self, text: str, /) -> int:
-        """Return the same as :meth:`of`, and remember nothing."""
-        return self._asked(text).tokens
+        """Return the same as :meth:`of`, without caching it."""
+        return self._called(text).tokens
 
-    def _asked(self, text: str) -> Count:
-        count = getattr(self._given, "count", self._given)
+    def _called(self, text: str) -> Count:
+        count = getattr(self._counter, "count", self._counter)
         try:
             result = cast("Callable[[str], object]", count)(text)
         except Exception as error:
@@ -140,37 +140,40 @@ class GivenTokens(Tokens):
             return tokens
         is_number = isinstance(tokens, int | float | None)
         result = shown(tokens) if is_number else f"a {type(tokens).__name__}"
-        name = getattr(self._given, "__qualname__", type(self._given).__qualname__)
+        name = getattr(self._counter, "__qualname__", type(self._counter).__qualname__)
         raise OptionError(
             f"the counter {name} returned {result} for a text",
-            fix="return how many tokens it is, a whole number from 0 on",
+            fix="return the number of its tokens, a whole number, 0 or more",
             at=(author(),),
         )
 
 
-def given_tokens(given: GivenCounter) -> Tokens:
-    """Return the counter that wraps a user's, the same object for the last few counters."""
-    # The method ``count`` of a string or a list counts something else.
-    counts = callable(given) or callable(getattr(given, "count", None))
-    if not counts or isinstance(given, Sequence):
+def given_tokens(user_counter: UserCounter) -> Tokens:
+    """Return the counter that wraps a user's counter.
+
+    It is the same object as before if the counter is one of the last few.
+    """
+    # The method ``count`` of a string or a list does not count tokens.
+    counts = callable(user_counter) or callable(getattr(user_counter, "count", None))
+    if not counts or isinstance(user_counter, Sequence):
         raise OptionError(
-            f"counter={shown(given)} cannot count",  # pyright: ignore[reportUnknownArgumentType]
-            fix="give a function from a text to how many tokens it is, or the counter of a model: "
-            'promptdsl.tokens.counter("gpt-5")',
+            f"counter={shown(user_counter)} cannot count",  # pyright: ignore[reportUnknownArgumentType]
+            fix="give a function that returns the number of tokens of a text, or the counter of a "
+            'model: promptdsl.tokens.counter("gpt-5")',
             at=(author(),),
         )
-    key = (id(given), 0)
-    if isinstance(given, MethodType):  # another object each time it is read
-        key = (id(given.__self__), id(given.__func__))
+    key = (id(user_counter), 0)
+    if isinstance(user_counter, MethodType):  # another object each time it is read
+        key = (id(user_counter.__self__), id(user_counter.__func__))
     with _LOOKING:
-        tokens = _recent.pop(key, None) or GivenTokens(given)
+        tokens = _recent.pop(key, None) or UserTokens(user_counter)
         _recent[key] = tokens
         if len(_recent) > 8:
             del _recent[next(iter(_recent))]
     return tokens
 
 
-_recent: dict[tuple[int, int], GivenTokens] = {}
+_recent: dict[tuple[int, int], UserTokens] = {}
 """The last eight counters of users by identity, each with its counts, the latest last."""
 _LOOKING = Lock()
 
@@ -179,8 +182,9 @@ _LOOKING = Lock()
 def counter(model: str | None = None) -> Tokens:
     """Return the counter of a model, by its name; without a name, a general estimate.
 
-    It is exact where the model's encoding is public. Otherwise it estimates, and its label says
-    how. The encoding is loaded with the first text; no file is fetched.
+    Counts are exact if the model's encoding is public. Otherwise they are estimates, and their
+    label says how they are made. The encoding is loaded when the first text is counted; no file is
+    fetched.
 
     >>> from promptdsl.tokens import counter
     >>> counter("gpt-4o").of("How many tokens is this?")
@@ -189,15 +193,15 @@ def counter(model: str | None = None) -> Tokens:
     'estimate (o200k_base x 1.6, usually 7% too much; other scripts x 2.2, 26%)'
 
     Raises :class:`OptionError` for a model that is not a string. Counting raises
-    :class:`TokenizerError` where the files of the encoding are missing.
+    :class:`TokenizerError` if the files of the encoding are missing.
     """
     if not (model is None or isinstance(model, str)):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OptionError(f"model={shown(model)}", fix="give the name of a model", at=(author(),))
     return tokens_for(facts_for(model, None))
 
 
-def tokens_for(facts: ModelFacts, given: GivenCounter | None = None) -> Tokens:
-    """Return the counter of a target: the user's if one is given, else that of its model.
+def tokens_for(facts: ModelFacts, given: UserCounter | None = None) -> Tokens:
+    """Return the counter of a target model: the ``given`` one, else that of the model.
 
     Raises :class:`OptionError` for a counter that cannot count.
 

@@ -1,4 +1,7 @@
-"""Cutting a text to a number of tokens: after a paragraph, a sentence or a word if possible."""
+"""Cutting a text to a number of tokens: after a paragraph, a sentence or a word if possible.
+
+Read ``fitting_end`` first, then ``best_boundary``.
+"""
 
 import re
 import unicodedata
@@ -13,14 +16,15 @@ _BOUNDARY = re.compile("\\s+|[\u3002\uff01\uff1f\uff0e\uff61][\u300d\u300f\uff09
 _STOPS = frozenset(".!?\u2026")
 _CLOSERS = "\"'\u201d\u2019\u00bb)]*_"
 _AROUND = 64
-"""The characters searched before and after a range, for white space that crosses its ends."""
+"""The characters searched before and after a range, because white space may cross its ends."""
 
 
 def best_boundary(text: str, start: int, end: int, *, last: bool) -> int | None:
-    """Return the first or last of the best positions to cut between two, ``None`` without any.
+    """Return the best position to cut between ``start`` and ``end``, ``None`` if there is none.
 
-    The end of a paragraph is better than that of a sentence or a line, and this is better than that
-    of a word. The position is after the white space, or inside it where it crosses an end.
+    The end of a paragraph is best, then the end of a sentence or a line, then the end of a word.
+    Among equal positions it is the first, or with ``last`` the last. The position is after white
+    space, or inside it if the white space crosses ``start`` or ``end``.
     """
     best, best_level = None, 0
     for match in _BOUNDARY.finditer(text, max(0, start - _AROUND), end + _AROUND):
@@ -28,7 +32,7 @@ def best_boundary(text: str, start: int, end: int, *, last: bool) -> int | None:
             continue
         if match.start() > end:
             break
-        # A sentence ends with a stop, and up to three characters that close after it.
+        # A sentence ends with a stop and up to three closing characters, such as quotes.
         space, position = match[0], match.end()
         lines = max(space.count("\n"), space.count("\r"))
         before = text[max(0, match.start() - 4) : match.start()].rstrip(_CLOSERS)
@@ -37,7 +41,7 @@ def best_boundary(text: str, start: int, end: int, *, last: bool) -> int | None:
             level = PARAGRAPH
         elif lines or not space.isspace() or before[-1:] in _STOPS:
             level = SENTENCE
-        # White space that crosses the end is cut; a stop and its closers are not.
+        # White space that crosses the end is cut; a stop and its closing characters are not.
         if position > end:
             if not space.isspace():
                 break
@@ -47,11 +51,11 @@ def best_boundary(text: str, start: int, end: int, *, last: bool) -> int | None:
     return best
 
 
-def whole_character(text: str, position: int, *, forwards: bool = False) -> int:
-    """Return the nearest position, backwards by default, that parts no visible character.
+def character_boundary(text: str, position: int, *, forwards: bool = False) -> int:
+    """Return the nearest position that is not inside a visible character, backwards by default.
 
-    CR LF, a surrogate pair, and a letter with its marks and joiners are one character. More than 32
-    marks are parted.
+    CR LF, a surrogate pair, and a letter with its combining marks and joiners are one character.
+    After 32 marks the search ends, and the marks are separated.
     """
     step = 1 if forwards else -1
     for near in range(position, position + step * 32, step):
@@ -70,17 +74,18 @@ def whole_character(text: str, position: int, *, forwards: bool = False) -> int:
 
 
 def fitting_prefix(text: str, limit: int, tokens: Tokens, *, end: bool = False) -> str:
-    """Return the longest head of a text that is at most ``limit`` tokens; with ``end``, the tail.
+    """Return the longest beginning of a text that has at most ``limit`` tokens.
 
-    It ends after a paragraph, else a sentence, else a word, if it keeps at least half of the text
-    that fits; else between two characters. White space around the cut belongs to the head. A text
-    that fits is returned whole; where no character fits, the result is empty.
+    With ``end``, it is the longest end of the text. The cut is after a paragraph, else a sentence,
+    else a word, if that keeps at least half of the text that fits; else between two characters.
+    White space around the cut belongs to the text before it. A text that fits is returned
+    unchanged. If no character fits, the result is empty.
 
     >>> from promptdsl.tokens import counter, fitting_prefix
     >>> fitting_prefix("One sentence. And another one.", 5, counter("gpt-4o"))
     'One sentence. '
     """
-    # A part of a text may be more tokens than all of it.
+    # Check the complete text first: a part of a text may have more tokens than all of it.
     if tokens.measured(text) <= limit:
         return text
     if not end:
@@ -90,7 +95,7 @@ def fitting_prefix(text: str, limit: int, tokens: Tokens, *, end: bool = False) 
     begin = length - most
     boundary = best_boundary(text, begin, length - (most + 1) // 2, last=False)
     for cut in (boundary or begin, begin):
-        tail = text[whole_character(text, cut, forwards=True) :]
+        tail = text[character_boundary(text, cut, forwards=True) :]
         if tokens.measured(tail) <= limit:
             return tail
     return text[begin:]
@@ -105,18 +110,18 @@ def fitting_end(text: str, start: int, limit: int, tokens: Tokens) -> int:
         return end
     boundary = best_boundary(text, start + (most + 1) // 2, end, last=True)
     for cut in (boundary or end, end):
-        whole = max(start, whole_character(text, cut))
-        # A shorter text may be more tokens.
-        if tokens.measured(text[start:whole]) <= limit:
-            return whole
+        stop = max(start, character_boundary(text, cut))
+        # A shorter text may have more tokens.
+        if tokens.measured(text[start:stop]) <= limit:
+            return stop
     return end
 
 
 def _most_characters(part: Callable[[int], str], length: int, limit: int, tokens: Tokens) -> int:
     """Return a number of characters that fits a limit, while one more does not.
 
-    ``part`` returns the part of a text that has a number of characters. Tokens are about equally
-    long everywhere, so the counts of two sizes tell where to search between them.
+    ``part`` returns the part of a text with a number of characters. Tokens have about the same
+    length in all of a text, so the counts of two sizes show where to search between them.
     """
     # The first guess is four characters a token.
     fits, low, size = 0, 0, min(length, max(1, limit) * 4)
@@ -127,7 +132,7 @@ def _most_characters(part: Callable[[int], str], length: int, limit: int, tokens
     over, high, guesses = size, count, 0
     while over - fits > 1:
         guesses += 1
-        # Six guesses from the counts, now above and now below the limit, then halves.
+        # Six guesses from the counts, alternately above and below the limit, then bisection.
         wanted = limit - low + guesses % 2
         share = wanted / (high - low) if guesses <= 6 else 0.5
         size = min(max(fits + int((over - fits) * share), fits + 1), over - 1)

@@ -1,4 +1,4 @@
-"""Texts counted with one of tiktoken's encodings, each once per process."""
+"""The counter of one of tiktoken's encodings. It counts each text once per process."""
 
 from collections.abc import Iterable
 from functools import cached_property
@@ -6,27 +6,28 @@ from threading import Lock
 from typing import Generic, NamedTuple, TypeVar
 
 from promptdsl.tokens.encodings import SERVED_BY, SHIPPED, encoding, vocabulary
-from promptdsl.tokens.safe_cuts import FORCED, WHOLE, adds_up, first_cut, last_cut, pieces
+from promptdsl.tokens.safe_cuts import AT_ONCE, FORCED, adds_up, first_cut, last_cut, pieces
 
 T = TypeVar("T")
 
 OVERHEAD = 64
-"""The characters that every entry counts in addition to its text: they bound many short texts."""
+"""The characters that each value counts in addition to its text, so many short texts are bounded.
+"""
 
 
 class Remembered(Generic[T]):
-    """The values of the latest texts, bounded by a number of characters.
+    """A cache of the values of the latest texts, bounded by a number of characters.
 
-    There are two generations. When the younger one has half of the characters, it replaces the
-    older one; a text of the older one that is asked for moves to the younger one. So a lookup costs
-    little more than that of a dictionary, and texts in use stay.
+    It has two generations. When the younger one has half of the characters, it replaces the older
+    one. A text that is found in the older one moves to the younger one. So a lookup is nearly as
+    fast as that of a dictionary, and texts in use stay in the cache.
     """
 
     __slots__ = ("_changing", "_half", "_older", "_size", "younger")
 
     def __init__(self, characters: int) -> None:
         self._half = characters // 2
-        # Other modules read it directly, which is faster; only this class changes it.
+        # Other modules read it directly, because that is faster. Only this class changes it.
         self.younger: dict[str, T] = {}
         self._older: dict[str, T] = {}
         self._size = 0
@@ -42,7 +43,7 @@ class Remembered(Generic[T]):
         return value
 
     def put(self, text: str, value: T) -> None:
-        """Remember the value of a text, unless the text is longer than half of all characters."""
+        """Store the value of a text, unless the text is longer than half of the bound."""
         size = len(text) + OVERHEAD
         if size > self._half:
             return
@@ -58,16 +59,16 @@ class Remembered(Generic[T]):
 
 
 REMEMBERED = 32 * 1024 * 1024
-"""The characters of texts that are remembered with their counts, in each encoding."""
+"""The characters of the texts whose counts are cached, for each encoding."""
 
 ESTIMATING = "o200k_base"
-"""The encoding of all estimates; its tokens that are not ASCII are counted apart."""
+"""The encoding of all estimates. Its tokens that are not ASCII are also counted separately."""
 
 
 class Encoded(NamedTuple):
-    """The tokens of a text, and how many of them are not ASCII (counted in ``ESTIMATING`` alone).
+    """The tokens of a text, and how many of them are not ASCII (only counted for ``ESTIMATING``).
 
-    ``certain`` is false where the text was cut at a position that may have changed the count.
+    ``certain`` is false if the text was cut at a position that may have changed the count.
     """
 
     tokens: int
@@ -76,10 +77,11 @@ class Encoded(NamedTuple):
 
 
 class Joint(NamedTuple):
-    """A text that is joined to others: only its ends have to be counted again.
+    """A text that is joined to others, so that only its ends have to be counted again.
 
-    ``head`` goes to its first certain cut, ``tail`` begins at its last one, and ``between`` counts
-    the text between them. A text without a cut is all head, and its tail is ``None``.
+    ``head`` ends at its first certain cut, ``tail`` begins at its last one, and ``between`` has the
+    tokens of the text between them. The head of a text without a cut is the complete text, and its
+    tail is ``None``.
     """
 
     head: str
@@ -88,7 +90,7 @@ class Joint(NamedTuple):
 
 
 def encoder(name: str) -> "Encoder":
-    """Return the encoder of an encoding, the same object for the whole process."""
+    """Return the encoder of an encoding, always the same object in a process."""
     name = SERVED_BY.get(name, name)
     with _MAKING:
         if name not in _encoders:
@@ -101,39 +103,39 @@ _MAKING = Lock()
 
 
 class Encoder:
-    """Counts texts in one encoding, and remembers the counts."""
+    """A counter of texts in one encoding, with a cache of the counts."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._encoding = encoding(name)
         self._has_cuts = name in SHIPPED
-        self.known: Remembered[Encoded] = Remembered(REMEMBERED)
+        self.cached: Remembered[Encoded] = Remembered(REMEMBERED)
         self._joints: Remembered[Joint] = Remembered(REMEMBERED)
 
     def of(self, text: str) -> Encoded:
-        """Return the tokens of a text, remembered."""
-        known = self.known.get(text)
-        if known is None:
-            known = self.measured(text)
-            self.known.put(text, known)
-        return known
+        """Return the tokens of a text, from the cache if it was counted before."""
+        encoded = self.cached.get(text)
+        if encoded is None:
+            encoded = self.measured(text)
+            self.cached.put(text, encoded)
+        return encoded
 
     def measured(self, text: str) -> Encoded:
-        """Return the tokens of a text, and remember nothing."""
-        if len(text) <= (WHOLE if self._has_cuts else FORCED):
+        """Return the tokens of a text, without caching them."""
+        if len(text) <= (AT_ONCE if self._has_cuts else FORCED):
             return self._piece(text)
         parts = [(self._piece(piece), certain) for piece, certain in pieces(text)]
         certain = self._has_cuts and all(certain for _, certain in parts)
         return _total([part for part, _ in parts])._replace(certain=certain)
 
     def joined(self, texts: Iterable[str]) -> Encoded:
-        """Return the tokens of texts joined into one, exactly.
+        """Return the exact tokens of texts joined into one.
 
-        For texts that were counted before, little more than their joints is counted.
+        If the texts were counted before, little more than the places where they meet is counted.
         """
         if not self._has_cuts:
             return self.of("".join(texts))
-        # The tokens of runs surely add up; within a run they may not.
+        # The tokens of two runs certainly add up. Those of two texts in a run may not.
         runs: list[list[str]] = []
         for text in filter(None, texts):
             if runs and not adds_up(runs[-1][-1], text):
@@ -165,7 +167,7 @@ class Encoder:
 
     @cached_property
     def _is_other(self) -> bytes:
-        """The flag of each rank: 1 for a token that is not ASCII."""
+        """By rank of a token, 1 if it is not ASCII, else 0."""
         return bytes(not token.isascii() for token in vocabulary(self._name))
 
     def _joint(self, text: str) -> Joint:
@@ -177,8 +179,8 @@ class Encoder:
             joint = Joint(text, Encoded(0, 0), None)
         else:
             head, tail = text[:first], text[last:]
-            whole, ends = self.of(text), _total([self.of(head), self.of(tail)])
-            between = Encoded(whole.tokens - ends.tokens, whole.other - ends.other, whole.certain)
+            total, ends = self.of(text), _total([self.of(head), self.of(tail)])
+            between = Encoded(total.tokens - ends.tokens, total.other - ends.other, total.certain)
             joint = Joint(head, between, tail)
         self._joints.put(text, joint)
         return joint

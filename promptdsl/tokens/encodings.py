@@ -1,11 +1,11 @@
-"""tiktoken's encodings, each loaded once, when the first text is counted with it.
+"""tiktoken's encodings. Each is loaded once, when the first text is counted with it.
 
 Two ship with promptdsl: their vocabularies are in this folder, under tiktoken's licence. The files
 of the others are read from tiktoken's cache. Only :func:`download` fetches a file.
 
-A vocabulary is packed: the number of tokens (four bytes, the highest first), the length of each
-token (a byte), and the bytes of all tokens by rank, gzipped. That is 1 MB where the file that
-OpenAI publishes, in base64 with ranks, is 3.6 MB.
+A packed vocabulary is a gzipped file of three parts: the number of tokens (four bytes, the highest
+first), the length of each token (one byte each), and the bytes of all tokens by rank. It has 1 MB;
+the file that OpenAI publishes, in base64 with ranks, has 3.6 MB.
 """
 
 import gzip
@@ -46,11 +46,13 @@ SHIPPED: Mapping[str, tuple[str, Mapping[str, int]]] = {
         {"<|endoftext|>": 199999, "<|endofprompt|>": 200018},
     ),
 }
-"""The encodings whose vocabulary ships with promptdsl, as tiktoken 0.14 has them: the pattern by
-which a text is split first, and the tokens that are not text."""
+"""The encodings whose vocabulary ships with promptdsl, as in tiktoken 0.14.
+
+Each has the pattern that first splits a text, and its special tokens with their ranks.
+"""
 
 SERVED_BY = {"o200k_harmony": "o200k_base"}
-"""Encodings that differ from a shipped one only in special tokens, which no text is encoded as."""
+"""Encodings that differ from a shipped one only in special tokens, which no text contains."""
 
 
 def packed_file(name: str) -> Path:
@@ -73,9 +75,10 @@ def vocabulary(name: str) -> list[bytes]:
 
 @cache
 def encoding(name: str) -> "Encoding":
-    """Return tiktoken's encoding of a name, the same object every time.
+    """Return tiktoken's encoding of a name, always the same object.
 
-    An encoding that tiktoken has already loaded is used.
+    If tiktoken has loaded the encoding already, that one is returned. Raises
+    :class:`TokenizerError` for an unknown encoding, and for one that is not downloaded.
     """
     if name in SERVED_BY:
         return encoding(SERVED_BY[name])
@@ -119,7 +122,7 @@ FILES: Mapping[str, Mapping[str, str]] = {
 
 
 def cache_folder() -> Path | None:
-    """Return the folder where tiktoken keeps files, ``None`` where its cache is turned off."""
+    """Return the folder where tiktoken keeps files, ``None`` if its cache is turned off."""
     for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
         if variable in os.environ:
             return Path(os.environ[variable]) if os.environ[variable] else None
@@ -129,12 +132,12 @@ def cache_folder() -> Path | None:
 
 
 def _cached_encoding(name: str) -> "Encoding":
-    """Return an encoding from tiktoken's cache; a missing file is an error and is not fetched."""
+    """Return an encoding from tiktoken's cache. A missing file is an error; it is not fetched."""
     if name not in FILES:
         raise TokenizerError(
             f"unknown encoding {name!r}",
             fix=f"{nearest(name, _known_names())}\n"
-            "  that of a plug-in is found once tiktoken.get_encoding() has loaded it",
+            "  load the encoding of a plug-in first: tiktoken.get_encoding(...)",
             at=(author(),),
         )
     import hashlib
@@ -146,7 +149,7 @@ def _cached_encoding(name: str) -> "Encoding":
         if folder is None:
             missing.append(f"for {address}: it is turned off")
             continue
-        # tiktoken names a file by the SHA-1 of its address, and replaces one with another SHA-256.
+        # tiktoken names a file by the SHA-1 of its address, and replaces one with a wrong SHA-256.
         path = folder / hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()
         try:
             is_published = hashlib.sha256(path.read_bytes()).hexdigest() == digest
@@ -156,7 +159,7 @@ def _cached_encoding(name: str) -> "Encoding":
             missing.append(str(path))
     if missing:
         raise TokenizerError(
-            f"the encoding {name!r} is not here: tiktoken's cache has no file {', '.join(missing)}",
+            f"the encoding {name!r} is missing: tiktoken's cache has no file {', '.join(missing)}",
             fix=f"fetch it once with promptdsl.tokens.download({name!r}), or set "
             "TIKTOKEN_CACHE_DIR to a folder that has it, or give counter=",
             at=(author(),),
@@ -171,8 +174,8 @@ def _known_names() -> tuple[str, ...]:
 def download(encoding: str) -> None:
     """Fetch the files of an encoding into tiktoken's cache, unless they are there.
 
-    tiktoken fetches them, and keeps only the published files (by SHA-256). An encoding that ships
-    with promptdsl needs none:
+    tiktoken fetches them, and keeps only files with the published SHA-256. An encoding that ships
+    with promptdsl needs no file:
 
     >>> from promptdsl.tokens import download
     >>> download("o200k_base")

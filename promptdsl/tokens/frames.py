@@ -1,17 +1,17 @@
-"""The tokens around the texts of a request, and the label that says how sure its count is.
+"""The frames of a request (the tokens around its texts), and the label of its count.
 
-The frames are those OpenAI has published for its chat models (OpenAI Cookbook, "How to count tokens
-with tiktoken"). No other provider publishes any: theirs are assumed to be the same.
+The frames are those that OpenAI has published for its chat models (OpenAI Cookbook, "How to count
+tokens with tiktoken"). No other provider has published its own, so these are assumed for all.
 """
 
 PER_MESSAGE = 3
-"""The frame of each message, beside the tokens of its role."""
+"""The frame of each message, in addition to the tokens of its role."""
 
 PER_NAME = 1
-"""The frame of a speaker's name, beside its tokens."""
+"""The frame of a speaker's name, in addition to its tokens."""
 
 REPLY = 3
-"""The tokens that the answer begins with."""
+"""The tokens at the beginning of the answer."""
 
 
 def label_of(
@@ -19,8 +19,8 @@ def label_of(
 ) -> str:
     """Return the label of a request's count; ``text_label`` is the label of its texts.
 
-    Only the ``prompt`` of a chat template counts exactly: it is sent as it is and has no frames
-    (``framed`` is false). Attachments, tools and the form of an answer are always estimates.
+    Only the ``prompt`` of a chat template is counted exactly: it is sent unchanged, without frames
+    (``framed`` is false). Attachments, tools and the output schema are always estimates.
     """
     parts = [name for name, has in (("attachments", has_media), ("tools", has_tools)) if has]
     if text_label == "exact":

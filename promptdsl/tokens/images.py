@@ -1,7 +1,7 @@
-"""The tokens of a picture: the formulas that providers publish, by its size in pixels.
+"""The tokens of a picture, by the formulas that providers publish for its size in pixels.
 
-Where documentation and published measurements disagree, the larger figure is used, because a count
-that is too low exceeds a budget.
+If documentation and published measurements disagree, the larger figure is used: with a count that
+is too low, a request could exceed its budget.
 """
 
 import re
@@ -17,20 +17,20 @@ from promptdsl.config.wire import ImageFormula
 from promptdsl.messages.media.image_size import Size
 
 ASSUMED: Size = (2048, 2048)
-"""The size assumed for an address, a file id or an unknown header."""
+"""The size that is assumed for an address, a file id or an unknown header."""
 
 _Figure = TypeVar("_Figure")
 _ByName: TypeAlias = tuple[tuple[str, _Figure], ...]
-"""Figures by model: those of the first pattern that its name contains."""
+"""Figures by model: the first pattern that the model's name contains decides."""
 
 
 def image_tokens(size: Size | None, facts: ModelFacts, detail: str | None = None) -> int:
-    """Return the tokens of a picture, an estimate.
+    """Return the estimated tokens of a picture.
 
     ``detail`` is the requested level: OpenAI's ``low``, ``high``, ``original``, or Gemini's media
-    resolution. A picture of unknown size counts as 2048 x 2048 pixels. Where the formula of a model
-    is not known, its name decides; else the costliest formula of its provider is used, and without
-    a provider that of today's Claude.
+    resolution. A picture of unknown size counts as 2048 x 2048 pixels. If the formula of a model is
+    unknown, its name decides, else the costliest formula of its provider is used; without a
+    provider it is that of the newest Claude.
     """
     model, formula = facts.model or "", facts.image_tokens
     if formula is None:
@@ -48,8 +48,8 @@ def _figures(table: _ByName[_Figure], model: str) -> _Figure | None:
     return next((figure for pattern, figure in table if re.search(pattern, model)), None)
 
 
-# OpenAI. Source: its guide "Images and vision" (November 2026). "Measured" is what others have
-# published: the data set image-token-cost (gpt-5.5, gpt-6), and OpenAI's developer forum, topics
+# OpenAI. Source: its guide "Images and vision" (November 2026). "Measured" means that others have
+# published it: the data set image-token-cost (gpt-5.5, gpt-6), and OpenAI's developer forum, topics
 # 1344040 (gpt-5-mini), 1372291 (gpt-5.2) and 1377015 (gpt-5.4-mini).
 
 _TILES: _ByName[tuple[int, int]] = (
@@ -62,7 +62,10 @@ _TILES: _ByName[tuple[int, int]] = (
 
 
 def _tiles_512(size: Size, model: str, detail: str) -> int:
-    """Scaled down into a square of 2048, then to a shortest side of 768; tiles of 512 pixels."""
+    """Return the tokens by tiles of 512 pixels.
+
+    The picture is first scaled down into a square of 2048, then to a shortest side of 768.
+    """
     base, each = _figures(_TILES, model) or (85, 170)
     if detail == "low":
         return base
@@ -75,10 +78,10 @@ def _tiles_512(size: Size, model: str, detail: str) -> int:
 
 @attrs.frozen
 class _Patches:
-    """Hundredths of a token a patch, and how many patches a picture keeps at each detail.
+    """The price of a patch in hundredths of a token, and the most patches for each detail.
 
-    ``None`` is no limit. The guide also has one for the longest side, which measurements do not
-    show.
+    ``None`` means no limit. The guide also has a limit for the longest side, but measurements do
+    not show it.
     """
 
     each: int
@@ -106,20 +109,20 @@ _PATCHES: _ByName[_Patches] = (
     (r"gpt-5\.5", _Patches(120, _HIGH, _ORIGINAL, _LOW, "original")),
 )
 _NEWEST = _Patches(120, _HIGH, None, _LOW, "original")
-"""From gpt-5.6 on a picture keeps its size unless less detail is asked for."""
+"""From gpt-5.6 on, a picture keeps its size unless the request asks for less detail."""
 
 
 def _patches_32(size: Size, model: str, detail: str) -> int:
-    """Patches of 32 pixels, after the limit of the model.
+    """Return the tokens by patches of 32 pixels, at most as many as the model's limit.
 
-    Measured: ``low`` changes nothing for older minis; others see as many patches as 512 x 512.
+    Measured: ``low`` changes nothing for older minis; for others it is the patches of 512 x 512.
     """
     figures = _figures(_PATCHES, model) or _NEWEST
     limits = {"high": figures.high, "original": figures.original, "low": figures.low}
     limit = limits.get(detail, limits[figures.auto])
     patches = _squares(size, 32)
     if limit is not None and patches > limit:
-        # Scaled down to whole patches, as the guide has it; less than one patch counts as one.
+        # Scaled down to complete patches, as in the guide. Less than one patch counts as one.
         scale = sqrt(limit * 32 * 32 / size[0] / size[1])
         sides = [side * scale / 32 for side in size]
         scale *= min(max(int(side), 1) / side for side in sides)
@@ -137,17 +140,17 @@ def _squares(size: Size, side: int) -> int:
 _STANDARD = re.compile(
     r"claude-(?:[23]|v2|instant|(?:opus|sonnet|haiku)-4(?!-(?:[7-9]|\d\d)(?!\d)))"
 )
-"""Claude before 4.7, which has lower limits."""
+"""The names of Claude models before 4.7. They have lower limits."""
 
 
 def _patches_28(size: Size, model: str, _: str) -> int:
-    """Patches of 28 pixels, after the limits of the model: the largest size that keeps them."""
+    """Return the tokens by patches of 28 pixels, for the largest size within the model's limits."""
     edge = most = 1568
     if not _STANDARD.search(model):
         edge, most = 2576, 4784
     if not _keeps(size, edge, most):
-        # The largest size of the same shape, by bisection: Anthropic's own example of the rule does
-        # it so, with halves rounded to even numbers.
+        # Find the largest size of the same shape by bisection, as in Anthropic's own example of the
+        # rule. Halves are rounded to even numbers.
         shape = max(size) / min(size)
         fits, exceeds = 1, max(size)
         while fits + 1 < exceeds:
@@ -161,7 +164,7 @@ def _patches_28(size: Size, model: str, _: str) -> int:
 
 
 def _keeps(size: Size, edge: int, most: int) -> bool:
-    """Return whether a size is within the limits of the longest edge and of the patches."""
+    """Return whether a size is within the limits of the longest edge and of the patch count."""
     return ceil(max(size) / 28) * 28 <= edge and _squares(size, 28) <= most
 
 
@@ -171,7 +174,10 @@ TILE_TOKENS = 258
 
 
 def _tiles_258(size: Size, _: str, detail: str) -> int:
-    """One tile up to 384 pixels or at less detail; else by the shape, at most nine (~2,300)."""
+    """Return the tokens by tiles.
+
+    There is one tile up to 384 pixels or at less detail, else up to nine by the shape (~2,300).
+    """
     if max(size) <= 384 or detail in ("low", "medium"):
         return TILE_TOKENS
     unit = min(max(int(min(size) / 1.5), 256), 768)
@@ -182,7 +188,7 @@ _RESOLUTIONS = {"low": 280, "medium": 560, "high": 1120, "ultra_high": 2240}
 
 
 def _resolution(_size: Size, _: str, detail: str) -> int:
-    """By the media resolution alone; without one it is high."""
+    """Return the tokens by the media resolution alone. Its default is high."""
     return _RESOLUTIONS.get(detail, _RESOLUTIONS["high"])
 
 

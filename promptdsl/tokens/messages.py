@@ -23,10 +23,12 @@ from promptdsl.tokens.payload_parts import unknown_tokens
 def message_tokens(message: Message, tokens: TextTokens, facts: ModelFacts) -> int:
     """Return the tokens of a message: its frame, role, name and blocks.
 
-    The frame is OpenAI's: 3, and 1 more for a name. A call counts as the name of its tool and its
-    arguments; a result as its content, the name of its tool and the type of its error. Reasoning
-    counts by its text, as the length of encrypted reasoning is not known. Ids, marks and signatures
-    count nothing. Attachments are estimates (:func:`attachment_tokens`).
+    - The frame is OpenAI's: 3 tokens, and 1 more for a name.
+    - A call counts as the name of its tool and its arguments.
+    - A result counts as its content, the name of its tool and the type of its error.
+    - Reasoning counts by its text, because the length of encrypted reasoning is unknown.
+    - Attachments are estimates (:func:`attachment_tokens`).
+    - Ids, cache marks and signatures have no tokens.
     """
     total = PER_MESSAGE + tokens.of(message.role)
     if message._details is not NO_DETAILS and message._details.name:
@@ -67,7 +69,7 @@ def block_tokens(block: Block, tokens: TextTokens, facts: ModelFacts) -> int:
 
 
 def has_media(message: Message) -> bool:
-    """Return whether a message has an attachment, in the result of a tool too."""
+    """Return whether a message has an attachment, also in the result of a tool."""
     if message._plain is not None:
         return False
     results = [block for block in message.content if isinstance(block, ToolResultBlock)]

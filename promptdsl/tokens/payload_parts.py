@@ -1,4 +1,4 @@
-"""The tokens of the parts of a payload of any provider; no function recurses."""
+"""The tokens of the parts of a payload, for all providers. No function is recursive."""
 
 from collections.abc import Callable, Mapping
 
@@ -13,9 +13,10 @@ from promptdsl.tokens.wire_json import WireObject, WireValue, compact, object_at
 
 
 def unknown_tokens(data: WireObject, tokens: TextTokens, facts: ModelFacts) -> tuple[int, int]:
-    """Return the tokens of unknown data as JSON, without ids and marks, and of its pictures.
+    """Return the tokens of unknown data as JSON, and the tokens of its pictures.
 
-    Bytes in the data count as pictures, so that base64 text is never counted letter by letter.
+    Keys that the model does not read, such as ids and cache marks, have no tokens. Bytes in the
+    data count as pictures, so base64 text is never counted as text.
     """
     rest, encoded = pruned(data)
     pictures = 0
@@ -27,7 +28,10 @@ def unknown_tokens(data: WireObject, tokens: TextTokens, facts: ModelFacts) -> t
 
 
 def _addressed(part: WireObject, kind: MediaKind) -> AttachedMedia:
-    """OpenAI, and templates that show its parts: an address alone, or with a detail."""
+    """Return the attachment of OpenAI's parts: an address, alone or with a detail.
+
+    Chat templates that show these parts use it, too.
+    """
     address = part.get("image_url", part.get("file_data"))
     if isinstance(address, Mapping):
         return media_at(kind, address.get("url"), None, address.get("detail"))
@@ -35,7 +39,10 @@ def _addressed(part: WireObject, kind: MediaKind) -> AttachedMedia:
 
 
 def _sourced(part: WireObject, kind: MediaKind) -> "AttachedMedia | WireValue":
-    """Anthropic, Converse and templates: an attachment, or the text or parts of a document."""
+    """Return the attachment of a part of Anthropic, Converse or a chat template.
+
+    For a document that is text or parts, return these.
+    """
     source = object_at(part, "source")
     if source.get("type") in ("text", "content"):
         return source.get("data", source.get("content"))
@@ -51,7 +58,7 @@ def _sourced(part: WireObject, kind: MediaKind) -> "AttachedMedia | WireValue":
 
 
 def _inline(part: WireObject, kind: MediaKind) -> AttachedMedia:
-    """Gemini: bytes or an address, with a media type that tells the kind."""
+    """Return the attachment of Gemini's parts: bytes or an address. Its media type has the kind."""
     source = object_at(part, "inline_data", "file_data")
     media_type, data = source.get("mime_type"), source.get("data")
     family = str(media_type).partition("/")[0]
@@ -71,12 +78,12 @@ _TYPED, _KEYED = (
     {kind: part for wire in wires() if wire.keyed is keyed for kind, part in wire.parts.items()}
     for keyed in (False, True)
 )
-"""The parts of all providers, by type, and by key of those that have no types."""
+"""The payload parts of all providers: by type, and by key for providers without types."""
 
 
 @attrs.define(eq=False)
 class Parts:
-    """Counts parts; ``media`` is the tokens of all attachments counted so far."""
+    """A counter of payload parts; ``media`` has the tokens of all attachments so far."""
 
     tokens: TextTokens
     facts: ModelFacts
@@ -86,10 +93,10 @@ class Parts:
         default=attrs.Factory(lambda parts: parts.facts.wire, takes_self=True),
     )
     _waiting: list[WireValue] = attrs.field(init=False, factory=list[WireValue])
-    """The contents of parts that are still to be counted."""
+    """The contents of parts that are not yet counted."""
 
     def content(self, *values: WireValue) -> int:
-        """Return the tokens of contents: texts, parts, lists of them; all else is nothing."""
+        """Return the tokens of contents: texts, parts, lists of these. Other values have none."""
         total, waiting = 0, self._waiting
         waiting.extend(values)
         while waiting:
@@ -103,14 +110,14 @@ class Parts:
         return total
 
     def _part(self, part: WireObject) -> int:
-        """Return the tokens of a part, and leave its contents waiting."""
-        # Find its shape: that of the target where others have a part of the same name.
-        own, kind = self._wire, part.get("type")
+        """Return the tokens of a part, and put its contents into ``_waiting``."""
+        # Find its shape. If several providers have a part of this name, the target's shape counts.
+        wire, kind = self._wire, part.get("type")
         if isinstance(kind, str):
-            shape = (None if own.keyed else own.parts.get(kind)) or _TYPED.get(kind)
+            shape = (None if wire.keyed else wire.parts.get(kind)) or _TYPED.get(kind)
         else:
             name = next((key for key in part if key in _KEYED), "")
-            shape = (own.parts.get(name) if own.keyed else None) or _KEYED.get(name)
+            shape = (wire.parts.get(name) if wire.keyed else None) or _KEYED.get(name)
         if shape is None:
             text, pictures = unknown_tokens(part, self.tokens, self.facts)
             self.media += pictures
@@ -128,7 +135,7 @@ class Parts:
                 total += self.tokens.of(value if isinstance(value, str) else compact(value))
         for key in shape.contents:
             self._waiting.append(part.get(key))
-        # Count the attachment that it is.
+        # Count its attachment.
         if shape.media is not None:
             attachment = _ATTACHMENTS[shape.source](part, shape.media)
             if isinstance(attachment, AttachedMedia):

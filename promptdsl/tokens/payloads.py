@@ -1,4 +1,7 @@
-"""The tokens of a payload of any provider, as it is sent."""
+"""The tokens of a payload, for all providers.
+
+An entry is a message, turn or item of a payload; each provider has its own name for it.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,9 +21,9 @@ class Tally:
     """The tokens of a payload.
 
     ``entries`` has the tokens of each message, turn or item in the order of the payload, with its
-    frame; ``fixed`` is the rest: system text, tools, the form of the answer, and the beginning of
-    the reply. ``media`` and ``tools`` are the estimated shares of both: attachments, and tools with
-    the form of the answer.
+    frame. ``fixed`` is the rest: system text, tools, the output schema, and the beginning of the
+    reply. The estimated shares of both are ``media`` (attachments) and ``tools`` (tools and the
+    output schema).
     """
 
     fixed: int
@@ -39,7 +42,7 @@ ENTRY_KEYS = of_all(lambda wire: (wire.entries,))
 SYSTEM_PATHS = of_all(lambda wire: [wire.system] if wire.system else ())
 TOOL_PATHS = of_all(lambda wire: (wire.tools,))
 _FORM_PATHS = of_all(lambda wire: [(wire.output, wire.output_schema)] if wire.output else ())
-"""The paths that the form of the answer may have, each with the key of its schema."""
+"""The paths that an output schema may have, each with the key of the schema itself."""
 TEXT_TYPES = ("text", "input_text", "output_text")
 """The types of parts that are only a text."""
 CONTENT_KEYS = of_all(lambda wire: wire.contents)
@@ -47,27 +50,29 @@ CONTENT_KEYS = of_all(lambda wire: wire.contents)
 
 
 def entries_key(payload: WireObject) -> str | None:
-    """Return the key of a payload that has its entries, or ``None``."""
+    """Return the key of a payload under which its entries are, or ``None``."""
     return next(
         (key for key in ENTRY_KEYS if isinstance(payload.get(key), list | tuple | str)), None
     )
 
 
 def value_at(value: WireValue, *keys: str) -> WireValue:
-    """Return the value at a path of keys, ``None`` where one is missing."""
+    """Return the value at a path of keys, ``None`` if a key is missing."""
     for key in keys:
         value = value.get(key) if isinstance(value, Mapping) else None
     return value
 
 
 def entry_tokens(payload: WireObject, tokens: TextTokens, facts: ModelFacts) -> Tally:
-    """Return the tokens of each entry of a payload, and of all beside the entries.
+    """Return the tokens of each entry of a payload, and of the rest of the payload.
 
-    Texts, names, arguments (an object as JSON without white space) and attachments (by formula) are
-    counted; and OpenAI's frame around the system text and each message, turn or item, and 3 tokens
-    for the reply. An entry without a role is the model's, or the tool's where it is an output. Ids,
-    marks, signatures, encrypted reasoning and the keys of parts count nothing. A text that a chat
-    template wrote is counted as it is; of its messages, only the attachments are counted.
+    - Texts, names, arguments (an object as JSON without white space) and attachments (by formula)
+      are counted.
+    - The system text and each entry have OpenAI's frame; the reply has 3 tokens.
+    - An entry without a role is the model's, or the tool's if it is an output.
+    - Ids, cache marks, signatures, encrypted reasoning and the keys of parts have no tokens.
+    - If a chat template wrote the prompt, its text is counted, and of the messages only the
+      attachments.
     """
     parts = Parts(tokens, facts)
     key = entries_key(payload)
@@ -90,8 +95,8 @@ def entry_tokens(payload: WireObject, tokens: TextTokens, facts: ModelFacts) -> 
     tools = [tool for values in lists for tool in definitions(values)]
     estimated = tools_frame(facts) if tools else 0
     estimated += sum(definition_tokens(tool, tokens) for tool in tools)
-    own = facts.wire
-    for path, key in ((own.output, own.output_schema),) if own.output else _FORM_PATHS:
+    wire = facts.wire
+    for path, key in ((wire.output, wire.output_schema),) if wire.output else _FORM_PATHS:
         form = value_at(payload, *path)
         if isinstance(form, Mapping) and form.get(key) is not None:
             form = form if key == "schema" else {"schema": form[key]}
@@ -100,10 +105,11 @@ def entry_tokens(payload: WireObject, tokens: TextTokens, facts: ModelFacts) -> 
 
 
 def _entry_counts(parts: Parts, entries: Sequence[WireValue]) -> list[int]:
-    """Return the tokens of each entry; those with a role and one text are counted without a call.
+    """Return the tokens of each entry.
 
-    Measured on 1,000 of these, counted before: 0.3 us each instead of 1.3 us, and 0.4 us instead of
-    3 us where the text is in a part.
+    An entry with a role and one text is counted here, without a call. Measured on 1,000 such
+    entries that were counted before: 0.3 us each instead of 1.3 us, or 0.4 us instead of 3 us if
+    the text is in a part.
     """
     of, counts = parts.tokens.of, list[int]()
     frames: dict[str, int] = {}
@@ -132,7 +138,7 @@ def _entry_tokens(parts: Parts, entry: WireValue) -> int:
     if isinstance(role, str):
         frame = PER_MESSAGE + of(role)
     elif "type" not in entry and ("parts" in entry or "content" in entry):
-        # Gemini takes a turn without a role for the user's.
+        # For Gemini, a turn without a role is the user's.
         frame = PER_MESSAGE + of("user")
     else:
         speaker = "tool" if str(entry.get("type")).endswith("_output") else "assistant"
@@ -144,7 +150,7 @@ def _entry_tokens(parts: Parts, entry: WireValue) -> int:
 
 
 def _attachment_tokens(parts: Parts, entry: WireValue) -> int:
-    """Return the tokens of the attachments of a message whose text is counted elsewhere."""
+    """Return the tokens of the attachments of a message. Its text is counted elsewhere."""
     content = entry.get("content") if isinstance(entry, Mapping) else None
     if not isinstance(content, list):
         return 0

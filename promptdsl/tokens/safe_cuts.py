@@ -1,15 +1,16 @@
-r"""Certain cuts of a text: the tokens on both sides add up to those of the whole.
+r"""Certain cuts of a text: the tokens of both sides add up to those of the complete text.
 
-o200k_base and cl100k_base split a text by a pattern first and search for tokens inside its matches.
-No match contains both sides of a certain cut, and none depends on the text beyond it:
+o200k_base and cl100k_base first split a text by a pattern, then search for tokens in each match.
+A cut is certain if no match contains both of its sides, and no match depends on the text beyond it.
+There are two kinds:
 
-- between a character that is no white space and a following space or tab, as these only begin a
-  match,
-- between a line end and a character that is neither white space nor ``/``, as a line end only ends
-  a match (after punctuation, o200k matches slashes too, as in ``//\n/``).
+- between a character that is not white space and a space or tab after it, because these can only
+  begin a match,
+- between a line end and a character that is neither white space nor ``/``, because a line end can
+  only end a match (after punctuation, o200k also matches slashes, as in ``//\n/``).
 
-Two characters decide about a cut, so it stays certain when other text is joined. Python takes
-U+001C to U+001F for white space and the patterns do not; that only gives fewer cuts.
+Two characters decide whether a cut is certain, so it stays certain when other text is joined. For
+Python, U+001C to U+001F are white space; for the patterns they are not. That only gives fewer cuts.
 """
 
 import re
@@ -18,12 +19,14 @@ from collections.abc import Iterator
 _CUT = re.compile(r"\S(?=[ \t])|[\r\n](?=[^\s/])")
 _LINE_ENDS = {"\r", "\n"}
 
-WHOLE = 200_000
-"""The characters of the longest text that is counted at once; a longer one is counted in pieces."""
+AT_ONCE = 200_000
+"""The most characters that are counted at once. A longer text is counted in pieces."""
 
 FORCED = 900_000
-"""The characters of a piece that ends without a certain cut. The pattern fails on more than a
-million characters of white space."""
+"""The characters of a piece that ends without a certain cut.
+
+It is the limit because the pattern fails on more than a million characters of white space.
+"""
 
 
 def first_cut(text: str, start: int = 0) -> int | None:
@@ -38,7 +41,7 @@ def last_cut(text: str, start: int = 0, end: int | None = None) -> int | None:
     size = 64
     while True:
         begin = max(start, end - size)
-        # One character more is searched, for a cut right at the end.
+        # Search one more character, for a cut exactly at the end.
         cuts = [match.end() for match in _CUT.finditer(text, begin, end + 1)]
         cuts = [cut for cut in cuts if cut <= end]
         if cuts or begin == start:
@@ -47,10 +50,10 @@ def last_cut(text: str, start: int = 0, end: int | None = None) -> int | None:
 
 
 def adds_up(before: str, after: str) -> bool:
-    """Return whether the tokens of two texts surely add up to those of both together.
+    """Return whether the tokens of two texts certainly add up to those of both together.
 
-    They do when the first ends with a line end, the second does not begin with ``/``, and the
-    white space at its beginning has no line end and is followed by a character.
+    They do if the first ends with a line end, and the second does not begin with ``/`` and has a
+    character other than white space in its first line.
     """
     if before[-1:] not in _LINE_ENDS or not before or after[:1] == "/":
         return False
@@ -59,15 +62,15 @@ def adds_up(before: str, after: str) -> bool:
 
 
 def pieces(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield the pieces of a long text to count, each with whether it ends at a certain cut.
+    """Yield the pieces of a long text, each with whether it ends at a certain cut.
 
-    The last piece ends with the text.
+    The end of the text is certain, too.
     """
     start = 0
-    while len(text) - start > WHOLE:
-        cut = last_cut(text, start, start + WHOLE)
+    while len(text) - start > AT_ONCE:
+        cut = last_cut(text, start, start + AT_ONCE)
         if cut is None:
-            match = _CUT.search(text, start + WHOLE - 1, start + FORCED + 1)
+            match = _CUT.search(text, start + AT_ONCE - 1, start + FORCED + 1)
             cut = match and match.end()
         if cut is None and len(text) - start <= FORCED:
             break

@@ -4,7 +4,7 @@ from promptdsl.config.models import facts_for
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, shown
 from promptdsl.foundation.source import author, door
 from promptdsl.foundation.unicode import exact
-from promptdsl.tokens.count import GivenCounter
+from promptdsl.tokens.count import UserCounter
 from promptdsl.tokens.counters import tokens_for
 from promptdsl.tokens.cut import fitting_end
 
@@ -14,15 +14,15 @@ def split_text(
     text: str,
     on: str | None = None,
     max_tokens: int | None = None,
-    counter: GivenCounter | None = None,
+    counter: UserCounter | None = None,
 ) -> list[str]:
-    """Return the parts of a text: between its delimiters, then of at most ``max_tokens`` each.
+    """Return the parts of a text: split at a delimiter, then cut to at most ``max_tokens`` each.
 
-    ``on`` is the delimiter: ``on.join(parts)`` is the text. A part with more than ``max_tokens``
-    tokens is cut again, after a paragraph, else a sentence, else a word; without ``on``,
-    ``"".join(parts)`` is the text. Only a part of one character may exceed ``max_tokens``. An empty
-    text has no parts; between two delimiters there may be an empty part. ``counter`` counts the
-    tokens, by default in o200k_base.
+    ``on`` is the delimiter. If no part was cut, ``on.join(parts)`` is the text. A part with more
+    than ``max_tokens`` tokens is cut after a paragraph, else a sentence, else a word; without
+    ``on``, ``"".join(parts)`` is the text. Only a part of one character may exceed ``max_tokens``.
+    An empty text has no parts; between two delimiters there may be an empty part. ``counter``
+    counts the tokens, by default in o200k_base.
 
     >>> from promptdsl import split_text
     >>> split_text("one two---three", on="---")
@@ -71,5 +71,5 @@ def _check_arguments(text: object, on: object, max_tokens: object) -> None:
         raise OptionError(f"on={shown(on)}", fix="write the delimiter, a string, as on='---'")
     if max_tokens is not None and (type(max_tokens) is not int or max_tokens < 1):
         raise OptionError(
-            f"max_tokens={shown(max_tokens)}", fix="write how many tokens, a whole number above 0"
+            f"max_tokens={shown(max_tokens)}", fix="write a whole number of tokens, 1 or more"
         )

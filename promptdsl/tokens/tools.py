@@ -1,7 +1,7 @@
-"""The tokens of tools and of the form of an answer: estimates.
+"""The estimated tokens of tools and of an output schema.
 
-Providers render definitions in forms of their own, which they do not publish. The JSON of a schema
-is longer than the known forms, so its count is a safe estimate.
+Providers show definitions to the model in formats that they do not publish. The JSON of a schema is
+longer than the known formats, so its count is a safe estimate.
 """
 
 import re
@@ -17,10 +17,10 @@ PER_TOOL = 7
 """The frame of each tool (OpenAI Cookbook, "How to count tokens with tiktoken", for gpt-4o)."""
 
 TOOLS = 12
-"""The frame of all tools, from the same source."""
+"""The frame around all tools, from the same source."""
 
 FORM = 12
-"""The frame of the form of an answer: assumed, there is no source."""
+"""The frame of an output schema. It is assumed: there is no source."""
 
 _CLAUDE = re.compile(r"claude|anthropic")
 _CLAUDE_PROMPTS = (
@@ -31,7 +31,7 @@ _CLAUDE_PROMPTS = (
     (r"-4(?!-[7-9])", 346),
 )
 CLAUDE_TOOLS = 804
-"""The largest system text that a Claude gets with tools (Anthropic, "Tool use")."""
+"""The tokens of the longest system text that a Claude gets with tools (Anthropic, "Tool use")."""
 
 _WRAPPERS = of_all(lambda wire: wire.wrappers)
 _TEXT_KEYS = ("name", "description")
@@ -40,7 +40,7 @@ _COUNTED = frozenset({*_TEXT_KEYS, *_SCHEMA_KEYS, "strict", "type"})
 
 
 def tool_tokens(tool: ToolDefinition, tokens: TextTokens) -> int:
-    """Return the tokens of a tool, an estimate: its name, description and schema."""
+    """Return the estimated tokens of a tool: its name, description and schema."""
     if tool.raw is not None:
         return definition_tokens(tool.raw, tokens)
     definition = {"name": tool.name, "description": tool.description}
@@ -48,13 +48,13 @@ def tool_tokens(tool: ToolDefinition, tokens: TextTokens) -> int:
 
 
 def output_tokens(output: OutputSchema, tokens: TextTokens) -> int:
-    """Return the tokens of the form of an answer: its name, description and schema."""
+    """Return the estimated tokens of an output schema: its name, description and schema."""
     definition = {"name": output.name, "description": output.description}
     return form_tokens({**definition, "schema": output.schema}, tokens)
 
 
 def tools_frame(facts: ModelFacts) -> int:
-    """Return the tokens around the tools of a request; Claude gets a system text of its own."""
+    """Return the tokens around the tools of a request. Claude gets a system text for tools."""
     model = facts.model or ""
     if not facts.wire.tools_prompt and not _CLAUDE.search(model):
         return TOOLS
@@ -63,7 +63,7 @@ def tools_frame(facts: ModelFacts) -> int:
 
 
 def definitions(tools: WireValue) -> Iterator[WireObject]:
-    """Yield the definition of each tool in a payload, without wrappers and cache marks."""
+    """Yield the definition of each tool in a payload, without its wrapper and cache marks."""
     for tool in _objects(tools):
         wrapped = next((tool[key] for key in _WRAPPERS if key in tool), None)
         if isinstance(wrapped, list | tuple):
@@ -78,13 +78,13 @@ def _objects(values: WireValue) -> Iterator[WireObject]:
 
 
 def definition_tokens(definition: WireObject, tokens: TextTokens) -> int:
-    """Return the tokens of the definition of a tool in a payload, an estimate."""
+    """Return the estimated tokens of a tool definition in a payload."""
     rest = pruned({key: value for key, value in definition.items() if key not in _COUNTED})[0]
     return PER_TOOL + _schema_tokens(definition, tokens) + (tokens.of(compact(rest)) if rest else 0)
 
 
 def form_tokens(form: WireObject, tokens: TextTokens) -> int:
-    """Return the tokens of the form of an answer in a payload, an estimate."""
+    """Return the estimated tokens of an output schema in a payload."""
     return FORM + _schema_tokens(form, tokens)
 
 
@@ -98,7 +98,7 @@ def _schema_tokens(definition: WireObject, tokens: TextTokens) -> int:
         if isinstance(schema, str):
             total += tokens.of(schema)
         elif schema is not None:
-            # Converse has the schema under this key.
+            # In Converse, the schema is under this key.
             inner = schema.get("json") if isinstance(schema, Mapping) else None
             total += tokens.of(compact(schema if inner is None else inner))
     return total

@@ -12,16 +12,16 @@ from promptdsl.foundation.json import JsonValue, write_json
 WireValue: TypeAlias = (
     "bool | int | float | str | bytes | Sequence[WireValue] | Mapping[str, WireValue] | None"
 )
-"""A value of a payload: JSON data and bytes."""
+"""A value of a payload: JSON data, or bytes."""
 
 WireObject: TypeAlias = Mapping[str, WireValue]
-"""An object of a payload, and a whole payload."""
+"""An object of a payload, or a complete payload."""
 
 _NO_OBJECT: WireObject = {}
 
 
 def object_at(value: WireObject, *keys: str) -> WireObject:
-    """Return the object at the first key that exists; an empty object for any other value."""
+    """Return the value at the first key that exists, or an empty object if it is no object."""
     item = next((value[key] for key in keys if key in value), None)
     return item if isinstance(item, Mapping) else _NO_OBJECT
 
@@ -30,17 +30,17 @@ MARKS = frozenset(of_all(lambda wire: (wire.mark,) if wire.mark else ()))
 """The keys of cache marks."""
 
 SILENT = frozenset({"type", *MARKS, *of_all(lambda wire: wire.silent)})
-"""Keys of parts that the model does not read."""
+"""The keys of payload parts that the model does not read."""
 
 _ENCODED = re.compile(r"data:[^,]{0,200};base64,|[A-Za-z0-9+/_-]{512}")
 """The beginning of a text that contains bytes."""
 
-# Built once: making a writer costs as much as writing a call's arguments with it.
+# Made once, because making a writer costs as much as writing the arguments of a call.
 _WRITER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 def compact(value: WireValue) -> str:
-    """Return a value as JSON without white space; a value that is not JSON as its string."""
+    """Return a value as JSON without white space. A value that is not JSON becomes its string."""
     try:
         return _WRITER.encode(value)
     except (RecursionError, TypeError, ValueError):
@@ -50,7 +50,7 @@ def compact(value: WireValue) -> str:
 def pruned(
     value: WireValue, silent: Collection[str] = SILENT
 ) -> tuple[JsonValue, list[str | bytes]]:
-    """Return a copy of a value without its silent keys and without bytes, and the bytes."""
+    """Return a copy of a value without its silent keys and bytes, and the list of these bytes."""
     encoded: list[str | bytes] = []
     top: list[JsonValue] = [None]
     # Any: a dict and its key, or a list and its index

@@ -362,7 +362,7 @@ def test_what_a_counter_may_not_return(said: Any, shown: str) -> None:
 
     error = raised(OptionError, count)
     assert f"the counter {house.__qualname__} returned {shown} for a text" == error.what
-    assert "return how many tokens it is, a whole number from 0 on" == error.fix
+    assert "return the number of its tokens, a whole number, 0 or more" == error.fix
 
 
 @pytest.mark.parametrize("given", ["gpt-4o", 5, ["a"], ("a",), b"x", object()])
@@ -380,7 +380,7 @@ def test_only_texts_are_counted(tokens: Tokens) -> None:
         return tokens.count(5)  # type: ignore[arg-type]
 
     error = raised(ContentError, count)
-    assert ("only a text is counted, not int", lines_of(count, 1)) == (error.what, error.at)
+    assert ("a token counter takes a text, not int", lines_of(count, 1)) == (error.what, error.at)
 
 
 class Shout(str):

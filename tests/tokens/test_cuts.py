@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.internals import FORCED, SHIPPED, WHOLE, adds_up, first_cut, last_cut, pieces
+from tests.internals import AT_ONCE, FORCED, SHIPPED, adds_up, first_cut, last_cut, pieces
 from tests.internals import encoding_named as encoding
 from tests.tokens.texts import texts
 
@@ -95,7 +95,7 @@ def test_any_text_has_both_cuts_or_none(text: str) -> None:
     assert sorted(found) == list(found)
 
 
-@given(st.integers(0, 3 * WHOLE), st.sampled_from(["word ", "line\n", "a", "\n"]))
+@given(st.integers(0, 3 * AT_ONCE), st.sampled_from(["word ", "line\n", "a", "\n"]))
 def test_any_pieces_are_the_text(size: int, unit: str) -> None:
     """The pieces of a text, one behind the other, are the text."""
     text = (unit * size)[:size]
@@ -105,9 +105,9 @@ def test_any_pieces_are_the_text(size: int, unit: str) -> None:
 @pytest.mark.parametrize(
     ("text", "sizes", "certain"),
     [
-        ("a" * WHOLE, [WHOLE], [True]),
-        ("word " * (WHOLE // 5 + 1), [WHOLE - 1, 6], [True, True]),
-        ("a" * (WHOLE + 5), [WHOLE + 5], [True]),
+        ("a" * AT_ONCE, [AT_ONCE], [True]),
+        ("word " * (AT_ONCE // 5 + 1), [AT_ONCE - 1, 6], [True, True]),
+        ("a" * (AT_ONCE + 5), [AT_ONCE + 5], [True]),
         ("a" * FORCED, [FORCED], [True]),
         ("a" * (FORCED + 9), [FORCED, 9], [False, True]),
         ("a" * FORCED + " b", [FORCED, 2], [True, True]),

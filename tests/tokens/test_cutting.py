@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from promptdsl import ModelFacts
 from promptdsl.tokens import counter
-from tests.internals import Tokens, best_boundary, fitting_prefix, tokens_for, whole_character
+from tests.internals import Tokens, best_boundary, character_boundary, fitting_prefix, tokens_for
 from tests.tokens.texts import HOSTILE_RUNS, texts
 
 
@@ -98,15 +98,15 @@ def test_where_a_text_is_cut(text: str, limit: int, head: str, tail: str) -> Non
 )
 def test_what_is_one_character(text: str, places: list[int]) -> None:
     """CR LF, a surrogate pair, and a letter with its marks and joiners are not parted."""
-    backwards = [whole_character(text, place) for place in range(len(text) + 1)]
-    forwards = [whole_character(text, place, forwards=True) for place in range(len(text) + 1)]
+    backwards = [character_boundary(text, place) for place in range(len(text) + 1)]
+    forwards = [character_boundary(text, place, forwards=True) for place in range(len(text) + 1)]
     after = [next(near for near in sorted(set(places)) if near >= n) for n in range(len(text) + 1)]
     assert (places, after) == (backwards, forwards)
 
 
 def test_very_many_marks_are_parted() -> None:
     """What nobody writes does not keep a text from being cut."""
-    assert 500 == whole_character("\u0301" * 1_000, 500)
+    assert 500 == character_boundary("\u0301" * 1_000, 500)
 
 
 @pytest.mark.parametrize("last", [True, False])

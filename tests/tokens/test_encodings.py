@@ -144,7 +144,7 @@ def test_a_missing_encoding_is_named(cache: Path) -> None:
     count = missing("p50k_base")
     error = raised(TokenizerError, count)
     file = cache / P50K
-    expected = f"the encoding 'p50k_base' is not here: tiktoken's cache has no file {file}"
+    expected = f"the encoding 'p50k_base' is missing: tiktoken's cache has no file {file}"
     assert (expected, lines_of(count, 0)) == (error.what, error.at)
     assert (
         "fetch it once with promptdsl.tokens.download('p50k_base'), or set TIKTOKEN_CACHE_DIR "
@@ -190,4 +190,6 @@ def test_an_unknown_encoding_is_an_error() -> None:
     """A name that nobody knows is an error with the nearest one."""
     error = raised(TokenizerError, missing("o200k_bas"))
     assert "unknown encoding 'o200k_bas'" == error.what
-    assert error.fix.startswith("did you mean 'o200k_base'?\n  that of a plug-in is found once")
+    assert error.fix.startswith(
+        "did you mean 'o200k_base'?\n  load the encoding of a plug-in first"
+    )

@@ -104,19 +104,19 @@ def test_a_run_of_letters_is_split(run: str) -> None:
         (
             ("text", None, 0),
             OptionError,
-            "max_tokens=0\n  write how many tokens, a whole number above 0",
+            "max_tokens=0\n  write a whole number of tokens, 1 or more",
         ),
         (
             ("text", None, True),
             OptionError,
-            "max_tokens=True\n  write how many tokens, a whole number above 0",
+            "max_tokens=True\n  write a whole number of tokens, 1 or more",
         ),
         (
             ("text", None, 5, "gpt-4o"),
             OptionError,
             "counter='gpt-4o' cannot count\n"
-            "  give a function from a text to how many tokens it is, or the counter of a model: "
-            'promptdsl.tokens.counter("gpt-5")',
+            "  give a function that returns the number of tokens of a text, or the counter of "
+            'a model: promptdsl.tokens.counter("gpt-5")',
         ),
     ],
 )
