@@ -1,6 +1,6 @@
-"""Checking the arguments of a call: what a model reads of those that do not fit.
+"""Checking the arguments of a call, and the text that a model reads about wrong ones.
 
-Nothing that the model wrote is repeated: a text names parameters, and the types they expect.
+The text names parameters and the types that they expect. It repeats nothing that the model wrote.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,11 +21,11 @@ _REFUSED_BY_AUTHOR = ("value_error", "assertion_error")
 
 
 class BadArgumentsError(Exception):
-    """The arguments of a call do not fit; its text is for the model."""
+    """The arguments of a call do not fit. The text of the error is for the model."""
 
 
 def checked_arguments(tool: RunnableTool, call: ToolUseBlock) -> Any:  # Any: of any types
-    """Return the arguments of a call as keywords, or the instance of a tool that is a model.
+    """Return the arguments of a call as keywords, or as an instance if the tool is a class.
 
     Raises :class:`BadArgumentsError` for arguments that do not fit the schema of the tool.
     """
@@ -37,16 +37,16 @@ def checked_arguments(tool: RunnableTool, call: ToolUseBlock) -> Any:  # Any: of
         return values
     properties = _properties(tool.schema)
     unknown = () if arguments.is_open else tuple(key for key in values if key not in properties)
-    known = {arguments.keys.get(key, key): values[key] for key in values if key not in unknown}
+    accepted = {arguments.keys.get(key, key): values[key] for key in values if key not in unknown}
     problems = [_unknown_name("the arguments", properties)] if unknown else []
     from pydantic import ValidationError
 
     checked: object = None
     try:
         if arguments.given and arguments.is_model:
-            checked = arguments.adapter.validate_python({**arguments.given, **known})
+            checked = arguments.adapter.validate_python({**arguments.given, **accepted})
         else:
-            checked = arguments.adapter.validate_json(write_json(known))
+            checked = arguments.adapter.validate_json(write_json(accepted))
     except ValidationError as error:
         names = {key: name for name, key in arguments.keys.items()}
         for problem in error.errors(include_url=False, include_input=False):
@@ -65,7 +65,7 @@ def checked_arguments(tool: RunnableTool, call: ToolUseBlock) -> Any:  # Any: of
 def _problem(
     tool: RunnableTool, kind: str, place: tuple[int | str, ...], context: Mapping[str, object]
 ) -> str:
-    """Return what is wrong with one argument, by the words of the schema alone."""
+    """Return what is wrong with one argument, in words of the schema only."""
     path, schema = _walked(tool.schema, place)
     reason = context.get("error")
     if kind in _REFUSED_BY_AUTHOR and isinstance(reason, ToolError):
@@ -84,9 +84,9 @@ def _unknown_name(path: str, properties: Iterable[str]) -> str:
 
 
 def _walked(root: JsonObject, place: tuple[int | str, ...]) -> tuple[str, JsonObject]:
-    """Return the path of a place as far as the schema has it, and the schema there.
+    """Return the path of a location as far as the schema has it, and the schema there.
 
-    It ends where the model chose a key, or where one of several types was tried.
+    The path ends at a key that the model chose, or where one of several types was tried.
     """
     path, schema = "", root
     for key in place:
@@ -107,7 +107,7 @@ def _properties(schema: JsonObject) -> JsonObject:
 
 
 def _described(schema: JsonObject, root: JsonObject) -> str:
-    """Return in a few words which values a schema takes."""
+    """Return in a few words which values a schema accepts."""
     choices = [schema["const"]] if "const" in schema else schema.get("enum")
     if is_list(choices):
         return f"one of {', '.join(map(write_json, choices))}"

@@ -1,4 +1,4 @@
-"""One call: whether it is to be run, running it, and the message of what came of it."""
+"""One tool call: whether it has to be run, running it, and the message with its result."""
 
 import logging
 from collections.abc import Iterable
@@ -16,17 +16,24 @@ from promptdsl.running.results import Result, result_of
 from promptdsl.running.tools import RunnableTool, Toolbox
 
 ErrorMode: TypeAlias = Literal["hide", "text", "raise"]
-"""An exception of a function: the model reads that the tool failed, reads it, or it is raised."""
+"""What happens to an exception of a function.
+
+``"hide"``: the model reads that the tool failed. ``"text"``: the model reads the exception.
+``"raise"``: the exception is raised.
+"""
 
 _MODES: tuple[ErrorMode, ...] = get_args(ErrorMode)
 _LOG = logging.getLogger("promptdsl.tools")
 
 _RUN_BY_ANTHROPIC = "srvtoolu_"
-"""The beginning of the id of a call that Anthropic ran; gateways pass it on as a client's call."""
+"""The beginning of the id of a call that Anthropic ran itself.
+
+Gateways pass such a call on as if the client had to run it.
+"""
 
 
 def check_mode(errors: object) -> None:
-    """Raise :class:`OptionError` for an unknown way to treat exceptions."""
+    """Raise :class:`OptionError` for an unknown value of ``errors``."""
     if not is_one_of(errors, _MODES):
         raise OptionError(f"errors={shown(errors)}", fix=nearest(errors, _MODES))
 
@@ -34,8 +41,8 @@ def check_mode(errors: object) -> None:
 def calls_to_run(calls: object, toolbox: Toolbox) -> tuple[ToolUseBlock, ...]:
     """Return the calls of a message, or of a list of calls, that wait for a result.
 
-    Left out are those that the provider ran or that have their result in the message, and those
-    that are the answer itself. Raises :class:`OptionError` for anything else than calls.
+    Without those that the provider ran, those with a result in the message, and those that are the
+    answer itself. Raises :class:`OptionError` for anything but calls.
     """
     answered: set[object] = set()
     waiting: tuple[ToolUseBlock, ...] = ()
@@ -61,7 +68,7 @@ def calls_to_run(calls: object, toolbox: Toolbox) -> tuple[ToolUseBlock, ...]:
 
 
 def _answered_by(block: Block) -> tuple[object, ...]:
-    """Return the ids of the calls that a block has the result of."""
+    """Return the ids of the calls whose result a block is."""
     if isinstance(block, ToolResultBlock):
         return (block.tool_use_id,)
     if isinstance(block, UnknownBlock):
@@ -73,11 +80,11 @@ def _no_calls(value: object) -> OptionError:
     from promptdsl.foundation.remedies import REPLY, is_reply
 
     fix = REPLY if is_reply(value) else "give a message, its calls, or transcript.pending_calls"
-    return OptionError(f"{kind_of(value)} is no call of a tool", fix=fix)
+    return OptionError(f"{kind_of(value)} is not a tool call", fix=fix)
 
 
 def called(tool: RunnableTool, call: ToolUseBlock) -> object:
-    """Return what the function of a tool returns for a call."""
+    """Run the function of a tool for a call, and return its value."""
     with detached():
         arguments = checked_arguments(tool, call)
         if tool.arguments is not None and tool.arguments.is_model:
@@ -86,7 +93,7 @@ def called(tool: RunnableTool, call: ToolUseBlock) -> object:
 
 
 def finished(value: object) -> Result:
-    """Return the result that a value is; :class:`DataError` for one that nobody awaited."""
+    """Return the result for a value; :class:`DataError` for a coroutine that was not awaited."""
     close = getattr(value, "close", None)
     if hasattr(value, "__await__") and callable(close):
         close()
@@ -95,9 +102,10 @@ def finished(value: object) -> Result:
 
 
 def failed(tool: RunnableTool, call: ToolUseBlock, error: Exception, errors: ErrorMode) -> Result:
-    """Return the result of a call whose function raised an exception, which is logged.
+    """Return the result of a call whose function raised an exception, and log the exception.
 
-    It is raised again with ``errors="raise"``, which leaves arguments that do not fit a result.
+    With ``errors="raise"`` the exception is raised again. Arguments that do not fit are a result in
+    any case.
     """
     if isinstance(error, BadArgumentsError):
         return Result(str(error), error_type="validation_error")
@@ -114,14 +122,14 @@ def failed(tool: RunnableTool, call: ToolUseBlock, error: Exception, errors: Err
 
 
 def unknown_tool(call: ToolUseBlock, toolbox: Toolbox) -> Message:
-    """Return the result of a call of a tool that is not there."""
+    """Return the result of a call whose tool does not exist."""
     names = ", ".join(toolbox.tools) or "none"
     text = f"there is no tool of this name; the tools are: {names}"
     return message_of(call, Result(text, error_type="unknown_tool"))
 
 
 def message_of(call: ToolUseBlock, result: Result) -> Message:
-    """Return the message of a result."""
+    """Return the message with the result of a call."""
     return Message.tool_result(
         call.id,
         result.content,

@@ -1,4 +1,4 @@
-"""What a function returned, as the content of a tool's result."""
+"""The content of a tool result, made from the value that a function returned."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ Content: TypeAlias = str | list[Block]
 
 
 class Result(NamedTuple):
-    """The content of a result, and whether it is an error, of which kind."""
+    """The content of a result, whether it is an error, and the type of the error."""
 
     content: Content
     is_error: bool = False
@@ -29,7 +29,7 @@ class Result(NamedTuple):
 
 
 def result_of(value: object) -> Result:
-    """Return the result that a function's value is: a text, blocks, or JSON.
+    """Return the result for the value of a function: a text, blocks, or JSON.
 
     Raises :class:`DataError` for a value that JSON cannot express.
     """
@@ -48,7 +48,7 @@ def result_of(value: object) -> Result:
 
 
 def _leaf(value: object, around: Around, key: object) -> object:
-    """Return the JSON form of a value that is no container; an object has its fields."""
+    """Return the JSON of a value that is not a list or dictionary; an object becomes its fields."""
     item: Any = value  # Any: whatever a function returns
     cls: Any = type(value)
     if isinstance(item, Enum):
@@ -67,7 +67,7 @@ def _leaf(value: object, around: Around, key: object) -> object:
 
 
 def _mcp_result(data: JsonDict) -> Result:
-    """Return the result of a tool of an MCP server: its contents, or its structured one."""
+    """Return the result for an MCP result: its contents, or its structured content."""
     contents: list[JsonDict] = data["content"]
     structured = data.get("structuredContent")
     if not contents and structured is not None:
@@ -76,7 +76,7 @@ def _mcp_result(data: JsonDict) -> Result:
 
 
 def _mcp_block(content: JsonDict) -> Block:
-    """Return the block of one content: a text, a picture, a sound, a resource or a link."""
+    """Return the block for an MCP content: a text, a picture, a sound, a resource or a link."""
     match content:
         case {"type": "text", "text": str(text)} | {"resource": {"text": str(text)}}:
             return TextBlock(text)

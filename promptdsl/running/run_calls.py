@@ -1,4 +1,7 @@
-"""Running the calls of a message: a result for each, in the order of the calls."""
+"""Running the calls of a message: ``run_calls`` and ``arun_calls``.
+
+Each call has one result, and results come in the order of the calls.
+"""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable
 from functools import partial
@@ -30,18 +33,21 @@ def run_calls(
     """Return an iterator that runs calls one after the other, and yields the result of each.
 
     ``calls`` is a message, its calls, or ``transcript.pending_calls``. ``tools`` is a list of
-    functions and :class:`Tool` components, or a mapping of names to functions that get their
-    arguments unchecked. Store each result before you ask for the next: what ran is then stored
-    before another function runs. A call whose result was not stored runs again, so a function may
-    take the call itself, ``call: ToolUseBlock``, for a key by which its action is done once.
+    functions and :class:`Tool` components, or a mapping of names to functions, whose arguments are
+    not checked.
 
-    Arguments that do not fit are a result that says what was expected, and the function is not
-    called. An exception is a result that says that the tool failed; a :class:`ToolError` is a
-    result with its text. With ``errors="text"`` the model reads the exception, which may hold
-    secrets; ``errors="raise"`` raises it. Exceptions are logged to ``promptdsl.tools``.
+    Store each result before you ask for the next one, because the next function runs only then. A
+    call whose result was not stored runs again. To prevent that its action is done twice, a
+    function may take the call itself (``call: ToolUseBlock``) and use its id as a key.
+
+    If the arguments do not fit, the function is not called, and the result says what was expected.
+    If the function raises an exception, the result says that the tool failed; for a
+    :class:`ToolError` it has the text of the error. With ``errors="text"`` the model reads the
+    exception, which may contain secrets; with ``errors="raise"`` it is raised. Exceptions are
+    logged to ``promptdsl.tools``.
 
     A function returns text, data that becomes JSON, ``None``, a block, a list of blocks, or the
-    result of an MCP tool. It runs with no block open.
+    result of an MCP tool. While it runs, no block of a prompt is open.
 
     >>> from promptdsl import ToolUseBlock, run_calls
     >>> def charges(month: str) -> list[float]:
@@ -53,7 +59,7 @@ def run_calls(
     [49.0, 49.0]
 
     Raises :class:`OptionError`, before anything runs, for a tool that cannot be run, for two tools
-    of one name, and for an ``async def``, which :func:`arun_calls` runs.
+    with the same name, and for an ``async def``: use :func:`arun_calls` for that.
     """
     toolbox = toolbox_of(tools)
     waiting = calls_to_run(calls, toolbox)
@@ -89,15 +95,16 @@ def arun_calls(
     limit: int = 8,
     timeout: float | None = None,
 ) -> AsyncGenerator[Message]:
-    """Return an asynchronous iterator that runs calls together; see :func:`run_calls`.
+    """Return an asynchronous iterator that runs calls at the same time; see :func:`run_calls`.
 
-    All calls are started, at most ``limit`` run at once, and their results come in the order of the
-    calls. A function that is no ``async def`` runs in a thread. When the iteration is left or
-    cancelled, the calls that still run are cancelled and awaited; a thread runs on to its end.
-    After a ``break``, ``contextlib.aclosing`` around the iterator waits for that.
+    At most ``limit`` calls run at once. Their results come in the order of the calls. A function
+    that is not an ``async def`` runs in a thread. When the iteration ends early or is cancelled,
+    the calls that still run are cancelled and awaited; a thread cannot be cancelled and runs to its
+    end. If you leave the loop with ``break``, write ``contextlib.aclosing`` around the iterator, so
+    that this happens at once.
 
-    ``timeout`` is the number of seconds that an ``async def`` may take, by default without an end;
-    it is cancelled then, and the result says that its action may have happened.
+    ``timeout`` is the number of seconds that an ``async def`` may take, by default without a limit.
+    After that time it is cancelled, and the result says that its action may have happened.
 
     >>> import asyncio
     >>> from promptdsl import ToolUseBlock, arun_calls
@@ -108,8 +115,8 @@ def arun_calls(
     >>> asyncio.run(texts(ToolUseBlock("call_1", "charges", '{"month": "May"}')))
     ['[49.0, 49.0]']
 
-    Raises :class:`OptionError` as :func:`run_calls` does, and for a ``timeout`` with a function
-    that is no ``async def``, because a thread cannot be stopped.
+    Raises :class:`OptionError` like :func:`run_calls`, and for a ``timeout`` with a function that
+    is not an ``async def``, because a thread cannot be stopped.
     """
     toolbox = toolbox_of(tools)
     waiting = calls_to_run(calls, toolbox)
@@ -129,13 +136,13 @@ async def _results_together(
 ) -> AsyncGenerator[Message]:
     import asyncio
 
-    turn = asyncio.Semaphore(limit)
+    free_slots = asyncio.Semaphore(limit)
 
-    async def run_in_turn(call: ToolUseBlock) -> Message:
-        async with turn:
+    async def run_within_limit(call: ToolUseBlock) -> Message:
+        async with free_slots:
             return await run(call)
 
-    tasks = [asyncio.create_task(run_in_turn(call)) for call in calls]
+    tasks = [asyncio.create_task(run_within_limit(call)) for call in calls]
     try:
         for task in tasks:
             yield await task
@@ -159,7 +166,7 @@ async def _awaited_message(
 
 
 async def _awaited_result(tool: RunnableTool, call: ToolUseBlock, timeout: float | None) -> Result:
-    """Return the result of a function, which is awaited, or runs in a thread."""
+    """Return the result of a function: an ``async def`` is awaited, another runs in a thread."""
     import asyncio
 
     if not tool.is_async:
@@ -182,7 +189,10 @@ async def _awaited_result(tool: RunnableTool, call: ToolUseBlock, timeout: float
 
 
 def _value_or_error(tool: RunnableTool, call: ToolUseBlock) -> tuple[object, Exception | None]:
-    """Return what a function returns, or what it raises: a thread hands on no ``StopIteration``."""
+    """Return the value of a function and ``None``, or ``None`` and the exception that it raised.
+
+    The exception is returned, because ``StopIteration`` cannot be raised out of a thread.
+    """
     try:
         return called(tool, call), None
     except Exception as error:
@@ -190,10 +200,10 @@ def _value_or_error(tool: RunnableTool, call: ToolUseBlock) -> tuple[object, Exc
 
 
 def _check_timeout(timeout: object, toolbox: Toolbox) -> None:
-    """Raise :class:`OptionError` for a time that is none, or for a tool that cannot be stopped."""
+    """Raise :class:`OptionError` for an invalid time, or for a tool that cannot be stopped."""
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
         raise OptionError(f"timeout={shown(timeout)}", fix="write a number of seconds above 0")
     for tool in toolbox.tools.values():
         if not tool.is_async:
-            what = f"timeout= with {tool.name!r}, which runs in a thread and cannot be stopped"
+            what = f"the tool {tool.name!r} runs in a thread, so timeout= cannot stop it"
             raise OptionError(what, fix="write it as an async def, or leave timeout= out")

@@ -270,7 +270,7 @@ def test_a_timeout_of_the_function_itself() -> None:
         ({"limit": 0}, "limit=0"),
         ({"limit": True}, "limit=True"),
         ({"errors": "all"}, "errors='all'"),
-        ({"timeout": 1}, "timeout= with 'charges', which runs in a thread and cannot be stopped"),
+        ({"timeout": 1}, "the tool 'charges' runs in a thread, so timeout= cannot stop it"),
     ],
 )
 def test_options(options: Any, problem: str) -> None:
