@@ -1,7 +1,7 @@
-"""Integrations with other libraries: messages in their form, and back, with the losses.
+"""Integrations with other libraries: they convert messages both ways and report what is lost.
 
-Each module is for one library, and named like the extra that installs it. ``to_x`` takes the result
-of :func:`promptdsl.render`, ``from_x`` the messages of the other library. Both return a
+Each module is for one library, and has the name of the extra that installs it. ``to_x`` takes the
+result of :func:`promptdsl.render`, ``from_x`` the messages of the other library. Both return a
 :class:`Bridged`; nothing is sent.
 """
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 LazyLosses: TypeAlias = Callable[[], tuple[Loss, ...]] | tuple[Loss, ...]
-"""Losses, or a function that finds their lines."""
+"""Losses, or a function that returns them with the author's lines."""
 
 
 @attrs.frozen
@@ -31,8 +31,9 @@ class Bridged(Generic[T]):
     >>> bridged.messages[0].text, bridged.losses
     ('Hi.', ())
 
-    ``messages`` are in the form of the library they go to. ``tools`` are the tools it takes beside
-    the messages, in its own form. Two are equal when their messages and tools are.
+    ``messages`` are in the format of the library that they are for. ``tools`` are in its format,
+    too, if it takes tools in addition to messages. Two results are equal if their messages and
+    tools are equal.
     """
 
     messages: T
@@ -41,8 +42,8 @@ class Bridged(Generic[T]):
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
-        """The contents and marks that the other library has no form for.
+        """The contents, roles and cache marks that the other library does not support.
 
-        Their lines are looked up at the first access.
+        The author's lines are looked up at the first access.
         """
         return self._losses() if callable(self._losses) else self._losses

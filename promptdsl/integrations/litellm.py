@@ -1,7 +1,7 @@
-"""LiteLLM: convert the dictionaries of ``litellm.completion``, both ways, without LiteLLM itself.
+"""LiteLLM: convert the messages of ``litellm.completion`` both ways. LiteLLM is not needed.
 
-It takes OpenAI Chat messages for every provider, with keys of its own for what Chat has no place
-for: ``thinking_blocks``, ``cache_control``, ``provider_specific_fields``.
+LiteLLM takes OpenAI Chat messages for all providers. It has its own keys for what Chat does not
+have: ``thinking_blocks``, ``cache_control``, ``provider_specific_fields``.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,25 +32,25 @@ from promptdsl.integrations.losses import Crossing, strictly
 from promptdsl.integrations.values import (
     FROM,
     ITEM,
-    MARK_OF_MESSAGE,
+    MESSAGE_CACHE_MARK,
     SIGNATURE,
-    MarkedBlock,
+    CacheableBlock,
     MediaBlock,
-    entries_of,
-    items_of,
+    list_of,
     listed,
+    mapping_of,
 )
 
 __all__ = ["from_litellm", "to_litellm"]
 
 _GATEWAY: Final = "litellm"
-"""The provider whose form its messages have."""
+"""The provider format of LiteLLM's messages."""
 _CHAT = "openai_compatible"
-"""The origin of what is read of Chat without the name of a server."""
+"""The origin of what is read in Chat format without the name of a server."""
 _FIELDS = "provider_specific_fields"
 _ITEMS = "reasoning_items"
 _OWN_KEYS = (_FIELDS, _ITEMS, "cache_control", "annotations")
-"""The keys of a message that are read here, or only told of."""
+"""The keys of a message that are read here, or only reported as hints."""
 
 
 def to_litellm(
@@ -63,8 +63,8 @@ def to_litellm(
     >>> to_litellm(render(Timeline(User("Hi.")))).messages
     [{'role': 'user', 'content': 'Hi.'}]
 
-    Render for the model that LiteLLM calls: its texts, roles, cache marks and signatures are sent
-    as this model takes them, so send them to no other model.
+    Render for the model that LiteLLM calls. Texts, roles, cache marks and signatures are written
+    for this model, so do not send them to another model.
 
     Raises :class:`PendingToolCalls` when the last calls have no result yet, and with
     ``strict=True`` :class:`LossError` when text or media is lost.
@@ -78,11 +78,11 @@ def to_litellm(
 
 
 def _losses(rendered: Rendered, written: Rendered) -> tuple[Loss, ...]:
-    """Return the losses of a prompt that is written for LiteLLM, and of what its call takes."""
-    # The schema of the answer belongs to the call, which is a hint of its own.
+    """Return the losses of a prompt that is written for LiteLLM, and of its settings."""
+    # The output schema belongs to the call: that is a separate hint.
     losses = [loss for loss in written.losses if loss.path != "output"]
     if rendered.facts.wire.two_sided:
-        # LiteLLM leaves out the names that these models do not take, and they need tools, too.
+        # LiteLLM leaves out names, because these models do not take them. They also need tools.
         losses = [loss for loss in losses if loss.name != "speaker_name"]
         losses += [loss for loss in rendered.losses if loss.name in ("speaker_name", "no_tools")]
     crossing = Crossing("LiteLLM", tuple(losses))
@@ -94,12 +94,12 @@ _AS_AT_A_SERVER = (
     *("later_system", "several_systems", "list_roles", "media", "document_types", "exact_id"),
     *("user_after_results", "result_names", "missing_reasoning"),
 )
-"""The facts of a server of Chat that hold behind LiteLLM, too: it sends Chat on as it is."""
+"""The facts of a Chat server that are true for LiteLLM, too: it sends Chat messages unchanged."""
 
 
 @lru_cache(maxsize=64)
 def _changes_for(model: ModelFacts) -> dict[str, Any]:  # Any: each fact has its own type
-    """Return the facts of LiteLLM that depend on the model behind it; the row has the others."""
+    """Return the facts of LiteLLM that depend on the model that it calls."""
     wire = model.wire
     changes: dict[str, Any] = {
         # Gemini's signatures are in ids (BerriAI/litellm#37849).
@@ -109,15 +109,15 @@ def _changes_for(model: ModelFacts) -> dict[str, Any]:  # Any: each fact has its
         "later_system": True,
         "instructions": model.instructions,
         "result_instructions": model.result_instructions,
-        # Marks are passed on. For Gemini they would make a stored cache of the marked messages
-        # alone, which changes their order.
+        # Cache marks are passed on. For Gemini, LiteLLM would store only the marked messages in a
+        # cache, which changes their order.
         "cache_marks": model.cache_marks,
         "answer_marks": model.answer_marks,
         "tool_marks": model.tool_marks,
-        # These are facts of cache_control, which models have that take a mark after a tool.
+        # These are facts of cache_control: models that take a mark after a tool have it.
         "lasting_marks": model.tool_marks,
         "message_marks": model.tool_marks,
-        # Each text is a block of its own at a model that takes blocks.
+        # A model that takes blocks gets a separate block for each text.
         "joins_texts": wire.joins or not wire.two_sided,
         "media": model.media,
         "tool_schemas": model.tool_schemas,
@@ -126,8 +126,9 @@ def _changes_for(model: ModelFacts) -> dict[str, Any]:  # Any: each fact has its
     if wire.form == "openai" and model.provider != _GATEWAY:
         changes |= {name: getattr(model, name) for name in _AS_AT_A_SERVER}
     if wire.two_sided:
-        # A later system message would be moved, and the model told so: it is fenced as it is
-        # without LiteLLM. Addresses of files are sent on; others are loaded by now.
+        # LiteLLM would move a later system message and tell the model so. Therefore it is sent in a
+        # user message, as without LiteLLM. Addresses of files are passed on; other addresses are
+        # already loaded.
         changes |= {"later_system": False, "file_addresses": True}
     if wire.form == "anthropic":
         changes["result_media"] = ("image", "document")
@@ -143,14 +144,14 @@ def from_litellm(
     >>> from_litellm([{"role": "user", "content": "Hi."}]).messages[0].text
     'Hi.'
 
-    Takes dictionaries and LiteLLM's own ``Message``. Reasoning is read from ``thinking_blocks``;
-    ``origin`` is the provider it came from, and only that provider gets it again. Losses are in
+    Takes dictionaries and LiteLLM's own ``Message``. Reasoning is read from ``thinking_blocks``.
+    ``origin`` is the provider that wrote it; only that provider gets it again. Losses are in
     ``losses``. Raises :class:`TargetError` for an unknown origin, :class:`DataError` for anything
-    but messages of Chat.
+    but Chat messages.
     """
     items = [_plain_message(item) for item in listed(messages, "LiteLLM's messages")]
     crossing, read_messages = Crossing("promptdsl"), list[Message]()
-    # The further keys of a server of Chat are its own, and an unknown name is refused.
+    # A Chat server may have any other keys. An unknown name is refused when the payload is read.
     named: ProviderName = "openai"
     if origin is not None and (
         origin not in provider_names() or ModelFacts(origin).wire.form == named
@@ -159,38 +160,38 @@ def from_litellm(
     chat_messages = read_payload([*map(_message_of_chat, items)], named).messages
     try:
         for crossing.index, message in enumerate(chat_messages):
-            item = entries_of(items[crossing.index])
-            read_messages.append(_whole_message(crossing, message, item, origin))
+            item = mapping_of(items[crossing.index])
+            read_messages.append(_complete_message(crossing, message, item, origin))
     except DataError as error:
         raise crossing.located(error) from None
     return Bridged(tuple(read_messages), crossing.checked(strict=False))
 
 
 def _plain_message(item: object) -> object:
-    """Return a message as a dictionary, with each address in a mapping, as Chat has it."""
+    """Return a message as a dictionary, with each address in a mapping, as in Chat."""
     dump = getattr(item, "model_dump", None)
     item = dump(exclude_none=True) if callable(dump) else item
-    parts = [entries_of(part) or part for part in items_of(entries_of(item).get("content"))]
+    parts = [mapping_of(part) or part for part in list_of(mapping_of(item).get("content"))]
     for index, part in enumerate(parts):
-        entries = entries_of(part)
+        entries = mapping_of(part)
         url = entries.get("image_url")
-        url = entries_of(url).get("url", url)
+        url = mapping_of(url).get("url", url)
         if isinstance(url, str) and url.startswith("data:") and not url.startswith("data:image/"):
-            # A file of another type is sent as a picture, too.
+            # LiteLLM also writes a file of another type as a picture.
             others = {key: value for key, value in entries.items() if key != "image_url"}
             parts[index] = {**others, "type": "file", "file": {"file_data": url}}
         elif isinstance(entries.get("image_url"), str):
             parts[index] = {**entries, "image_url": {"url": url}}
-    return {**entries_of(item), "content": parts} if parts else item
+    return {**mapping_of(item), "content": parts} if parts else item
 
 
 def _message_of_chat(item: object) -> object:
-    """Return a message with the keys that Chat has: without those of a reply, and of LiteLLM."""
-    entries = entries_of(item)
+    """Return a message with only the keys of Chat: without those of replies and of LiteLLM."""
+    entries = mapping_of(item)
     if not entries:
         return item
     chat_item = {key: value for key, value in entries.items() if key not in _OWN_KEYS}
-    calls, parts = items_of(entries.get("tool_calls")), items_of(entries.get("content"))
+    calls, parts = list_of(entries.get("tool_calls")), list_of(entries.get("content"))
     if calls:
         chat_item["tool_calls"] = [
             _without(call, {"index": None, "cache_control": None, "function": (_FIELDS,)})
@@ -200,15 +201,18 @@ def _message_of_chat(item: object) -> object:
         chat_item["content"] = [
             _without(part, {"image_url": ("format",), "file": ("format",)}) for part in parts
         ]
-    for part in items_of(chat_item.get("content")):
+    for part in list_of(chat_item.get("content")):
         if isinstance(part, dict) and part.get("cache_control"):
-            # The text after a mark of Chat is read without the blank line before it.
+            # A blank line before the text after this Chat mark is left out when it is read.
             part["prompt_cache_breakpoint"] = True
     return chat_item
 
 
 def _without(part: JsonValue, paths: Mapping[str, tuple[str, ...] | None]) -> JsonValue:
-    """Return a part or a call without some keys, or without some keys of the mapping there."""
+    """Return a part or a call without some keys; ``None`` for a key removes it completely.
+
+    Otherwise only the inner keys are removed from the mapping under that key.
+    """
     if not isinstance(part, Mapping):
         return part
     entries = dict(part)
@@ -216,36 +220,36 @@ def _without(part: JsonValue, paths: Mapping[str, tuple[str, ...] | None]) -> Js
         if inner_keys is None:
             entries.pop(key, None)
         elif isinstance(entries.get(key), Mapping):
-            inner = entries_of(entries[key])
+            inner = mapping_of(entries[key])
             entries[key] = {key: value for key, value in inner.items() if key not in inner_keys}
     return entries
 
 
-def _whole_message(
+def _complete_message(
     crossing: Crossing, message: Message, item: JsonObject, origin: str | None
 ) -> Message:
-    """Return a message with all that LiteLLM keeps beside its content."""
+    """Return a message with everything that LiteLLM has in addition to its content."""
     blocks = _marked_blocks(crossing, message.content, item)
     if message.role == "assistant":
-        calls = iter(items_of(item.get("tool_calls")))
+        calls = iter(list_of(item.get("tool_calls")))
         for index, block in enumerate(blocks):
             if isinstance(block, ToolUseBlock):
-                call = entries_of(next(calls, None))
+                call = mapping_of(next(calls, None))
                 blocks[index] = _signed_call(crossing, block, call, origin)
-        blocks = _answer(blocks, item, origin)
+        blocks = _answer_blocks(blocks, item, origin)
     if item.get("annotations"):
         crossing.hint("unsent_key", "annotations of a message")
     return message if tuple(blocks) == message.content else message.replace(content=tuple(blocks))
 
 
-def _answer(blocks: list[Block], item: JsonObject, origin: str | None) -> list[Block]:
-    """Return the blocks of an answer: its reasoning with the further keys, then the others."""
+def _answer_blocks(blocks: list[Block], item: JsonObject, origin: str | None) -> list[Block]:
+    """Return the blocks of an answer: its reasoning with the other keys, then the other blocks."""
     chat_thoughts = [block for block in blocks if isinstance(block, ReasoningBlock)]
     others = [block for block in blocks if not isinstance(block, ReasoningBlock)]
     keys = _further_keys(chat_thoughts, item)
-    fields = entries_of(keys.get(_FIELDS))
+    fields = mapping_of(keys.get(_FIELDS))
     texts = [block for block in others if isinstance(block, TextBlock)]
-    signatures = items_of(fields.get("thought_signatures"))
+    signatures = list_of(fields.get("thought_signatures"))
     is_of_text = len(fields) == len(texts) == len(signatures) == 1
     if is_of_text and isinstance(item.get("content"), str):
         text = texts[0]
@@ -261,16 +265,16 @@ def _answer(blocks: list[Block], item: JsonObject, origin: str | None) -> list[B
 
 
 def _further_keys(chat_thoughts: list[ReasoningBlock], item: JsonObject) -> dict[str, JsonValue]:
-    """Return the further keys of an answer, without the copy of the reasoning in them."""
+    """Return the other keys of an answer, without the copy of the reasoning in them."""
     keys: dict[str, JsonValue] = {}
     for block in chat_thoughts:
         keys |= block.extra
     keys |= {key: item[key] for key in (_FIELDS, _ITEMS) if item.get(key)}
     keys.pop("thinking_blocks", None)
     keys.pop(FROM, None)
-    fields = dict(entries_of(keys.get(_FIELDS)))
+    fields = dict(mapping_of(keys.get(_FIELDS)))
     if "thinking_blocks" in fields and fields["thinking_blocks"] == item.get("thinking_blocks"):
-        # LiteLLM repeats them in its replies.
+        # LiteLLM repeats the thinking blocks in its replies.
         del fields["thinking_blocks"]
         keys[_FIELDS] = fields
     if not fields:
@@ -282,7 +286,7 @@ def _thoughts(
     chat_thoughts: list[ReasoningBlock], item: JsonObject, origin: str | None
 ) -> list[ReasoningBlock]:
     """Return the reasoning of an answer: its thinking blocks, else its text."""
-    thoughts = [_read_thought(part, origin) for part in items_of(item.get("thinking_blocks"))]
+    thoughts = [_read_thought(part, origin) for part in list_of(item.get("thinking_blocks"))]
     text = item.get("reasoning_content")
     if not isinstance(text, str) or not text:
         return thoughts or [attrs.evolve(block, extra={}) for block in chat_thoughts if block.text]
@@ -292,24 +296,24 @@ def _thoughts(
 
 
 def _with_item(block: ReasoningBlock, item: JsonObject) -> ReasoningBlock:
-    """Return reasoning with more of what it was recorded with."""
+    """Return reasoning with more data under ``ITEM``."""
     return attrs.evolve(
-        block, extra={**block.extra, ITEM: {**entries_of(block.extra.get(ITEM)), **item}}
+        block, extra={**block.extra, ITEM: {**mapping_of(block.extra.get(ITEM)), **item}}
     )
 
 
 def _marked_blocks(crossing: Crossing, blocks: tuple[Block, ...], item: JsonObject) -> list[Block]:
-    """Return the blocks of a content with the cache marks and the media types of their parts."""
+    """Return the blocks of a message with the cache marks and the media types of its parts."""
     result = blocks[0] if blocks and isinstance(blocks[0], ToolResultBlock) else None
     marked: list[Block] = list(blocks if result is None else result.content)
-    # Those of parts.
-    parts = map(entries_of, items_of(item.get("content")))
+    # The marks of parts.
+    parts = map(mapping_of, list_of(item.get("content")))
     for index, (block, part) in enumerate(zip(marked, parts, strict=False)):
         mark = crossing.read_cache(part.get("cache_control"))
-        if "cache_control" in part and isinstance(block, MarkedBlock):
+        if "cache_control" in part and isinstance(block, CacheableBlock):
             marked[index] = attrs.evolve(block, cache=mark)
         media, kind = marked[index], "file" if "file" in part else "image_url"
-        media_type = entries_of(part.get(kind)).get("format")
+        media_type = mapping_of(part.get(kind)).get("format")
         if not isinstance(media, MediaBlock):
             continue
         source = media.source
@@ -320,14 +324,14 @@ def _marked_blocks(crossing: Crossing, blocks: tuple[Block, ...], item: JsonObje
         marked[index] = attrs.evolve(media, source=source)
     if result is not None:
         marked = [attrs.evolve(result, content=tuple(marked))]
-    # That of a message: of its text, where it is one, else after its last block.
+    # The mark of the message: it belongs to the text if the content is one, else to the last block.
     mark = crossing.read_cache(item.get("cache_control"))
     texts = [index for index, block in enumerate(marked) if isinstance(block, TextBlock)]
     if mark and texts and isinstance(item.get("content"), str):
         text = marked[texts[0]]
         assert isinstance(text, TextBlock)
-        marked[texts[0]] = attrs.evolve(text, cache=mark, extra={ITEM: MARK_OF_MESSAGE})
-    elif mark and marked and isinstance(marked[-1], MarkedBlock):
+        marked[texts[0]] = attrs.evolve(text, cache=mark, extra={ITEM: MESSAGE_CACHE_MARK})
+    elif mark and marked and isinstance(marked[-1], CacheableBlock):
         marked[-1] = attrs.evolve(marked[-1], cache=mark)
     elif mark:
         crossing.hint("cache_mark", "a cache mark", "there is nothing before it")
@@ -337,11 +341,11 @@ def _marked_blocks(crossing: Crossing, blocks: tuple[Block, ...], item: JsonObje
 def _signed_call(
     crossing: Crossing, block: ToolUseBlock, call: JsonObject, origin: str | None
 ) -> ToolUseBlock:
-    """Return a call with its mark, and its signature of Gemini where that is its only field."""
+    """Return a call with its cache mark, and with Gemini's signature if that is its only field."""
     cache = crossing.read_cache(call.get("cache_control")) or block.cache
     extra: dict[str, JsonValue] = dict(block.extra)
-    fields = entries_of(call.get(_FIELDS))
-    of_function = dict(entries_of(entries_of(call.get("function")).get(_FIELDS)))
+    fields = mapping_of(call.get(_FIELDS))
+    of_function = dict(mapping_of(mapping_of(call.get("function")).get(_FIELDS)))
     if fields.keys() <= {SIGNATURE}:
         signature = fields.get(SIGNATURE, of_function.pop(SIGNATURE, None))
         if isinstance(signature, str):
@@ -356,10 +360,13 @@ def _signed_call(
 
 
 def _read_thought(part: JsonValue, origin: str | None) -> ReasoningBlock:
-    """Return reasoning in Anthropic's form, which LiteLLM gives the reasoning of all providers."""
+    """Return the reasoning of a thinking block.
+
+    LiteLLM has the reasoning of all providers in this format of Anthropic.
+    """
     if not isinstance(part, Mapping):
-        raise DataError(f"a thinking block is a dictionary, not {type(part).__name__}")
-    entries = entries_of(part)
+        raise DataError(f"a thinking block must be a dictionary, not {type(part).__name__}")
+    entries = mapping_of(part)
     if entries.get("type") == "redacted_thinking":
         content, keys = {"text": "", "encrypted": entries.get("data")}, {"type", "data"}
     else:
@@ -367,6 +374,6 @@ def _read_thought(part: JsonValue, origin: str | None) -> ReasoningBlock:
         keys = {"type", "thinking", "signature"}
     block = block_from_dict({"type": "reasoning", **content, "origin": origin})
     assert isinstance(block, ReasoningBlock)
-    # Gemini's own signatures are of parts, not of thoughts.
+    # Gemini signs parts, not thoughts.
     is_usual = set(entries) == keys and (block.signature or block.encrypted) and origin != "gemini"
     return block if is_usual else _with_item(block, {"thinking": dict(entries)})

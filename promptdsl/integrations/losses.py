@@ -1,4 +1,4 @@
-"""Record what messages lose on their way to or from another library."""
+"""Losses: what a conversion to or from another library leaves out."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ import attrs
 from promptdsl import Block, DataError, Loss, Message, ReasoningBlock, Rendered, ToolDefinition
 from promptdsl.foundation.unicode import is_whole, whole
 from promptdsl.integrations import LazyLosses
-from promptdsl.integrations.values import JSON, SIGNATURE, entries_of, signature_of
+from promptdsl.integrations.values import JSON, SIGNATURE, mapping_of, signature_of
 
 LossKind: TypeAlias = Literal["content", "role"]
 CacheMark: TypeAlias = Literal["default", "5m", "1h"]
@@ -19,7 +19,7 @@ _CACHE_MARKS: Mapping[str, CacheMark] = {"default": "default", "5m": "5m", "1h":
 
 
 class Crossing:
-    """The losses of messages on their way to ``library``, or from it to ``promptdsl``.
+    """The losses of a conversion to ``library``, which is ``"promptdsl"`` when messages are read.
 
     ``index`` and ``message`` are those of the current message, ``None`` outside of messages.
     """
@@ -29,17 +29,17 @@ class Crossing:
         self.losses = list(losses)
         self.rendered: Rendered | None = None
         self._starts = False
-        """Whether the losses of the render come first."""
+        """Whether the losses of the render come before those of the conversion."""
         self._places: tuple[Message | None, dict[int, tuple[int, ...]]] = (None, {})
-        """The index of each block in the last message, after that of its result, by its id()."""
+        """By id() of each block in the last message, the indices that lead to it."""
         self.index: int | None = None
         self.message: Message | None = None
 
     @classmethod
     def of(cls, library: str, rendered: Rendered, *, all_losses: bool = False) -> Self:
-        """Return a crossing that starts with the losses of a render without a target.
+        """Return a conversion that begins with the losses of a render without a target.
 
-        With ``all_losses`` these are the losses of a render for a target, too.
+        With ``all_losses`` it also begins with the losses of a render for a target.
         """
         crossing = cls(library)
         crossing.rendered = rendered
@@ -47,19 +47,19 @@ class Crossing:
         return crossing
 
     def located(self, error: DataError) -> DataError:
-        """Return an error that names the current message."""
+        """Return the error with the index of the current message."""
         return DataError(f"messages[{self.index}]: {error.what}", fix=error.fix)
 
     def hint(self, name: str, what: str, reason: str = "", *, block: Block | None = None) -> None:
-        """Record a hint about the current message, about a ``block`` in it if one is given."""
+        """Record a hint about the current message, or about a ``block`` in it."""
         self._record(Loss("hint", what, reason, name=name), block)
 
     def lose(self, kind: LossKind, what: str, reason: str = "", block: Block | None = None) -> None:
-        """Record a loss of the current message, of a ``block`` in it if one is given."""
+        """Record a loss of the current message, or of a ``block`` in it."""
         self._record(Loss(kind, what, reason), block)
 
     def _record(self, loss: Loss, block: Block | None) -> None:
-        loss = loss if loss.why else attrs.evolve(loss, why=f"{self.library} has no form for it")
+        loss = loss if loss.why else attrs.evolve(loss, why=f"{self.library} does not support it")
         if self.rendered is None or self.message is None or self.index is None:
             path = "" if self.index is None else f"messages[{self.index}]"
             self.losses.append(attrs.evolve(loss, path=path, message=self.message))
@@ -75,7 +75,7 @@ class Crossing:
             self.losses.append(attrs.evolve(loss, message=self.message, at=at))
 
     def lose_block(self, block: Block) -> None:
-        """Record a block that has no form on the other side."""
+        """Record a block that the other library does not support."""
         what = f"a block of type {block.to_dict().get('type', block.type)!r}"
         if isinstance(block, ReasoningBlock):
             self.hint("unsent_reasoning", what, block=block)
@@ -83,22 +83,26 @@ class Crossing:
             self.lose("content", what, block=block)
 
     def lose_hints(self, block: Block, *kept: str) -> None:
-        """Record the fields of a block beside its content, except the fields ``kept``.
+        """Record hints for the fields of a block other than its content, except the ``kept`` ones.
 
-        ``kept`` may name further keys too; ``SIGNATURE`` is kept where it is one of Gemini.
+        ``kept`` may also contain keys in ``extra``. ``SIGNATURE`` is kept only if it is a signature
+        of Gemini.
         """
         for field, (name, what) in _HINTS.items():
             value: object = getattr(block, field, None)
             if field == "extra":
                 unsigned = {SIGNATURE} if signature_of(block) is None else set[str]()
-                value = set(entries_of(value)) - ({JSON, *kept} - unsigned)
+                value = set(mapping_of(value)) - ({JSON, *kept} - unsigned)
             if value and field not in kept:
                 self.hint(name, what, block=block)
 
     def renamed_counts(
         self, counts: Mapping[str, object], names: Mapping[str, str]
     ) -> dict[str, int]:
-        """Return token counts by other names, as sums; a count that has none is a hint."""
+        """Return token counts by other names.
+
+        Counts that get the same name are added. A count without another name is a hint.
+        """
         renamed: dict[str, int] = {}
         for name, count in counts.items():
             if name in names and type(count) is int:
@@ -108,7 +112,7 @@ class Crossing:
         return renamed
 
     def lose_settings(self, rendered: Rendered) -> None:
-        """Record the settings of a prompt that belong to the call it is sent with."""
+        """Record the settings of a prompt that the other library takes with its call."""
         self.index = self.message = None
         for setting in ("tool_choice", "output"):
             is_text = setting == "output" and rendered.output_mode == "prompted"
@@ -117,7 +121,7 @@ class Crossing:
                 self.hint("unsent_setting", setting, reason)
 
     def clean(self, text: str, name: str) -> str:
-        """Return a text with U+FFFD for lone surrogates; a hint names the text when it had any."""
+        """Return a text with U+FFFD in place of lone surrogates; a hint names such a text."""
         clean, is_changed = whole(text)
         if is_changed:
             reason = "it has no UTF-8 form: U+FFFD is sent"
@@ -125,22 +129,22 @@ class Crossing:
         return clean
 
     def clean_optional(self, text: str | None, name: str = "a name") -> str | None:
-        """Return :meth:`clean` of a text, and ``None`` for ``None``."""
+        """Return the same as :meth:`clean`, and ``None`` for ``None``."""
         return None if text is None else self.clean(text, name)
 
     def clean_json(self, text: str, name: str = "arguments") -> str:
-        """Return :meth:`clean` of a JSON text, where surrogates may be escaped."""
+        """Return the same as :meth:`clean` for a JSON text, in which surrogates may be escaped."""
         return self.clean(_ESCAPE.sub(_unescaped, text), name)
 
     def clean_id(self, id: str) -> str:
-        """Return an id; one with lone surrogates gets a digest instead, which keeps it unique."""
+        """Return an id without lone surrogates; a digest keeps a changed id unique."""
         if is_whole(id):
             return id
         digest = sha256(id.encode("utf-8", "surrogatepass")).hexdigest()
         return f"{whole(id)[0]}_{digest[:32]}"
 
     def portable_tools(self, rendered: Rendered) -> list[ToolDefinition]:
-        """Return the tools, except those of a single provider, which are lost."""
+        """Return the tools. Those that only one provider has are lost."""
         self.lose_settings(rendered)
         for tool in rendered.tools:
             if tool.raw is not None:
@@ -153,29 +157,30 @@ class Crossing:
         return [tool for tool in rendered.tools if tool.raw is None]
 
     def read_cache(self, control: object) -> CacheMark | None:
-        """Return the mark of a ``cache_control``; a mark of another kind is a hint."""
+        """Return the cache mark of a ``cache_control``; an unknown one is a hint."""
         if control is None:
             return None
-        entries = entries_of(control)
+        entries = mapping_of(control)
         mark = _CACHE_MARKS.get(str(entries.get("ttl", "default")))
         if mark is None or entries.get("type") != "ephemeral":
-            self.hint("cache_mark", "a cache mark", "it is of no known kind")
+            self.hint("cache_mark", "a cache mark", "its type is unknown")
             return None
         return mark
 
     def checked(self, *, strict: bool) -> LazyLosses:
-        """Return a function of the losses, which looks up their lines.
+        """Return a function that returns the losses with the author's lines.
 
-        With ``strict`` it is called now, and :class:`LossError` is raised for more than hints.
+        With ``strict`` it is called at once, and :class:`LossError` is raised for a loss that is
+        not a hint.
         """
         losses = partial(_located, self.rendered, tuple(self.losses), starts=self._starts)
         return strictly(losses, self.library) if strict else losses
 
 
 def strictly(losses: Callable[[], tuple[Loss, ...]], library: str) -> tuple[Loss, ...]:
-    """Return losses on the way to a library; :class:`LossError` for more than hints."""
+    """Return the losses; :class:`LossError` for a loss that is not a hint."""
     located = losses()
-    fix = "write it another way, or leave out strict=True"
+    fix = "change the prompt, or leave out strict=True"
     Loss.refuse(located, f"sent to {library}", fix=fix)
     return located
 
@@ -183,7 +188,7 @@ def strictly(losses: Callable[[], tuple[Loss, ...]], library: str) -> tuple[Loss
 def _located(
     rendered: Rendered | None, losses: tuple[Loss, ...], *, starts: bool
 ) -> tuple[Loss, ...]:
-    """Return losses on the way to another library with their lines, those of the render first."""
+    """Return losses with the author's lines; with ``starts`` those of the render come first."""
     if rendered is None:
         return losses
     return rendered.located((*(rendered.losses if starts else ()), *losses))
@@ -196,8 +201,8 @@ _HINTS = {
     "error_type": ("error_flag", "the type of an error"),
     "extra": ("unsent_key", "further keys of a block"),
 }
-"""The name of a hint, and the thing that is lost, by the field of a block beside its content."""
-# Two escapes of a pair are one character, and an escaped backslash starts no escape.
+"""By field of a block other than its content, the name of a hint and what is left out."""
+# Two escapes of a pair are one character. An escaped backslash does not begin an escape.
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
     re.DOTALL,
@@ -205,5 +210,5 @@ _ESCAPE = re.compile(
 
 
 def _unescaped(escape: re.Match[str]) -> str:
-    """Return a lone surrogate for its escape, and any other escape as it is."""
+    """Return a lone surrogate for its escape, and any other escape unchanged."""
     return "\ud800" if escape[1] else escape[0]

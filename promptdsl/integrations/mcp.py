@@ -1,7 +1,7 @@
 """MCP: convert ``GetPromptResult``, a server's answer to ``prompts/get``, both ways.
 
-A message has one content there, and only users and assistants speak. An attachment is an embedded
-resource, or a link; its title is the address of the resource.
+An MCP message has one content, and its role is user or assistant. An attachment is an embedded
+resource or a link; its title is the address of the resource.
 """
 
 from base64 import b64encode
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["from_mcp", "to_mcp"]
 
 _OWN_SCHEME = "attachment:///"
-"""The beginning of the address of a resource that has only a title."""
+"""The beginning of the address that a resource gets if it has only a title."""
 
 
 def to_mcp(
@@ -41,8 +41,8 @@ def to_mcp(
     >>> result.messages[0].content.text
     'Hi.'
 
-    Raises :class:`LossError` with ``strict=True`` when something is lost or gets another role, and
-    :class:`PromptError` when ``mcp`` is not installed.
+    Raises :class:`LossError` with ``strict=True`` if something is lost or gets another role, and
+    :class:`PromptError` if ``mcp`` is not installed.
     """
     require("mcp.types", "mcp")
     from mcp import types
@@ -64,7 +64,7 @@ def to_mcp(
                 crossing.lose_block(block)
         if contents and message.role not in ("user", "assistant"):
             what = f"{message.role} message"
-            reason = "MCP has only users and assistants: sent as a user's"
+            reason = "MCP has only users and assistants: it is sent as a user message"
             if message.kind in ("event", "request"):
                 crossing.hint("fenced_turn", what, reason)
             else:
@@ -75,13 +75,13 @@ def to_mcp(
         messages += [types.PromptMessage(role=role, content=content) for content in contents]
     crossing.lose_settings(rendered)
     if rendered.tools:
-        crossing.hint("unsent_setting", "tools", "a server lists its own: tools/list")
+        crossing.hint("unsent_setting", "tools", "an MCP server lists its tools in tools/list")
     result = types.GetPromptResult(description=description, messages=messages)
     return Bridged(result, crossing.checked(strict=strict))
 
 
 def _media_content(crossing: Crossing, block: MediaBlock) -> "types.ContentBlock | None":
-    """Return the content of an attachment, ``None`` for a file that a provider stores."""
+    """Return the MCP content of an attachment, ``None`` for a file that a provider stores."""
     from mcp import types
 
     kind, value = block.source.kind, crossing.clean(block.source.value, "a source")
@@ -90,7 +90,7 @@ def _media_content(crossing: Crossing, block: MediaBlock) -> "types.ContentBlock
         reason = "MCP has no files that a provider stores"
         crossing.lose("content", f"{block.type} {value!r}", reason, block=block)
         return None
-    # A title with another scheme is the address that a resource was read from.
+    # A title with another scheme is the address of a resource that was read before.
     title = block.title or ""
     is_address = "://" in title and not title.startswith(_OWN_SCHEME)
     if kind == "base64" and isinstance(block, ImageBlock | AudioBlock) and not is_address:
@@ -117,8 +117,8 @@ def from_mcp(result: "types.GetPromptResult") -> Bridged[tuple[Message, ...]]:
     >>> from_mcp(result).messages[0].text
     'Hi.'
 
-    Annotations, metadata and descriptions are hints in ``losses``. An embedded text is a document.
-    Raises :class:`DataError` for anything but such an answer.
+    An embedded text becomes a document. Annotations, metadata and descriptions are hints in
+    ``losses``. Raises :class:`DataError` for anything but a ``GetPromptResult``.
     """
     prompt_messages: Iterable[types.PromptMessage] | None = getattr(result, "messages", None)
     if prompt_messages is None:
@@ -172,7 +172,7 @@ def _read_resource(content: "types.EmbeddedResource") -> Block:
         data = b64encode(resource.text.encode("utf-8", "replace")).decode("ascii")
     else:
         data = resource.blob
-        # A resource with our scheme is no picture and no recording: these have own contents.
+        # A resource with our scheme is not a picture or a recording: MCP has contents for these.
         kind = media_kind(media_type)
         kind = "document" if is_own and kind != "video" else kind
     return media_block(kind, media_type, {"data": data}, title=title)

@@ -1,6 +1,7 @@
-"""OpenAI Agents SDK: its items both ways without the SDK, and sessions that are transcripts.
+"""OpenAI Agents SDK: convert its items both ways, and keep its sessions in transcripts.
 
-Its items are those of OpenAI Responses. Instructions and tools are given to the agent.
+The SDK is not needed for that. Its items are those of OpenAI Responses. An agent has instructions
+and tools itself.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,28 +21,28 @@ if TYPE_CHECKING:
 __all__ = ["from_openai_agents", "to_openai_agents", "transcript_session"]
 
 ITEM = "agents_item"
-"""The key of a note that holds an item."""
+"""The key of a note that contains an item."""
 
 
 def to_openai_agents(
     rendered: Rendered, *, strict: bool = False
 ) -> "Bridged[list[ResponseInputItemParam]]":
-    """Return the input of ``Runner.run``; a system message is one of its items.
+    """Return the input of ``Runner.run``. System messages are items in it.
 
     >>> from promptdsl import Timeline, User, render
     >>> from promptdsl.integrations.openai_agents import to_openai_agents
     >>> to_openai_agents(render(Timeline(User("Hi.")))).messages
     [{'role': 'user', 'content': 'Hi.'}]
 
-    Tools are a hint: an agent takes functions. Raises :class:`PendingToolCalls` when the last calls
-    have no result yet, and with ``strict=True`` :class:`LossError` when text or media is lost.
+    Tools are a hint, because an agent takes functions. Raises :class:`PendingToolCalls` if the last
+    calls have no result yet, and with ``strict=True`` :class:`LossError` if text or media is lost.
     """
     is_target = rendered.facts.provider == RESPONSES
     target = rendered if is_target else rendered.for_target(RESPONSES)
     payload, crossing = target.payload(), Crossing.of("the Agents SDK", target, all_losses=True)
     crossing.lose_settings(rendered)
     if rendered.tools:
-        crossing.hint("unsent_setting", "tools", "an agent is given functions: Agent(tools=...)")
+        crossing.hint("unsent_setting", "tools", "an agent takes functions: Agent(tools=...)")
     items = cast("list[ResponseInputItemParam]", payload["input"])
     return Bridged(items, crossing.checked(strict=strict))
 
@@ -60,9 +61,9 @@ def from_openai_agents(
     :class:`DataError` for anything but input items.
     """
     text = [{"role": "user", "content": items}]
-    given = text if isinstance(items, str) else listed(items, "input items")
+    input_items = text if isinstance(items, str) else listed(items, "input items")
     system = {} if instructions is None else {"instructions": instructions}
-    return Bridged(read_payload({**system, "input": given}, RESPONSES).messages)
+    return Bridged(read_payload({**system, "input": input_items}, RESPONSES).messages)
 
 
 def transcript_session(transcript: Transcript, session_id: str = "") -> "TranscriptSession":
@@ -77,7 +78,7 @@ def transcript_session(transcript: Transcript, session_id: str = "") -> "Transcr
     ([{'role': 'user', 'content': 'Hi.'}], 'Hi.')
 
     Give it to ``Runner.run(agent, "Hi.", session=session)``. The SDK groups traces by
-    ``session_id``, and asks for the same one to resume a run.
+    ``session_id``, and needs the same id to resume a run.
     """
     return TranscriptSession(transcript, session_id)
 
@@ -85,10 +86,10 @@ def transcript_session(transcript: Transcript, session_id: str = "") -> "Transcr
 class TranscriptSession:
     """A session of the Agents SDK, made by :func:`transcript_session`.
 
-    Each item is a note of the transcript, which ``History(transcript)`` does not show;
-    ``History(session.messages)`` does. What the transcript raises reaches the caller, such as a
-    :class:`ConflictError`, after which it has what others wrote. In a transcript of ``aopen``, each
-    call is one append of the store.
+    Each item is a note of the transcript. ``History(transcript)`` does not show notes, but
+    ``History(session.messages)`` shows the items. Errors of the transcript reach the caller; after
+    a :class:`ConflictError` the transcript has what others wrote. In a transcript of ``aopen``,
+    each call is one append to the store.
     """
 
     def __init__(self, transcript: Transcript, session_id: str) -> None:
@@ -98,29 +99,29 @@ class TranscriptSession:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The items as messages: the calls of an answer are one turn, each result is one.
+        """The items as messages: an answer with its calls is one turn, and so is each result.
 
-        Raises :class:`DataError` for what is no input item, such as an encrypted one.
+        Raises :class:`DataError` for a note that is not an input item, such as an encrypted one.
         """
         return from_openai_agents(self._items()).messages
 
     async def get_items(self, limit: int | None = None) -> "list[ResponseInputItemParam]":
-        """Return the items in order: all, or the latest ``limit``, by default that of the settings.
+        """Return all items in order, or the latest ``limit``; its default is in the settings.
 
-        A limit may part a result from its call; the SDK leaves such a result out of a request.
+        A limit may separate a result from its call. The SDK leaves such a result out of a request.
         """
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
         return self._items(limit)
 
     async def add_items(self, items: "list[ResponseInputItemParam]") -> None:
-        """Add items; :class:`DataError` for one that is not JSON, and then none is added."""
+        """Add items. If one of them is not JSON, :class:`DataError` is raised and none is added."""
         for item in [plain(item, f"items[{index}]") for index, item in enumerate(items)]:
             self.transcript.note({ITEM: item})
         await self._commit()
 
     async def pop_item(self) -> "ResponseInputItemParam | None":
-        """Remove the latest item and return it, ``None`` when there is none."""
+        """Remove the latest item and return it, ``None`` if there is none."""
         last = next(self._backwards(), None)
         if last is None:
             return None
@@ -136,7 +137,7 @@ class TranscriptSession:
         await self._commit()
 
     async def _commit(self) -> None:
-        """Write what changed; after a conflict the transcript is as the store has it."""
+        """Write the changes. After a conflict, the transcript has the content of the store."""
         try:
             await self.transcript.acommit()
         except ConflictError:
@@ -144,12 +145,12 @@ class TranscriptSession:
             raise
 
     def _backwards(self) -> Iterator[TranscriptTurn]:
-        """Yield the notes that hold an item, the latest one first."""
+        """Yield the notes that contain an item, the latest first."""
         for turn in reversed(self.transcript.turns):
             if is_mapping(turn.note) and ITEM in turn.note:
                 yield turn
 
     def _items(self, limit: int | None = None) -> "list[ResponseInputItemParam]":
         stop = None if limit is None else max(limit, 0)
-        found = [thawed(turn.note[ITEM]) for turn in islice(self._backwards(), stop)]
-        return found[::-1]
+        latest_first = [thawed(turn.note[ITEM]) for turn in islice(self._backwards(), stop)]
+        return latest_first[::-1]

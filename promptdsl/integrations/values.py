@@ -1,6 +1,6 @@
 """Values that several integrations read and write in the same way.
 
-Lists and mappings of other libraries, the sources and media types of attachments, and the
+These are lists and mappings of other libraries, the sources and media types of attachments, and the
 summaries of OpenAI's reasoning, which other libraries split into several parts.
 """
 
@@ -28,50 +28,57 @@ from promptdsl.foundation.json import JsonObject, JsonValue
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 Kind: TypeAlias = Literal["recorded", "recorded_system"]
 MediaBlock: TypeAlias = ImageBlock | AudioBlock | DocumentBlock | VideoBlock
-MarkedBlock: TypeAlias = TextBlock | MediaBlock | ToolUseBlock | ToolResultBlock
+CacheableBlock: TypeAlias = TextBlock | MediaBlock | ToolUseBlock | ToolResultBlock
 """The blocks that may have a cache mark."""
 
 SIGNATURE = "thought_signature"
-"""The further key of a block with a signature of Gemini."""
+"""The key in ``extra`` of a block with a signature of Gemini."""
 
 JSON = "json"
-"""The further key of a text that is the JSON of a value."""
+"""The key in ``extra`` of a text that is the JSON of a value."""
 
 ITEM = "item"
-"""The further key of a block with what it was recorded with, which no provider sees as content."""
+"""The key in ``extra`` of a block with data that was recorded with it.
+
+No provider gets this data as content.
+"""
 
 FROM = "origin_of_keys"
-"""The further key of a block with the origin of its others."""
+"""The key in ``extra`` of a block with the origin of its other keys there."""
 
-MARK_OF_MESSAGE: JsonObject = {"mark": "message"}
-"""What a text was recorded with whose cache mark was that of its message."""
+MESSAGE_CACHE_MARK: JsonObject = {"mark": "message"}
+"""The ``ITEM`` of a text whose cache mark was the mark of its message."""
 
 RESPONSES: Final = "openai_responses"
 """The provider whose reasoning has an id and summaries."""
 
 
-def listed(given: object, name: str) -> list[object]:
-    """Return an iterable of messages as a list; :class:`DataError` with their name for others."""
-    kind = type(given).__name__
-    if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping):
-        return list(cast("Iterable[object]", given))
+def listed(messages: object, name: str) -> list[object]:
+    """Return an iterable of messages as a list.
+
+    Raises :class:`DataError`, which has the ``name`` of the messages, for anything else.
+    """
+    kind = type(messages).__name__
+    if isinstance(messages, Iterable) and not isinstance(messages, str | bytes | Mapping):
+        return list(cast("Iterable[object]", messages))
     raise DataError(f"{name} are needed, not {kind}", fix="give a list of them")
 
 
-def entries_of(value: object) -> JsonObject:
-    """Return a mapping as it is, and an empty one for any other value."""
+def mapping_of(value: object) -> JsonObject:
+    """Return a mapping unchanged, and an empty mapping for any other value."""
     return cast("JsonObject", value) if isinstance(value, Mapping) else {}
 
 
-def items_of(value: object) -> Sequence[JsonValue]:
-    """Return a list as it is, and an empty one for any other value."""
+def list_of(value: object) -> Sequence[JsonValue]:
+    """Return a list unchanged, and an empty sequence for any other value."""
     return cast("Sequence[JsonValue]", value) if isinstance(value, list | tuple) else ()
 
 
 def instruction_role(before: Sequence[Message], *, is_developer: bool) -> tuple[Role, Kind]:
     """Return the role and the kind of an instruction after the messages ``before``.
 
-    A system message after another role is a developer's message that remembers its role.
+    A system message after a message of another role becomes a developer message; its kind is
+    ``recorded_system``.
     """
     if is_developer:
         return "developer", "recorded"
@@ -80,12 +87,12 @@ def instruction_role(before: Sequence[Message], *, is_developer: bool) -> tuple[
 
 
 def is_developer(message: Message) -> bool:
-    """Whether a message is a developer's, and was not read as a system message."""
+    """Return whether a message is a developer message that was not read as a system message."""
     return message.role == "developer" and message.kind != "recorded_system"
 
 
 def signature_of(block: Block) -> str | None:
-    """Return the signature of Gemini of a text or a call."""
+    """Return Gemini's signature of a text or a call, ``None`` without one."""
     if not isinstance(block, TextBlock | ToolUseBlock):
         return None
     signature = block.extra.get(SIGNATURE)
@@ -93,7 +100,7 @@ def signature_of(block: Block) -> str | None:
 
 
 def address_source(url: JsonValue) -> dict[str, JsonValue]:
-    """Return the source of an address, in dictionary form: that of a bucket has another key."""
+    """Return the source of an address as a dictionary. The address of a bucket has another key."""
     is_bucket = isinstance(url, str) and url[:5].lower() in ("s3://", "gs://")
     return {"uri" if is_bucket else "url": url}
 
@@ -101,51 +108,54 @@ def address_source(url: JsonValue) -> dict[str, JsonValue]:
 def media_block(
     kind: str, media_type: JsonValue, source: Mapping[str, JsonValue], **fields: JsonValue
 ) -> Block:
-    """Return an attachment; the media type of ``image/*`` and the like is unknown."""
+    """Return an attachment. A media type such as ``image/*`` counts as unknown."""
     known = None if media_type == f"{kind}/*" else media_type
     return block_from_dict({"type": kind, "source": {**source, "media_type": known}, **fields})
 
 
 def media_kind(media_type: object) -> str:
-    """Return the type of the block for a media type; by default it is a document."""
+    """Return the type of the block for a media type, by default ``"document"``."""
     head = media_type.partition("/")[0] if isinstance(media_type, str) else ""
     return head if head in ("image", "audio", "video") else "document"
 
 
 def media_type_of(block: MediaBlock) -> str:
-    """Return the media type of an attachment, such as ``image/*`` when it is unknown."""
+    """Return the media type of an attachment, or one such as ``image/*`` if it is unknown."""
     unknown = "application/octet-stream" if block.type == "document" else f"{block.type}/*"
     return block.source.media_type or unknown
 
 
-# Reasoning of OpenAI, which other libraries split into one part for each summary.
+# OpenAI's reasoning: other libraries split it into one part for each summary.
 
 
 def summaries(block: ReasoningBlock) -> list[str] | None:
-    """Return the summaries whose texts make up the text of a block, ``None`` without them."""
-    parts = [entries_of(part) for part in items_of(block.extra.get("summary"))]
+    """Return the summaries of a block if they make up its text, else ``None``."""
+    parts = [mapping_of(part) for part in list_of(block.extra.get("summary"))]
     texts = [part["text"] for part in parts if set(part) == {"type", "text"}]
-    whole = [text for text in texts if isinstance(text, str)]
-    is_whole = len(whole) == len(parts) and "\n\n".join(whole) == block.text
-    return whole if is_whole else None
+    summary_texts = [text for text in texts if isinstance(text, str)]
+    is_complete = len(summary_texts) == len(parts) and "\n\n".join(summary_texts) == block.text
+    return summary_texts if is_complete else None
 
 
 def further_keys(block: ReasoningBlock, *known: str) -> set[str]:
-    """Return the further keys of a block, without those ``known`` and its summaries."""
+    """Return the keys in ``extra`` of a block, without the ``known`` ones and its summaries."""
     return set(block.extra) - {*known, *(() if summaries(block) is None else ("summary",))}
 
 
 def joined_reasoning(blocks: Iterable[Block]) -> tuple[Block, ...]:
-    """Return blocks, with consecutive reasoning of one id as one block with several summaries."""
+    """Return blocks in which consecutive reasoning with the same id is one block.
+
+    That block has several summaries.
+    """
     joined: list[Block] = []
     for block in blocks:
         last = joined[-1] if joined else None
         if not isinstance(block, ReasoningBlock) or not isinstance(last, ReasoningBlock):
             joined.append(block)
             continue
-        is_bare = block.signature is block.encrypted is None and set(block.extra) == {"id"}
+        has_only_id = block.signature is block.encrypted is None and set(block.extra) == {"id"}
         same_id = block.origin == last.origin and block.extra.get("id") == last.extra.get("id")
-        if not is_bare or not same_id:
+        if not has_only_id or not same_id:
             joined.append(block)
             continue
         texts = [text for part in (last, block) for text in summaries(part) or [part.text]]

@@ -296,7 +296,7 @@ def test_two_calls_without_ids() -> None:
 @pytest.mark.parametrize("given", [RemoveMessage(id="a"), {"role": "user"}])
 def test_no_message(given: Any) -> None:
     """What is no message of a conversation is refused by its number."""
-    with pytest.raises(DataError, match=r"messages\[1\]: .* is no message of a conversation"):
+    with pytest.raises(DataError, match=r"messages\[1\]: .* is not a message of a conversation"):
         from_langchain([HumanMessage("Hi."), given])
 
 

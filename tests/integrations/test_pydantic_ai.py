@@ -406,7 +406,7 @@ def test_losses_of_reading(message: Any, what: str) -> None:
     ("given", "error"),
     [
         (None, "Pydantic AI's messages are needed, not NoneType"),
-        (["x"], r"messages\[0\]: a str is no request and no response"),
+        (["x"], r"messages\[0\]: a str is not a ModelRequest or ModelResponse"),
         (
             [ModelResponse([ToolCallPart("f", {"q": float("nan")}, "a")])],
             r"messages\[0\]: ",

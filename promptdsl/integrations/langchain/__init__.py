@@ -1,7 +1,7 @@
 """LangChain: convert ``langchain_core.messages``, both ways.
 
-Contents are its standard content blocks. A developer's message is a ``SystemMessage`` marked with
-``__openai_role__``, which is how LangChain itself keeps that role.
+Contents are LangChain's standard content blocks. A developer message is a ``SystemMessage`` with
+``__openai_role__``, the key that LangChain itself uses for this role.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ __all__ = ["from_langchain", "to_langchain"]
 
 
 def to_langchain(rendered: Rendered, *, strict: bool = False) -> "Bridged[tuple[BaseMessage, ...]]":
-    """Return LangChain's messages, and tools in the form that ``bind_tools`` takes.
+    """Return LangChain's messages, and tools in the format that ``bind_tools`` takes.
 
     >>> from promptdsl import System, Timeline, User, render
     >>> from promptdsl.integrations.langchain import to_langchain
@@ -26,8 +26,8 @@ def to_langchain(rendered: Rendered, *, strict: bool = False) -> "Bridged[tuple[
     >>> [message.type for message in to_langchain(render(prompt)).messages]
     ['system', 'human']
 
-    Raises :class:`LossError` with ``strict=True`` when text, media or a tool is lost, and
-    :class:`PromptError` when ``langchain-core`` is not installed.
+    Raises :class:`LossError` with ``strict=True`` if text, media or a tool is lost, and
+    :class:`PromptError` if ``langchain-core`` is not installed.
     """
     require("langchain_core.messages", "langchain")
     from promptdsl.integrations.langchain.write import write
@@ -43,9 +43,10 @@ def from_langchain(messages: "Iterable[BaseMessage]") -> Bridged[tuple[Message, 
     >>> from_langchain([HumanMessage("Hi.")]).messages[0].text
     'Hi.'
 
-    A system message after the leading ones becomes a developer's message that remembers its role.
-    Losses are in ``losses``. Raises :class:`DataError` for a message of another kind, or with data
-    that is not JSON, and :class:`PromptError` when ``langchain-core`` is not installed.
+    A system message after a message of another role becomes a developer message, which keeps its
+    role for LangChain. Losses are in ``losses``. Raises :class:`DataError` for a message of another
+    class, or with data that is not JSON, and :class:`PromptError` if ``langchain-core`` is not
+    installed.
     """
     require("langchain_core.messages", "langchain")
     from promptdsl.integrations.langchain.read import read

@@ -1,4 +1,7 @@
-"""Read LangChain's messages, and the contents of the providers that LangChain reads."""
+"""Reading LangChain's messages, also with content parts of providers that LangChain reads.
+
+Read ``_read_message`` first.
+"""
 
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,11 +32,11 @@ from promptdsl.integrations.losses import Crossing
 from promptdsl.integrations.values import (
     SIGNATURE,
     address_source,
-    entries_of,
     instruction_role,
-    items_of,
     joined_reasoning,
+    list_of,
     listed,
+    mapping_of,
     media_block,
     media_kind,
 )
@@ -45,7 +48,7 @@ _FILES = {
     "file": "document",
     "text-plain": "document",
 }
-"""The type of block, by the type of a part with an attachment."""
+"""The type of an attachment's block, by the type of its part."""
 _CALLS = (
     *("tool_call", "invalid_tool_call", "tool_call_chunk", "input_json_delta"),
     *("tool_use", "function_call", "custom_tool_call"),
@@ -54,14 +57,14 @@ _LANGCHAIN_ONLY = ("server_tool_call", "server_tool_call_chunk", "server_tool_re
 
 
 class LangChainReader(Crossing):
-    """A crossing from LangChain; ``given`` is the current message."""
+    """A conversion from LangChain; ``current`` is the message that is read."""
 
-    given: lc.BaseMessage
+    current: lc.BaseMessage
 
     @property
     def origin(self) -> str | None:
-        """Our name of the provider that the current message is from."""
-        provider: str | None = self.given.response_metadata.get("model_provider")
+        """Our name of the provider of the current message."""
+        provider: str | None = self.current.response_metadata.get("model_provider")
         return ORIGINS.get(provider or "", provider)
 
 
@@ -70,56 +73,56 @@ def read(messages: object) -> Bridged[tuple[Message, ...]]:
     reader, read_messages = LangChainReader("promptdsl"), list[Message]()
     conversation = listed(messages, "LangChain's messages")
     try:
-        for reader.index, given in enumerate(conversation):
-            read_messages.append(_read_message(reader, given, read_messages))
+        for reader.index, source in enumerate(conversation):
+            read_messages.append(_read_message(reader, source, read_messages))
     except DataError as error:
         raise reader.located(error) from None
     return Bridged(tuple(read_messages), reader.checked(strict=False))
 
 
-def _read_message(reader: LangChainReader, given: object, before: Sequence[Message]) -> Message:
-    if not isinstance(given, lc.AIMessage | lc.ToolMessage | lc.HumanMessage | lc.SystemMessage):
+def _read_message(reader: LangChainReader, source: object, before: Sequence[Message]) -> Message:
+    if not isinstance(source, lc.AIMessage | lc.ToolMessage | lc.HumanMessage | lc.SystemMessage):
         fix = "give system, human, AI and tool messages"
-        raise DataError(f"a {type(given).__name__} is no message of a conversation", fix=fix)
-    reader.given = given
-    if isinstance(given, lc.AIMessage):
-        return _read_reply(reader, given)
-    content = _read_content(reader, given.content)
-    if isinstance(given, lc.ToolMessage):
-        if given.artifact is not None:
+        raise DataError(f"a {type(source).__name__} is not a message of a conversation", fix=fix)
+    reader.current = source
+    if isinstance(source, lc.AIMessage):
+        return _read_reply(reader, source)
+    content = _read_content(reader, source.content)
+    if isinstance(source, lc.ToolMessage):
+        if source.artifact is not None:
             reader.hint("unsent_key", "the artifact of a result")
-        failed = given.status == "error"
-        result = ToolResultBlock(given.tool_call_id, content, given.name, is_error=failed)
+        failed = source.status == "error"
+        result = ToolResultBlock(source.tool_call_id, content, source.name, is_error=failed)
         return Message("tool", (result,), kind="recorded")
-    if isinstance(given, lc.HumanMessage):
-        return Message("user", content, kind="recorded", name=given.name)
-    is_developer = given.additional_kwargs.get(ROLE) == "developer"
+    if isinstance(source, lc.HumanMessage):
+        return Message("user", content, kind="recorded", name=source.name)
+    is_developer = source.additional_kwargs.get(ROLE) == "developer"
     role, kind = instruction_role(before, is_developer=is_developer)
-    return Message(role, content, kind=kind, name=given.name)
+    return Message(role, content, kind=kind, name=source.name)
 
 
-def _read_reply(reader: LangChainReader, given: lc.AIMessage) -> Message:
-    blocks = list(_read_content(reader, given.content))
-    beside: Mapping[str, object] = given.additional_kwargs
-    # Older messages keep reasoning beside the content: an item of OpenAI Responses, or a text.
+def _read_reply(reader: LangChainReader, reply: lc.AIMessage) -> Message:
+    blocks = list(_read_content(reader, reply.content))
+    kwargs: Mapping[str, object] = reply.additional_kwargs
+    # Older messages have reasoning outside the content: an item of OpenAI Responses, or a text.
     if not any(isinstance(block, ReasoningBlock) for block in blocks):
-        item, text = entries_of(beside.get("reasoning")), beside.get("reasoning_content")
+        item, text = mapping_of(kwargs.get("reasoning")), kwargs.get("reasoning_content")
         if "summary" in item:
             blocks.insert(0, read_reasoning({"type": "reasoning", **item}, reader.origin))
         elif text and isinstance(text, str):
             blocks.insert(0, ReasoningBlock(text, origin=reader.origin))
     # After the content: a spoken answer, a refusal, and calls with their signatures.
-    audio = beside.get("audio")
+    audio = kwargs.get("audio")
     if isinstance(audio, bytes):
         data = b64encode(audio).decode("ascii")
         blocks.append(media_block("audio", "audio/wav", {"data": data}))
     elif audio:
         reader.lose("content", "a spoken answer")
-    refusal = beside.get("refusal")
+    refusal = kwargs.get("refusal")
     if refusal:
         blocks.append(TextBlock(str(refusal), extra={"refusal": True}))
-    signatures = entries_of(beside.get(SIGNATURES))
-    for number, call in enumerate((*given.tool_calls, *given.invalid_tool_calls)):
+    signatures = mapping_of(kwargs.get(SIGNATURES))
+    for number, call in enumerate((*reply.tool_calls, *reply.invalid_tool_calls)):
         if call.get("error"):
             reader.hint("unsent_key", "the error of a call")
         signature = signatures.get(call["id"] or "")
@@ -127,50 +130,50 @@ def _read_reply(reader: LangChainReader, given: lc.AIMessage) -> Message:
         arguments = "" if call["args"] is None else call["args"]
         use = {"type": "tool_use", "id": call["id"] or f"call_{number}", "input": arguments}
         blocks.append(block_from_dict({**use, "name": call["name"] or "", **signed}))
-    reasons = map(given.response_metadata.get, ("finish_reason", "stop_reason", "stopReason"))
+    reasons = map(reply.response_metadata.get, ("finish_reason", "stop_reason", "stopReason"))
     return Message(
         "assistant",
         tuple(blocks),
         kind="recorded",
-        name=given.name,
-        token_usage=read_usage(reader, given.usage_metadata),
+        name=reply.name,
+        token_usage=read_usage(reader, reply.usage_metadata),
         finish_reason=next(filter(None, reasons), None),
-        raw_finish_reason=given.response_metadata.get("raw_finish_reason"),
+        raw_finish_reason=reply.response_metadata.get("raw_finish_reason"),
     )
 
 
 def _read_content(reader: LangChainReader, content: object) -> tuple[Block, ...]:
-    """Return the blocks of a content, without a model's calls: the message repeats them."""
-    entries = [content] if isinstance(content, str) else items_of(content)
-    blocks = (block for entry in entries for block in _entry_blocks(reader, entry))
+    """Return the blocks of a content, without the calls of a model: the message repeats them."""
+    parts = [content] if isinstance(content, str) else list_of(content)
+    blocks = (block for part in parts for block in _part_blocks(reader, part))
     return joined_reasoning(
         block for block in blocks if not isinstance(block, TextBlock) or block.text or block.extra
     )
 
 
-def _entry_blocks(reader: LangChainReader, entry: JsonValue) -> Iterable[Block]:
-    if isinstance(entry, str):
-        return [TextBlock(entry)]
-    part = entries_of(entry)
-    is_standard = part.get("type") != "non_standard"
-    given = part if is_standard else part.get("value")
-    if not isinstance(given, Mapping):
-        raise DataError("the value of a 'non_standard' block is a dictionary")
-    kind = given.get("type")
-    if isinstance(reader.given, lc.AIMessage) and kind in _CALLS:
+def _part_blocks(reader: LangChainReader, part: JsonValue) -> Iterable[Block]:
+    if isinstance(part, str):
+        return [TextBlock(part)]
+    outer = mapping_of(part)
+    is_standard = outer.get("type") != "non_standard"
+    inner = outer if is_standard else outer.get("value")
+    if not isinstance(inner, Mapping):
+        raise DataError("the value of a 'non_standard' block must be a dictionary")
+    kind = inner.get("type")
+    if isinstance(reader.current, lc.AIMessage) and kind in _CALLS:
         return []
     if kind == "tool_result":
-        return [_read_result(reader, given)]
+        return [_read_result(reader, inner)]
     if kind == "redacted_thinking":
-        encrypted, origin = given.get("data"), reader.origin or "anthropic"
+        encrypted, origin = inner.get("data"), reader.origin or "anthropic"
         data = {"type": "reasoning", "text": "", "encrypted": encrypted, "origin": origin}
         return [block_from_dict(data)]
     if is_standard:
-        return _standard_blocks(reader, part)
-    # A block that is marked as "non_standard" stays as it came.
+        return _standard_blocks(reader, outer)
+    # A block of the type "non_standard" stays unchanged.
     if kind == "unknown":
-        return [block_from_dict(given)]
-    return [UnknownBlock(given)] if reader.origin is None else _unknown_blocks(reader, given)
+        return [block_from_dict(inner)]
+    return [UnknownBlock(inner)] if reader.origin is None else _unknown_blocks(reader, inner)
 
 
 def _read_result(reader: LangChainReader, part: JsonObject) -> ToolResultBlock:
@@ -184,17 +187,17 @@ def _read_result(reader: LangChainReader, part: JsonObject) -> ToolResultBlock:
     return ToolResultBlock(id, content, is_error=part.get("is_error") is True, cache=cache)
 
 
-def _standard_blocks(reader: LangChainReader, entry: JsonObject) -> Iterator[Block]:
-    """Yield the blocks of an entry, as LangChain reads it as standard content blocks."""
-    for part in _standard_parts(reader, entry):
+def _standard_blocks(reader: LangChainReader, original: JsonObject) -> Iterator[Block]:
+    """Yield the blocks of a part that LangChain reads as standard content blocks."""
+    for part in _standard_parts(reader, original):
         kind, text = part.get("type"), part.get("text")
-        extras = {**part, **entries_of(part.get("extras"))}
-        cache_control = {**entry, **extras}.get("cache_control")
+        extras = {**part, **mapping_of(part.get("extras"))}
+        cache_control = {**original, **extras}.get("cache_control")
         source = _source_of(part)
         if kind == "reasoning":
             yield read_reasoning(part, reader.origin)
         elif isinstance(text, str) and kind in ("text", "text-plain"):
-            if any(extras.get(key) or entry.get(key) for key in ("annotations", "citations")):
+            if any(extras.get(key) or original.get(key) for key in ("annotations", "citations")):
                 reader.hint("unsent_key", "annotations of a text")
             if extras.get("title"):
                 reader.hint("media_field", "the title of an attachment")
@@ -217,48 +220,48 @@ def _standard_blocks(reader: LangChainReader, entry: JsonObject) -> Iterator[Blo
                 **{key: extras[key] for key in kept if extras.get(key)},
             )
         else:
-            yield from _unknown_blocks(reader, entry)
+            yield from _unknown_blocks(reader, original)
 
 
-def _standard_parts(reader: LangChainReader, entry: JsonObject) -> Sequence[JsonObject]:
-    """Return the standard content blocks that LangChain reads an entry as."""
-    if entry.get("type") == "reasoning":
-        return [entry]
-    if entry.get("type") == "media":
-        kind = media_kind(entry.get("mime_type"))
-        addresses = {"base64": entry.get("data"), "url": entry.get("file_uri")}
+def _standard_parts(reader: LangChainReader, part: JsonObject) -> Sequence[JsonObject]:
+    """Return the standard content blocks for a part; LangChain itself converts most of them."""
+    if part.get("type") == "reasoning":
+        return [part]
+    if part.get("type") == "media":
+        kind = media_kind(part.get("mime_type"))
+        addresses = {"base64": part.get("data"), "url": part.get("file_uri")}
         return [
             {
                 "type": "file" if kind == "document" else kind,
-                "mime_type": entry.get("mime_type"),
+                "mime_type": part.get("mime_type"),
                 **{key: value for key, value in addresses.items() if value is not None},
             }
         ]
-    message_class = lc.AIMessage if isinstance(reader.given, lc.AIMessage) else lc.HumanMessage
-    metadata = reader.given.response_metadata
+    message_class = lc.AIMessage if isinstance(reader.current, lc.AIMessage) else lc.HumanMessage
+    metadata = reader.current.response_metadata
     try:
-        parts = message_class([dict(entry)], response_metadata=metadata).content_blocks
+        blocks = message_class([dict(part)], response_metadata=metadata).content_blocks
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        name = f"a block of type {entry.get('type')!r}"
+        name = f"a block of type {part.get('type')!r}"
         raise DataError(f"{name} cannot be read: {error}") from None
-    return [entries_of(part) for part in parts]
+    return [mapping_of(block) for block in blocks]
 
 
 def _source_of(part: JsonObject) -> JsonObject:
-    """Return the source of a part in dictionary form, empty for a part without one."""
+    """Return the source of a part as a dictionary, empty for a part without one."""
     data: object = part.get("base64")
     if data is not None:
         text = b64encode(data).decode("ascii") if isinstance(data, bytes) else data
-        return entries_of({"data": text})
+        return mapping_of({"data": text})
     if part.get("url") is not None:
         return address_source(part["url"])
     id = part.get("file_id", part.get("id"))
     return {} if id is None else {"file_id": id}
 
 
-def _unknown_blocks(reader: LangChainReader, entry: JsonObject) -> Iterator[Block]:
-    """Yield a block as its provider sent it; a block of LangChain's own is lost."""
-    data = {key: value for key, value in entry.items() if key != "index"}
+def _unknown_blocks(reader: LangChainReader, part: JsonObject) -> Iterator[Block]:
+    """Yield a part unchanged if a provider sent it; a part that only LangChain has is lost."""
+    data = {key: value for key, value in part.items() if key != "index"}
     if reader.origin in NATIVE and data.get("type") not in _LANGCHAIN_ONLY:
         yield UnknownBlock(data, reader.origin)
     elif "cachePoint" in data or "cache_point" in data:

@@ -1,4 +1,4 @@
-"""Reasoning, both ways: LangChain has one part for each summary, under one id."""
+"""Reasoning, both ways. LangChain has one part for each summary; they have the same id."""
 
 from base64 import b64encode
 from collections.abc import Mapping
@@ -7,13 +7,13 @@ from promptdsl import Block, ReasoningBlock, block_from_dict, read_payload
 from promptdsl.foundation.frozen import thawed
 from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.integrations.losses import Crossing
-from promptdsl.integrations.values import RESPONSES, entries_of, further_keys, summaries
+from promptdsl.integrations.values import RESPONSES, further_keys, mapping_of, summaries
 
 ROLE = "__openai_role__"
-"""The key under which LangChain keeps that a system message is a developer's."""
+"""The key of LangChain's messages with the role of a developer message."""
 
 SIGNATURES = "__gemini_function_call_thought_signatures__"
-"""The key under which LangChain keeps the signatures of Gemini's calls, by id."""
+"""The key of LangChain's messages with the signatures of Gemini's calls, by call id."""
 
 PROVIDERS = {
     "anthropic": "anthropic",
@@ -21,7 +21,7 @@ PROVIDERS = {
     "gemini": "google_genai",
     "bedrock": "bedrock_converse",
 }
-"""LangChain's name of a provider, by ours."""
+"""LangChain's name of a provider, by our name."""
 
 ORIGINS = {
     **{theirs: ours for ours, theirs in PROVIDERS.items()},
@@ -33,10 +33,10 @@ ORIGINS = {
 """Our name of the provider of reasoning, by LangChain's name."""
 
 NATIVE = ("anthropic", "openai_responses")
-"""The providers whose blocks LangChain keeps unchanged; it has its own form for all others."""
+"""The providers whose blocks LangChain keeps unchanged. It has its own format for all others."""
 
 _ITEM_KEYS = ("content", "status")
-"""The keys of a reasoning item of OpenAI Responses, beside its id and its summaries."""
+"""The keys of a reasoning item of OpenAI Responses, other than its id and its summaries."""
 
 
 def reasoning_parts(
@@ -53,7 +53,7 @@ def reasoning_parts(
     id = block.extra.get("id") if is_item else None
     named = {"id": crossing.clean(id, "an id")} if isinstance(id, str) else {}
     texts = [crossing.clean(text, "reasoning") for text in summaries(block) or [block.text]]
-    # What the provider asks back is beside the first part.
+    # The first part also has what the provider has to get back.
     extras: dict[str, JsonValue] = {}
     if block.signature is not None:
         extras["signature"] = crossing.clean(block.signature, "signature")
@@ -74,24 +74,24 @@ def reasoning_parts(
 
 
 def read_reasoning(part: JsonObject, origin: str | None) -> Block:
-    """Return the reasoning of a part: LangChain's, or an item of OpenAI Responses."""
+    """Return the reasoning of a part of LangChain, or of an item of OpenAI Responses."""
     if "summary" in part:
         item = {key: value for key, value in part.items() if key != "index"}
         return read_payload({"input": [item]}, RESPONSES).messages[0].content[0]
-    extras: Mapping[str, object] = {**part, **entries_of(part.get("extras"))}
+    extras: Mapping[str, object] = {**part, **mapping_of(part.get("extras"))}
     keys = ("encrypted_content", "encrypted", "redacted_content")
     encrypted = next((extras[key] for key in keys if extras.get(key) is not None), None)
     if isinstance(encrypted, bytes):
         encrypted = b64encode(encrypted).decode("ascii")
-    origin_now = extras.get("origin", RESPONSES if "encrypted_content" in extras else origin)
-    kept = ("id", *_ITEM_KEYS) if origin_now == RESPONSES else ()
+    part_origin = extras.get("origin", RESPONSES if "encrypted_content" in extras else origin)
+    kept = ("id", *_ITEM_KEYS) if part_origin == RESPONSES else ()
     return block_from_dict(
         {
             "type": "reasoning",
             "text": part.get("reasoning", ""),
             "signature": extras.get("signature"),
             "encrypted": encrypted,
-            "origin": origin_now,
+            "origin": part_origin,
             **{key: extras[key] for key in kept if extras.get(key) is not None},
         }
     )

@@ -1,4 +1,4 @@
-"""Write messages as LangChain's, with its standard content blocks."""
+"""Writing messages as LangChain's messages, with its standard content blocks."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
@@ -30,8 +30,8 @@ from promptdsl.integrations.losses import Crossing
 from promptdsl.integrations.values import (
     SIGNATURE,
     MediaBlock,
-    entries_of,
     is_developer,
+    mapping_of,
     signature_of,
 )
 
@@ -53,7 +53,7 @@ def write(rendered: Rendered, *, strict: bool) -> Bridged[tuple[lc.BaseMessage, 
 
 
 def _langchain_messages(crossing: Crossing, message: Message) -> Iterator[lc.BaseMessage]:
-    """Yield the messages of one message: a message for each result, then one for the rest."""
+    """Yield LangChain's messages for a message: one for each result, then one for the rest."""
     role = message.role
     blocks: list[Block] = []
     for block in message.content:
@@ -77,8 +77,8 @@ def _langchain_messages(crossing: Crossing, message: Message) -> Iterator[lc.Bas
     if role == "user":
         yield lc.HumanMessage(content, name=name, response_metadata=metadata)
         return
-    beside = {ROLE: "developer"} if is_developer(message) else {}
-    yield lc.SystemMessage(content, name=name, response_metadata=metadata, additional_kwargs=beside)
+    kwargs = {ROLE: "developer"} if is_developer(message) else {}
+    yield lc.SystemMessage(content, name=name, response_metadata=metadata, additional_kwargs=kwargs)
 
 
 def _tool_message(
@@ -121,32 +121,32 @@ def _ai_message(
             )
     rest = [block for block in blocks if not isinstance(block, ToolUseBlock)]
     content = _content_of(crossing, rest, origin)
-    # Refusals and the signatures of calls are beside the content.
-    beside: dict[str, object] = {}
+    # Refusals and the signatures of calls are not in the content.
+    kwargs: dict[str, object] = {}
     signatures = {
         crossing.clean_id(use.id): crossing.clean_optional(signature, "a signature")
         for use in uses
         if (signature := signature_of(use)) is not None
     }
     if signatures:
-        beside[SIGNATURES] = signatures
+        kwargs[SIGNATURES] = signatures
     texts = [block.text for block in rest if isinstance(block, TextBlock) and _is_refusal(block)]
     if refusal := "\n\n".join(filter(None, texts)):
-        beside["refusal"] = crossing.clean(refusal, "a refusal")
-    if not (content or uses or beside):
+        kwargs["refusal"] = crossing.clean(refusal, "a refusal")
+    if not (content or uses or kwargs):
         return
     metadata = _metadata(origin)
     for key in ("finish_reason", "raw_finish_reason"):
         if (reason := getattr(message, key)) is not None:
             metadata[key] = reason
     if origin is not None and not isinstance(content, str):
-        # LangChain reads a provider's own blocks only in this form, which has the calls too.
+        # LangChain reads a provider's own blocks only in this format, which also has the calls.
         metadata["output_version"] = "v1"
-        content = [*content, *(dict(entries_of(call)) for call in (*calls, *invalid))]
+        content = [*content, *(dict(mapping_of(call)) for call in (*calls, *invalid))]
     yield lc.AIMessage(
         content,
         name=crossing.clean_optional(message.name),
-        additional_kwargs=beside,
+        additional_kwargs=kwargs,
         response_metadata=metadata,
         usage_metadata=written_usage(crossing, message),
         tool_calls=calls,
@@ -159,9 +159,10 @@ def _metadata(origin: str | None) -> dict[str, str]:
 
 
 def _origin_of(blocks: Iterable[Block]) -> str | None:
-    """Return the provider that blocks come from: the first that LangChain has a name for.
+    """Return the provider of blocks, if LangChain has a name for it.
 
-    The order is that of ``PROVIDERS``, as blocks come back in another order.
+    Of several providers it is the first in ``PROVIDERS``, because blocks come back in another
+    order.
     """
     origins = set[str | None]()
     for block in blocks:
@@ -179,7 +180,7 @@ def _is_refusal(block: TextBlock) -> bool:
 
 
 def _content_of(crossing: Crossing, blocks: Sequence[Block], origin: str | None) -> _Content:
-    """Return the content of a message of a provider: one text, or standard content blocks."""
+    """Return the content of a message of the provider ``origin``: a text, or content blocks."""
     parts: list[dict[str, JsonValue]] = []
     for block in blocks:
         match block:
@@ -200,8 +201,8 @@ def _content_of(crossing: Crossing, blocks: Sequence[Block], origin: str | None)
                 parts.append({"type": "non_standard", "value": thawed(block.data)})
             case UnknownBlock():
                 kind = block.data.get("type", next(iter(block.data), None))
-                known = "no known provider" if block.origin is None else f"only {block.origin}"
-                what, reason = f"a block of type {kind!r}", f"{known} has it"
+                owner = "no known provider" if block.origin is None else f"only {block.origin}"
+                what, reason = f"a block of type {kind!r}", f"{owner} has it"
                 crossing.lose("content", what, reason, block=block)
             case _:
                 crossing.lose_block(block)

@@ -1,7 +1,7 @@
 """Pydantic AI: convert ``ModelMessage``, both ways.
 
-Requests and responses take turns: neighbours that are not the model's are parts of one request. A
-developer's text is a system prompt whose ``metadata`` has the role.
+Requests and responses alternate there: all messages between two responses are parts of one request.
+A developer message is a system prompt whose ``metadata`` has the role.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ __all__ = ["from_pydantic_ai", "to_pydantic_ai"]
 def to_pydantic_ai(
     rendered: Rendered, *, strict: bool = False
 ) -> "Bridged[tuple[ModelMessage, ...]]":
-    """Return a ``message_history``, and tools in the form that ``ExternalToolset`` takes.
+    """Return a ``message_history``, and tools in the format that ``ExternalToolset`` takes.
 
     >>> from promptdsl import System, Timeline, User, render
     >>> from promptdsl.integrations.pydantic_ai import to_pydantic_ai
@@ -28,9 +28,9 @@ def to_pydantic_ai(
     >>> [part.part_kind for part in request.parts]
     ['system-prompt', 'user-prompt']
 
-    Every part has the same ``timestamp``, so that the same prompt is the same history. Raises
-    :class:`LossError` with ``strict=True`` when text, media or a tool is lost, and
-    :class:`PromptError` when ``pydantic-ai-slim`` is not installed.
+    All parts have the same ``timestamp``, so the same prompt gives the same history. Raises
+    :class:`LossError` with ``strict=True`` if text, media or a tool is lost, and
+    :class:`PromptError` if ``pydantic-ai-slim`` is not installed.
     """
     require("pydantic_ai.messages", "pydantic-ai")
     from promptdsl.integrations.pydantic_ai.write import write
@@ -48,14 +48,14 @@ def from_pydantic_ai(
     >>> from_pydantic_ai([ModelRequest([UserPromptPart("Hi.")])]).messages[0].text
     'Hi.'
 
-    A system prompt after the leading ones becomes a developer's message that remembers its role.
-    The last ``instructions`` of a request, the only ones that count there, come after the leading
-    system prompts, as in Pydantic AI's own requests; with ``provider="openai_responses"`` they come
-    before these, as it sends them there. A response without parts is a message, too.
+    A system prompt after a message of another role becomes a developer message, which keeps its
+    role for Pydantic AI. Only the last ``instructions`` of all requests count for Pydantic AI. They
+    come after the leading system prompts; with ``provider="openai_responses"`` they come before
+    these, because Pydantic AI sends them so. A response without parts is a message, too.
 
     Losses are in ``losses``. Raises :class:`DataError` for anything but requests and responses, and
     for data that is not JSON, :class:`TargetError` for an unknown provider, and
-    :class:`PromptError` when ``pydantic-ai-slim`` is not installed.
+    :class:`PromptError` if ``pydantic-ai-slim`` is not installed.
     """
     require("pydantic_ai.messages", "pydantic-ai")
     from promptdsl.integrations.pydantic_ai.read import read

@@ -13,20 +13,20 @@ _COUNTS = {
     **{"cache_read": "cache_read_tokens", "cache_write": "cache_write_tokens"},
     "reasoning": "output_reasoning_tokens",
 }
-"""Pydantic AI's name of a count, by ours."""
+"""Pydantic AI's name of a count, by our name."""
 
 _REASONS: Mapping[str | None, ai.FinishReason] = {
     **{"stop": "stop", "length": "length", "error": "error"},
     **{"tool_use": "tool_call", "filtered": "content_filter"},
 }
-"""Pydantic AI's finish reason, by ours."""
+"""Pydantic AI's finish reason, by our reason."""
 
 _RAW_REASONS = {"refusal": "refused", "refused": "refused", "pause_turn": "paused"}
-"""Our reason, by a raw one, beside which Pydantic AI's says less or nothing."""
+"""Our reason, by raw reasons for which Pydantic AI's own reason says less or nothing."""
 
 
 def written_usage(writer: Crossing, message: Message) -> RequestUsage:
-    """Return token counts; a total is a hint where it is not the sum of input and output."""
+    """Return token counts. A total is a hint if it is not the sum of input and output."""
     counts = writer.renamed_counts(message.token_usage or {}, _COUNTS)
     usage, total = RequestUsage(), counts.pop("total_tokens", None)
     for name, count in counts.items():
@@ -37,24 +37,25 @@ def written_usage(writer: Crossing, message: Message) -> RequestUsage:
 
 
 def read_usage(crossing: Crossing, usage: RequestUsage) -> Mapping[str, int] | None:
-    """Return the token counts of a response, ``None`` when it has none."""
+    """Return the token counts of a response, ``None`` if it has none."""
     sides = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
-    given: dict[str, object] = {**sides, "total_tokens": usage.total_tokens}
-    # Older responses have the count of reasoning in the details only.
+    fields: dict[str, object] = {**sides, "total_tokens": usage.total_tokens}
+    # Older responses have the count of reasoning only in the details.
     if reasoning := usage.details.get("reasoning_tokens"):
-        given["output_reasoning_tokens"] = reasoning
-    given |= {key: count for key, count in vars(usage).items() if key.endswith("_tokens") and count}
+        fields["output_reasoning_tokens"] = reasoning
+    fields |= {key: n for key, n in vars(usage).items() if key.endswith("_tokens") and n}
     names = {theirs: ours for ours, theirs in _COUNTS.items()}
-    counts = crossing.renamed_counts(given, names)
+    counts = crossing.renamed_counts(fields, names)
     return counts if any(counts.values()) else None
 
 
 def written_reason(
     writer: Crossing, message: Message
 ) -> tuple[ai.FinishReason | None, dict[str, str] | None]:
-    """Return the finish reason, and the details with the raw one, or ours where theirs says less.
+    """Return the finish reason of Pydantic AI, and the details for it.
 
-    A raw one beside which ours would be forgotten is a hint.
+    The details have the raw reason, or our reason if Pydantic AI's says less. A raw reason is a
+    hint if our reason could not be read again next to it.
     """
     reason = writer.clean_optional(message.finish_reason, "a finish reason")
     detail = writer.clean_optional(message.raw_finish_reason, "a finish reason")
@@ -68,9 +69,9 @@ def written_reason(
 
 
 def read_reasons(response: ai.ModelResponse) -> tuple[str | None, str | None]:
-    """Return the finish reason of a response, and the raw one where it is another.
+    """Return the finish reason of a response, and the raw reason if it is different.
 
-    The raw one is the reason where Pydantic AI has no word for it.
+    If Pydantic AI has no reason, the raw reason is used for both.
     """
     details = response.provider_details or {}
     raw: object = details.get("finish_reason")

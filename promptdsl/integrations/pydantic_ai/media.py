@@ -18,7 +18,7 @@ from promptdsl.integrations.values import (
 )
 
 DEVELOPER = {"role": "developer"}
-"""The metadata of a system prompt that is a developer's."""
+"""The metadata of a system prompt that is a developer message."""
 
 PROVIDERS: Mapping[str, ai.UploadedFileProviderName] = {
     "openai": "openai",
@@ -27,19 +27,19 @@ PROVIDERS: Mapping[str, ai.UploadedFileProviderName] = {
     "gemini": "google",
     "bedrock": "bedrock",
 }
-"""Pydantic AI's name of a provider, by ours."""
+"""Pydantic AI's name of a provider, by our name."""
 
 ORIGINS = {
     **dict.fromkeys(("openai", "azure"), "openai_responses"),
     **dict.fromkeys(("google", "google-cloud", "google-gla", "google-vertex"), "gemini"),
 }
-"""Our name of the provider of reasoning, by Pydantic AI's name where it differs."""
+"""Our name of the provider of reasoning, by Pydantic AI's name if that is different."""
 
 ITEM_DETAILS = ("phase", "namespace")
-"""The provider's details of a text or a call that Pydantic AI sends to OpenAI Responses again."""
+"""The provider details of a text or a call that Pydantic AI sends back to OpenAI Responses."""
 
 REDACTED = ("redacted_thinking", "redacted_content")
-"""The ids of Claude's encrypted reasoning."""
+"""The ids that Pydantic AI gives Claude's encrypted reasoning."""
 
 FileUrl: TypeAlias = ai.ImageUrl | ai.AudioUrl | ai.DocumentUrl | ai.VideoUrl
 Media: TypeAlias = FileUrl | ai.BinaryContent | ai.UploadedFile
@@ -58,7 +58,10 @@ _BUCKETS: Mapping[str, ai.UploadedFileProviderName] = {
 
 
 def written_media(crossing: Crossing, block: MediaBlock, provider: str | None) -> Media | None:
-    """Return the content of an attachment, ``None`` for none; ``provider`` stores file ids."""
+    """Return the content of an attachment, ``None`` if it is lost.
+
+    ``provider`` is the one that stores files.
+    """
     crossing.lose_hints(block, "detail", "cache")
     source = block.source
     value = crossing.clean(source.value, "a source")
@@ -75,12 +78,12 @@ def written_media(crossing: Crossing, block: MediaBlock, provider: str | None) -
             name = f"a block of type {block.type!r}"
             crossing.lose("content", name, "its text is not base64", block=block)
             return None
-        # Pydantic AI reads a picture as a class of its own.
+        # Pydantic AI has a separate class for a picture.
         content = ai.BinaryContent(data, media_type=media_type, vendor_metadata=metadata)
         return ai.BinaryContent.narrow_type(content)
     owner = _BUCKETS.get(value[:5].lower()) or PROVIDERS.get(provider or "")
     if owner is None:
-        reason = "a file belongs to a provider there: render for the provider that stores it"
+        reason = "a file id belongs to a provider: render for the provider that stores the file"
         crossing.lose("content", f"{block.type} {value!r}", reason, block=block)
         return None
     media_type = crossing.clean(media_type_of(block), "a media type")
@@ -95,7 +98,7 @@ def read_media(crossing: Crossing, content: Media) -> Block:
         media_type: JsonValue = content.media_type
         source = {"data": b64encode(content.data).decode("ascii")}
     else:
-        # The declared media type, not the one that Pydantic AI guesses from the address.
+        # The declared media type. Pydantic AI's property guesses one from the address.
         media_type = vars(content).get("_media_type")
         if isinstance(content, ai.UploadedFile):
             source = address_source(content.file_id)

@@ -1,4 +1,7 @@
-"""Read Pydantic AI's requests and responses."""
+"""Reading Pydantic AI's requests and responses.
+
+Read ``read`` first, then ``_read_request`` and ``_read_response``.
+"""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby, takewhile
@@ -35,8 +38,8 @@ from promptdsl.integrations.values import (
     JSON,
     RESPONSES,
     SIGNATURE,
+    CacheableBlock,
     Kind,
-    MarkedBlock,
     Role,
     instruction_role,
     joined_reasoning,
@@ -44,10 +47,10 @@ from promptdsl.integrations.values import (
 )
 
 
-def read(given: object, provider: ProviderName | None) -> Bridged[tuple[Message, ...]]:
+def read(conversation: object, provider: ProviderName | None) -> Bridged[tuple[Message, ...]]:
     """Return the messages of a history; see ``from_pydantic_ai``."""
     crossing, messages = Crossing("promptdsl"), list[Message]()
-    history = listed(given, "Pydantic AI's messages")
+    history = listed(conversation, "Pydantic AI's messages")
     requests = [item for item in history if isinstance(item, ai.ModelRequest)]
     instructions = [request.instructions for request in requests if request.instructions]
     try:
@@ -60,7 +63,7 @@ def read(given: object, provider: ProviderName | None) -> Bridged[tuple[Message,
                 case _:
                     fix = "give the messages of result.all_messages()"
                     name = type(item).__name__
-                    raise DataError(f"a {name} is no request and no response", fix=fix)
+                    raise DataError(f"a {name} is not a ModelRequest or ModelResponse", fix=fix)
     except DataError as error:
         raise crossing.located(error) from None
     if instructions:
@@ -71,7 +74,10 @@ def read(given: object, provider: ProviderName | None) -> Bridged[tuple[Message,
 
 
 def _read_request(crossing: Crossing, request: ai.ModelRequest, messages: list[Message]) -> None:
-    """Append a message for each user prompt, and for each run of instructions or of results."""
+    """Append a message for each user prompt.
+
+    Consecutive instructions are one message, and so are consecutive results.
+    """
     current = map(_current_part, request.parts)
     for _, run in groupby(enumerate(current), key=_run_key):
         parts = [part for _, part in run]
@@ -86,7 +92,7 @@ def _read_request(crossing: Crossing, request: ai.ModelRequest, messages: list[M
 
 
 def _current_part(part: ai.ModelRequestPart) -> ai.ModelRequestPart:
-    """Return a part, or the one that Pydantic AI loads and sends for a ``RetryPromptPart``."""
+    """Return a part; for a ``RetryPromptPart`` the part that Pydantic AI loads and sends."""
     if part.part_kind != "retry-prompt":
         return part
     stored = ai.ModelMessagesTypeAdapter.dump_python([ai.ModelRequest([part])])
@@ -96,7 +102,7 @@ def _current_part(part: ai.ModelRequestPart) -> ai.ModelRequestPart:
 
 
 def _run_key(numbered: tuple[int, ai.ModelRequestPart]) -> object:
-    """Return a key that the parts of one message have in common."""
+    """Return a key that is equal for the parts of one message."""
     index, part = numbered
     if isinstance(part, ai.SystemPromptPart):
         return "instructions", part.metadata == DEVELOPER
@@ -129,10 +135,10 @@ def _request_blocks(crossing: Crossing, part: ai.ModelRequestPart) -> Sequence[B
 
 
 def _result_blocks(crossing: Crossing, part: ai.ToolReturnPart) -> Iterator[Block]:
-    """Yield the blocks of a result; a value that is no text is its JSON, and marked as such.
+    """Yield the blocks of a result. A value that is not a text becomes JSON text, with ``JSON``.
 
-    A list without files is one value, as Pydantic AI sends it to OpenAI and Gemini; an empty one
-    is, too, where it sends an empty text.
+    A list without files is one value, as when Pydantic AI sends it to OpenAI and Gemini. That is
+    also true for an empty list, for which Pydantic AI sends an empty text.
     """
     texts: Sequence[str | Media] = part.content_items(mode="str", wrap_if_error=False)
     values: Sequence[object] = part.content_items(mode="jsonable", wrap_if_error=False)
@@ -152,43 +158,47 @@ def _prompt_blocks(crossing: Crossing, part: ai.UserPromptPart) -> Sequence[Bloc
     blocks: list[Block] = []
     for content in part.content:
         if not isinstance(content, ai.CachePoint):
-            said = content.content if isinstance(content, ai.TextContent) else content
-            blocks.append(TextBlock(said) if isinstance(said, str) else read_media(crossing, said))
+            inner = content.content if isinstance(content, ai.TextContent) else content
+            if isinstance(inner, str):
+                blocks.append(TextBlock(inner))
+            else:
+                blocks.append(read_media(crossing, inner))
             continue
         last = blocks[-1] if blocks else None
-        if not isinstance(last, MarkedBlock):
+        if not isinstance(last, CacheableBlock):
             crossing.hint("cache_mark", "a cache point", "there is nothing before it")
             continue
-        # Of several marks at one place the longest counts.
+        # If there are several marks after one block, the longest counts.
         if last.cache is not None:
-            crossing.hint("cache_mark", "a cache point", "another one is at the same place")
+            crossing.hint("cache_mark", "a cache point", "another one follows the same block")
         blocks[-1] = attrs.evolve(last, cache="1h" if "1h" in (last.cache, content.ttl) else "5m")
     return blocks
 
 
 def _read_response(crossing: Crossing, response: ai.ModelResponse) -> Message:
     blocks: list[Block] = []
-    handed_on: str | None = None
+    signature_for_next: str | None = None
     thought: JsonValue = None
     for part, after in zip(response.parts, [*response.parts[1:], None], strict=False):
-        received, handed_on = handed_on, None
+        received, signature_for_next = signature_for_next, None
         match part:
             case ai.ThinkingPart():
                 _lose_details(crossing, part, "raw_content", SIGNATURE)
                 block = _reasoning_block(part)
                 thought = block.extra.get("id")
-                if _hands_on(part, after):
-                    handed_on, block = part.signature, attrs.evolve(block, signature=None)
+                if _signs_next(part, after):
+                    signature_for_next = part.signature
+                    block = attrs.evolve(block, signature=None)
                 blocks.append(block)
             case ai.TextPart() | ai.ToolCallPart() | ai.FilePart():
                 extra = _item_of(part, thought)
                 _lose_details(crossing, part, SIGNATURE, *(ITEM_DETAILS if extra else ()))
-                signature = _own_signature(part) if received is None else received
+                signature = _signature_in(part) if received is None else received
                 extra |= {SIGNATURE: signature} if isinstance(signature, str) else {}
                 blocks.append(_reply_block(crossing, part, extra))
             case _:
                 crossing.lose("content", f"a part of kind {part.part_kind!r}")
-    # Pydantic AI keeps a refusal beside the parts, of which there are none then.
+    # Pydantic AI has a refusal in the details. There are no parts then.
     refusal: object = (response.provider_details or {}).get("refusal")
     if isinstance(refusal, str) and refusal:
         blocks.append(TextBlock(refusal, extra={"refusal": True}))
@@ -207,15 +217,16 @@ _ReplyPart: TypeAlias = ai.TextPart | ai.ToolCallPart | ai.FilePart
 
 
 def _item_of(part: _ReplyPart, thought: JsonValue) -> dict[str, JsonValue]:
-    """Return the further key of a text or a call with its item of OpenAI Responses, if any.
+    """Return ``ITEM`` with the item of OpenAI Responses for a text or a call, if there is one.
 
-    Its id is sent only together with the reasoning before it, whose id is ``thought``.
+    The id of the item is sent only together with the reasoning before it, whose id is ``thought``.
     """
     if ORIGINS.get(part.provider_name or "") != RESPONSES or isinstance(part, ai.FilePart):
         return {}
     details = part.provider_details or {}
-    given = {"id": part.id, **{key: details.get(key) for key in ITEM_DETAILS}, "reasoning": thought}
-    item = {key: value for key, value in given.items() if isinstance(value, str)}
+    details = {key: details.get(key) for key in ITEM_DETAILS}
+    fields = {"id": part.id, **details, "reasoning": thought}
+    item = {key: value for key, value in fields.items() if isinstance(value, str)}
     return {ITEM: item} if item.keys() - {"reasoning"} else {}
 
 
@@ -231,7 +242,7 @@ def _reply_block(crossing: Crossing, part: _ReplyPart, extra: dict[str, JsonValu
             return block_from_dict({**use, "input": arguments, **extra})
         case ai.FilePart():
             block = read_media(crossing, part.content)
-            if extra and isinstance(block, MarkedBlock):
+            if extra and isinstance(block, CacheableBlock):
                 return attrs.evolve(block, extra=extra)
             return block
 
@@ -239,7 +250,7 @@ def _reply_block(crossing: Crossing, part: _ReplyPart, extra: dict[str, JsonValu
 def _reasoning_block(part: ai.ThinkingPart) -> ReasoningBlock:
     origin = ORIGINS.get(part.provider_name or "", part.provider_name)
     if origin == RESPONSES:
-        # An item of OpenAI Responses has an id, and sometimes the reasoning itself.
+        # An item of OpenAI Responses has an id, and sometimes the text of the reasoning.
         extra: dict[str, JsonValue] = {} if part.id is None else {"id": part.id}
         texts: Sequence[JsonValue] = (part.provider_details or {}).get("raw_content") or ()
         if texts:
@@ -247,23 +258,25 @@ def _reasoning_block(part: ai.ThinkingPart) -> ReasoningBlock:
         return ReasoningBlock(part.content, None, part.signature, origin, extra)
     if part.id in REDACTED:
         return ReasoningBlock(part.content, encrypted=part.signature, origin=origin)
-    own = _own_signature(part)
-    return ReasoningBlock(part.content, part.signature if own is None else own, origin=origin)
+    signature = _signature_in(part)
+    if signature is None:
+        signature = part.signature
+    return ReasoningBlock(part.content, signature, origin=origin)
 
 
-def _own_signature(part: ai.ModelResponsePart) -> str | None:
-    """Return the signature of Gemini that a part has itself."""
+def _signature_in(part: ai.ModelResponsePart) -> str | None:
+    """Return Gemini's signature in the details of a part."""
     signature: str | None = (part.provider_details or {}).get(SIGNATURE)
     return signature
 
 
-def _hands_on(part: ai.ThinkingPart, after: ai.ModelResponsePart | None) -> bool:
-    """Whether the signature of Gemini's reasoning is sent with the part after it."""
+def _signs_next(part: ai.ThinkingPart, after: ai.ModelResponsePart | None) -> bool:
+    """Return whether the signature of Gemini's reasoning is sent with the part after it."""
     if ORIGINS.get(part.provider_name or "") != "gemini" or part.signature is None:
         return False
     if not isinstance(after, ai.TextPart | ai.ToolCallPart):
         return False
-    return _own_signature(part) is None and _own_signature(after) is None
+    return _signature_in(part) is None and _signature_in(after) is None
 
 
 def _lose_details(crossing: Crossing, part: ai.ThinkingPart | _ReplyPart, *known: str) -> None:

@@ -1,4 +1,7 @@
-"""Write messages as Pydantic AI's requests and responses."""
+"""Writing messages as Pydantic AI's requests and responses.
+
+Read ``write`` first, then ``_request_parts`` and ``_reply_parts``.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -35,15 +38,15 @@ from promptdsl.integrations.values import (
     RESPONSES,
     SIGNATURE,
     MediaBlock,
-    entries_of,
     further_keys,
     is_developer,
-    items_of,
+    list_of,
+    mapping_of,
     signature_of,
     summaries,
 )
 
-_ENCRYPTED = "it is encrypted beside it"
+_ENCRYPTED = "the encrypted reasoning is sent in its place"
 _TIME = datetime(1970, 1, 1, tzinfo=UTC)
 """The time of all parts, so that the same prompt always has the same bytes."""
 
@@ -55,14 +58,14 @@ _OUTCOMES: Mapping[tuple[bool, str], _Outcome] = {
     (True, "interrupted"): "interrupted",
     (True, "retried"): "retried",
 }
-"""The outcomes beside success and failure, by the error flag and what was recorded."""
+"""The outcomes other than success and failure, by the error flag and the recorded outcome."""
 
 
 class PydanticAIWriter(Crossing):
-    """A crossing to Pydantic AI.
+    """A conversion to Pydantic AI.
 
-    ``provider`` is the target of the render, ``called`` the name of the called tool by call id,
-    ``thoughts`` are the ids of written reasoning.
+    ``provider`` is the target of the render. ``called`` has the name of the called tool by call id,
+    ``thoughts`` the ids of the reasoning that is written.
     """
 
     provider: str | None
@@ -112,7 +115,7 @@ def write(rendered: Rendered, *, strict: bool) -> Bridged[tuple[ai.ModelMessage,
 
 
 def _request_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.ModelRequestPart]:
-    """Yield the parts of a message that is not the model's, results first."""
+    """Yield the parts of a message that is not the model's. Results come first."""
     blocks: list[Block] = []
     for block in message.content:
         if isinstance(block, ToolResultBlock) and message.role in ("tool", "user"):
@@ -139,7 +142,7 @@ def _request_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.Mo
 
 
 def _user_contents(writer: PydanticAIWriter, blocks: list[Block]) -> Iterator[ai.UserContent]:
-    """Yield the contents of a user's blocks, and a cache point after each with a mark."""
+    """Yield the contents of a user's blocks, and a cache point after each block with a mark."""
     for block in blocks:
         content = _content_of(writer, block)
         cache = getattr(block, "cache", None)
@@ -162,8 +165,8 @@ def _content_of(writer: PydanticAIWriter, block: Block) -> str | Media | None:
 
 
 def _return_part(writer: PydanticAIWriter, block: ToolResultBlock) -> ai.ToolReturnPart:
-    item = entries_of(block.extra.get(ITEM))
-    # The outcome that it was recorded with, unless its error flag was changed.
+    item = mapping_of(block.extra.get(ITEM))
+    # Use the recorded outcome, unless the error flag was changed.
     recorded = block.error_type or item.get("outcome")
     default: _Outcome = "failed" if block.is_error else "success"
     outcome = _OUTCOMES.get((block.is_error, str(recorded)), default)
@@ -171,7 +174,8 @@ def _return_part(writer: PydanticAIWriter, block: ToolResultBlock) -> ai.ToolRet
     writer.lose_hints(block, *known, *((ITEM,) if outcome == item.get("outcome") else ()))
     contents = [(inner, _content_of(writer, inner)) for inner in block.content]
     if any(getattr(inner, "cache", None) for inner in block.content):
-        writer.hint("cache_mark", "a cache mark", "a result has no cache points there", block=block)
+        reason = "Pydantic AI has no cache points in results"
+        writer.hint("cache_mark", "a cache mark", reason, block=block)
     id = writer.clean_id(block.tool_use_id)
     return ai.ToolReturnPart(
         writer.clean(block.name or writer.called.get(id) or id, "a tool's name"),
@@ -185,7 +189,7 @@ def _return_part(writer: PydanticAIWriter, block: ToolResultBlock) -> ai.ToolRet
 def _result_content(
     writer: PydanticAIWriter, contents: Sequence[tuple[Block, str | Media | None]]
 ) -> object:
-    """Return one text, one value of a JSON text, or a list if there are files."""
+    """Return one text, the value of one JSON text, or a list if there are files."""
     sent = [(block, content) for block, content in contents if content is not None]
     texts = [content for _, content in sent if isinstance(content, str)]
     if len(texts) == len(sent) != 1:
@@ -232,11 +236,12 @@ def _reply_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.Mode
 def _with_origin(
     writer: PydanticAIWriter, block: TextBlock | ToolUseBlock, part: _SentPart
 ) -> _SentPart:
-    """Return a part with what its provider gets back; what has no place there is a hint.
+    """Return a part with the data that its provider gets back; other data is a hint.
 
-    The id of an item is sent only with its reasoning: the service refuses one without the other.
+    The id of an item is sent only together with its reasoning, because the service refuses one
+    without the other.
     """
-    item = entries_of(block.extra.get(ITEM))
+    item = mapping_of(block.extra.get(ITEM))
     is_known = item.keys() <= {"id", "status", "reasoning", *ITEM_DETAILS}
     writer.lose_hints(block, SIGNATURE, *((ITEM,) if is_known else ()))
     signature = writer.clean_optional(signature_of(block), "a signature")
@@ -254,9 +259,9 @@ def _with_origin(
 
 
 def _is_followed(block: ReasoningBlock, after: Sequence[Block]) -> bool:
-    """Whether reasoning of OpenAI Responses comes before a call, or a text that has its id.
+    """Return whether reasoning of OpenAI Responses is followed by a call, or a text with an id.
 
-    The service refuses it before a text without an id (mastra-ai/mastra#11103).
+    The service refuses reasoning before a text without an id (mastra-ai/mastra#11103).
     """
     if block.origin != RESPONSES or "id" not in block.extra:
         return True
@@ -264,7 +269,7 @@ def _is_followed(block: ReasoningBlock, after: Sequence[Block]) -> bool:
         if isinstance(other, ToolUseBlock):
             return True
         if isinstance(other, TextBlock) and other.text:
-            return "id" in entries_of(other.extra.get(ITEM))
+            return "id" in mapping_of(other.extra.get(ITEM))
     return False
 
 
@@ -279,7 +284,7 @@ def _thinking_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator
     if block.signature not in (None, signature):
         writer.hint("unsent_reasoning", "the signature of reasoning", _ENCRYPTED, block=block)
     if block.origin == "gemini" and signature is not None:
-        # As a signature of the part, Pydantic AI would send it with the part after it.
+        # In the field ``signature``, Pydantic AI would send it with the next part.
         details = {SIGNATURE: writer.clean(signature, "a signature")}
         yield ai.ThinkingPart(text, provider_name=PROVIDERS["gemini"], provider_details=details)
         return
@@ -303,9 +308,9 @@ def _item_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator[ai.
     id = writer.clean(id, "an id") if isinstance(id, str) else None
     writer.thoughts.add(id)
     first, *rest = [writer.clean(text, "reasoning") for text in summaries(block) or [block.text]]
-    # The texts of the reasoning itself, which some models show.
-    contents = items_of(block.extra.get("content"))
-    texts = [entries_of(part).get("text") for part in contents]
+    # The texts of the reasoning, which some models show.
+    contents = list_of(block.extra.get("content"))
+    texts = [mapping_of(part).get("text") for part in contents]
     raw = [writer.clean(text, "reasoning") for text in texts if isinstance(text, str)]
     if len(raw) < len(contents):
         writer.hint("unsent_key", "further keys of a block", block=block)
