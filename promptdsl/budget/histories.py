@@ -219,9 +219,9 @@ class CutPoints:
     """How results are cleared before the first cut, ``None`` if they are not."""
     clears: int = 0
     """The last point that only clears results. Each cut after it clears the same results."""
-    line: RecordedNode | None = None
+    cut_line: RecordedNode | None = None
     """The message that is sent in place of what is cut, ``None`` for none."""
-    line_seam: Seam = UNMERGED
+    cut_line_seam: Seam = UNMERGED
 
     @property
     def last(self) -> int:
@@ -287,9 +287,9 @@ class CutPoints:
         return ranges
 
     def pieces(self, point: int) -> Iterator[tuple[int, int] | None]:
-        """Yield the messages that a cut keeps, as ranges in order; ``None`` where the line is."""
+        """Yield the messages that a cut keeps, as ranges in order; ``None`` for the cut line."""
         ranges = self.ranges(point)
-        if self.line is None or point <= self.clears:
+        if self.cut_line is None or point <= self.clears:
             yield from ranges
             return
         first, stop = self.question
@@ -303,7 +303,7 @@ class CutPoints:
         seams, merged, inside = self.seams, self.merged, 0
         first = last = question = before = None
         for piece in self.pieces(point) if seams else ():
-            head = tail = self.line_seam
+            head = tail = self.cut_line_seam
             if piece is not None:
                 start, stop = max(piece[0], self.system), piece[1]
                 if start >= stop:
@@ -329,7 +329,7 @@ class CutPoints:
         for piece in self.pieces(point):
             begin = 0
             if piece is None:
-                members += [self.line] if self.line else []
+                members += [self.cut_line] if self.cut_line else []
                 continue
             first, stop = piece
             for member in node.content:
@@ -355,7 +355,7 @@ def cut_points(
     step: int,
     clearing: "Clearing | None" = None,
     pinned: Sequence[tuple[int, int]] = (),
-    line: tuple[RecordedNode, int, Seam] | None = None,
+    cut_line: tuple[RecordedNode, int, Seam] | None = None,
 ) -> CutPoints:
     """Return the points where the first ``size`` messages of a conversation may be cut.
 
@@ -367,7 +367,7 @@ def cut_points(
       their calls.
     - ``clearing``: if given, the first points only clear results.
     - ``pinned``: the messages that stay.
-    - ``line``: the message that a cut sends in place of what it drops, its tokens and its seam.
+    - ``cut_line``: the message that a cut sends in place of what it drops, its tokens and its seam.
     """
     if size < len(tokens):
         tokens, seams, structure = tokens[:size], seams[:size], structure.until(size)
@@ -422,8 +422,8 @@ def cut_points(
         _keep_pinned(points, pinned, alone)
     if clearing:
         _clear_first(points, clearing)
-    if line:
-        _add_line(points, *line)
+    if cut_line:
+        _add_cut_line(points, *cut_line)
     return points
 
 
@@ -453,8 +453,8 @@ def _clear_first(points: CutPoints, clearing: "Clearing") -> None:
     points.first_round += points.clears
 
 
-def _add_line(points: CutPoints, line: RecordedNode, tokens: int, seam: Seam) -> None:
-    """Send a line in place of what each cut drops; a cut then saves ``tokens`` fewer."""
-    points.line, points.line_seam, saved = line, seam, points.saved
+def _add_cut_line(points: CutPoints, line: RecordedNode, tokens: int, seam: Seam) -> None:
+    """Send a cut line in place of what each cut drops; a cut then saves ``tokens`` fewer."""
+    points.cut_line, points.cut_line_seam, saved = line, seam, points.saved
     for point in range(points.clears + 1, len(saved)):
         saved[point] = max(saved[point] - tokens, saved[point - 1])

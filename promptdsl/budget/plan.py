@@ -131,12 +131,12 @@ def _set_cut_points(
             total, saved = clearing.total, clearing.saved
             sizes = [*map(sub, total, saved)]
             step = default_step(total, structure.rounds, budget, room, cleared=sizes)
-    line = None
+    cut_line = None
     if node.cut_line and structure.required == structure.system:  # a summary says it already
         items = (spoken("user", CUT_LINE, kind="summary"),)
         start = (structure.rounds or structure.exchanges or (0,))[-1]
         run = make(RecordedNode, mask=RECORDED, at=node, items=items, form="messages", start=start)
-        line = run, measure.messages(run)[0], measure.seams(run)[0]
+        cut_line = run, measure.messages(run)[0], measure.seams(run)[0]
     unit.cuts_at = partial(
         cut_points,
         node=node,
@@ -147,6 +147,6 @@ def _set_cut_points(
         step=step,
         clearing=clearing,
         pinned=pinned,
-        line=line,
+        cut_line=cut_line,
     )
     unit.cuts = unit.cuts_at(len(tokens), required)

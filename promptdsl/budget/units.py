@@ -111,7 +111,7 @@ class Cut:
 
 @attrs.define(eq=False)
 class Drop:
-    """The action that drops the rest of a unit, and its companions."""
+    """The action that drops the rest of a unit and the units linked to it."""
 
     unit: Unit
     saves: int = 0
