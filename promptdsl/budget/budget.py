@@ -59,7 +59,7 @@ def checked_budget(
     else:
         raise _refusal("budget", tokens, "write a whole number of tokens, or 'window'")
     if type(reserve) is not int or not 0 <= reserve <= maxsize:
-        raise _refusal("reserve", reserve, "write a whole number of tokens, from 0 on")
+        raise _refusal("reserve", reserve, "write a whole number of tokens, 0 or more")
     if isinstance(limit, int) and reserve > limit:
         raise _refusal("reserve", reserve, f"write at most {limit}: it is a part of the budget")
     return Budget(limit, reserve, counter, author())

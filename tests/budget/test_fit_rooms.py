@@ -104,7 +104,7 @@ def test_what_is_no_budget(options: dict[str, Any]) -> None:
         (
             {"budget": 100, "reserve": -1},
             "reserve=-1",
-            "write a whole number of tokens, from 0 on",
+            "write a whole number of tokens, 0 or more",
         ),
         (
             {"budget": 100, "reserve": 101},
