@@ -56,5 +56,5 @@ def test_a_difference_of_no_kind() -> None:
 
 def test_kinds_are_documented() -> None:
     """The documentation has a row for each kind, in the order of the table in the tests."""
-    section = PAGE.read_text("utf-8").split("## Beside Pydantic AI\n")[1].split("\n## ")[0]
+    section = PAGE.read_text("utf-8").split("## Compared with Pydantic AI\n")[1].split("\n## ")[0]
     assert [*KINDS] == re.findall(r"^\| ([^|]+) \|", section, re.MULTILINE)[1:]

@@ -3,7 +3,7 @@
 A difference is told in a line: provider and model, ``moved`` if the places differ, a colon, the
 atom of promptdsl, ``>>``, and that of Pydantic AI. An atom is its role, kind and value; where a
 request has no such atom, there is nothing. To add a kind, write the patterns of its lines into
-``KINDS``, and a row under "Beside Pydantic AI" in ``docs/providers.md``.
+``KINDS``, and a row under "Compared with Pydantic AI" in ``docs/providers.md``.
 """
 
 import re
@@ -24,7 +24,7 @@ KINDS = {
     "frames of instructions": (
         r".*: user text <developer>\n(.*)\n</developer> >> \w+ text (<system>)?\1(</system>)?"
     ),
-    "place of instructions": r"openai_responses \S+: instruction text (.*) >> system text \1",
+    "location of instructions": r"openai_responses \S+: instruction text (.*) >> system text \1",
     "notes on frames": (
         r".*:  >> \w+ text (Mid-conversation system|When a user message"
         r"|(<system>)?The (following|preceding) user message).*"
