@@ -1,7 +1,7 @@
-"""A coding agent: a long recorded history of tool calls goes on, with another model.
+"""A coding agent: a long recorded history of tool calls continues with another model.
 
-The session was recorded in the form of OpenAI Chat; here it is sent to Anthropic. Call ids
-that the recording uses twice are made unique on the way.
+The session was recorded in the format of OpenAI Chat; here it is sent to Anthropic. Call ids
+that the session uses twice are made unique.
 
 Run it:     python examples/coding_agent.py
 Change it:  promptdsl render examples/coding_agent.py:demo -p task="Release it as 1.4.1."
@@ -41,7 +41,7 @@ def demo(
     task: str = "Thanks. Is there any other place that assumes a fixed offset?",
     branch: str = "summer-time",
 ) -> Timeline:
-    """Return the prompt that goes on where the recorded session stopped."""
+    """Return the prompt that continues where the recorded session stopped."""
     return coding(task, recorded(), branch)
 
 

@@ -1,4 +1,4 @@
-"""A document pipeline: components of one's own, lists and tables, and text of strangers.
+"""A document pipeline: your own components, lists and tables, and text of strangers.
 
 Run it:     python examples/document_review.py
 Change it:  promptdsl render examples/document_review.py:demo -p strict:=true
@@ -41,7 +41,7 @@ CLAUSES = (
 
 @component
 def persona(firm: str) -> Section:
-    """Return who the model is. Whoever uses the library may override it by name."""
+    """Return who the model is. Users of the library may override it by name."""
     return Section("persona", "You review contracts for ", firm, ".")
 
 

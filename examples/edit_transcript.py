@@ -1,10 +1,10 @@
-"""An editor of a recorded conversation, for the command line. Nothing is lost: undo takes it back.
+"""An editor of a recorded conversation, for the command line. Each change can be undone.
 
 Run it:     python examples/edit_transcript.py chat.jsonl show
             python examples/edit_transcript.py chat.jsonl replace 3 "Why twice?"
             python examples/edit_transcript.py chat.jsonl remove 3
             python examples/edit_transcript.py chat.jsonl undo
-            python examples/edit_transcript.py chat.jsonl undo 7      (as it stood after entry 7)
+            python examples/edit_transcript.py chat.jsonl undo 7      (as it was after entry 7)
             python examples/edit_transcript.py chat.jsonl compact "Ann was charged twice." --keep 4
             python examples/edit_transcript.py chat.jsonl note "Ann called."
 """
@@ -40,7 +40,7 @@ def shown(block: Block) -> str:
 
 
 def lines(transcript: Transcript) -> Iterator[str]:
-    """Yield what stands in a transcript: numbers, roles, what was said, and notes."""
+    """Yield the turns of a transcript: numbers, roles, texts, and notes."""
     for turn in transcript.turns:
         if turn.message is None:
             role, text = "note", json.dumps(turn.note, ensure_ascii=False)
@@ -50,7 +50,7 @@ def lines(transcript: Transcript) -> Iterator[str]:
 
 
 def change(transcript: Transcript, options: argparse.Namespace) -> TranscriptEntry:
-    """Make the change of a command, and return its entry."""
+    """Make the change of a command, and return its transcript entry."""
     match options.command:
         case "remove":
             return transcript.remove(options.number)

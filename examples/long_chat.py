@@ -1,7 +1,7 @@
 """A long chat in a budget: a cut that moves in steps keeps a provider's prompt cache warm.
 
-The chat is made up. A clock stands before each question, so something always changes, and the
-oldest exchanges have to go, because the chat is longer than its budget.
+The chat is made up. A clock is written before each question, so something always changes. The
+chat is longer than its budget, so the oldest exchanges are dropped.
 
 Run it:     python examples/long_chat.py
 Change it:  promptdsl render examples/long_chat.py:demo -p turns:=9
@@ -47,7 +47,7 @@ def answered(number: int) -> Message:
 
 
 def demo(turns: int = 3, step: int = BUDGET // 8) -> Timeline:
-    """Return the prompt after so many turns. The history is whole: the budget cuts it."""
+    """Return the prompt after so many turns. The history is complete: the budget cuts it."""
     with Timeline() as timeline:
         System("You answer questions about parcels, in two sentences.")
         History([say(number) for number in range(turns) for say in (asked, answered)], step=step)
@@ -76,7 +76,7 @@ def row(step: int, sent: Sequence[Rendered], long: float) -> str:
 
 
 def main() -> None:
-    """Print what steps come to, then what two requests in a row share."""
+    """Print the results of the steps, then what two requests in a row share."""
     long, sent = exchange(), {step: requests(step) for step in STEPS}
     print(f"{len(TURNS)} turns of a chat: B = {BUDGET:,} tokens, g = {long:.0f} an exchange\n")
     print("    S  cached  1 - g/S - g/B  used  1 - S/2B")

@@ -1,7 +1,7 @@
-"""A chat that is kept in a file: started again, it goes on where it was.
+"""A chat that is kept in a file: started again, it continues where it was.
 
 One line is one turn. It is in the file before the model is asked: after an error or Ctrl-C the
-question stands, and the next start asks it again. Ctrl-C while a reply is streamed keeps the part
+question stays, and the next start asks it again. Ctrl-C while a reply is streamed keeps the part
 that came.
 
 Run it:     python examples/recorded_chat.py chat.jsonl --provider anthropic --stream
@@ -28,7 +28,7 @@ def prompt(conversation: Sequence[Message]) -> Timeline:
 
 
 def openai_chat(model: str, base_url: str | None) -> Ask:
-    """Return the function that asks a model of OpenAI, or of a server that speaks like it."""
+    """Return the function that asks a model of OpenAI, or of a compatible server."""
     from openai import OpenAI
 
     client = OpenAI(base_url=base_url)
@@ -82,7 +82,7 @@ def answer(transcript: Transcript, ask: Ask, stream: bool) -> None:
 
 
 def chat(transcript: Transcript, lines: Iterator[str], ask: Ask, stream: bool) -> None:
-    """Answer the question that stands, if there is one, then each line."""
+    """Answer the question that has no answer yet, if there is one, then each line."""
     if transcript and transcript[-1].role == "user":
         answer(transcript, ask, stream)
     for line in filter(str.strip, lines):

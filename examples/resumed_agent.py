@@ -1,8 +1,8 @@
-"""An agent that can be killed at any moment: started again, it goes on, and pays nothing twice.
+"""An agent that can be killed at any moment: started again, it continues, and pays nothing twice.
 
-Each step is in the file before the next one begins. A note says which call is running: of a call
-with such a note and without a result nobody knows whether it was done. It runs again if its tool
-may be repeated. Otherwise the model is told that it was interrupted, and can look.
+Each step is in the file before the next one begins. A note says which call is running: if a call
+has such a note and no result, nobody knows whether it was done. It runs again if its tool may be
+repeated. Otherwise the model reads that it was interrupted, and can check.
 
 Run it:     python examples/resumed_agent.py work.jsonl paid.txt --task "Pay invoices 1 and 2."
 Go on:      python examples/resumed_agent.py work.jsonl paid.txt
@@ -52,7 +52,7 @@ def prompt(conversation: Sequence[Message], tools: Tools) -> Timeline:
 
 
 def notes_of_calls(transcript: Transcript) -> list[object]:
-    """Return the notes behind the newest reply, undone ones too: what a tool did is not undone."""
+    """Return the notes after the newest reply, undone ones too: what a tool did is not undone."""
     replies = [
         turn.number
         for turn in transcript.turns
@@ -79,7 +79,7 @@ def run(transcript: Transcript, call: ToolUseBlock, tools: Tools) -> None:
 
 
 def work(transcript: Transcript, tools: Tools, ask: Callable[[Timeline], Any]) -> str:
-    """Go on with a transcript until the model calls no tool; return its answer."""
+    """Continue a transcript until the model calls no tool; return its answer."""
     notes = notes_of_calls(transcript)
     for call in transcript.pending_calls:
         if {"running": call.id} in notes and call.name not in REPEATABLE:
@@ -100,7 +100,7 @@ def demo(task: str = "Pay invoices 1 and 2.") -> Timeline:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Work on a task, or go on with one, until it is done."""
+    """Work on a task, or continue one, until it is done."""
     parser = argparse.ArgumentParser(description="An agent that can be killed, and goes on.")
     parser.add_argument("file", help="the transcript; made when it is missing")
     parser.add_argument("ledger", type=Path, help="the file of what was paid")

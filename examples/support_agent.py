@@ -34,7 +34,7 @@ EARLIER = (
 
 
 def rules(plan: str) -> None:
-    """Write the rules of the house; a plain function is a component."""
+    """Write the rules of the company; a plain function is a component."""
     with Section("rules", title="Rules"):
         Text("Never promise a refund; open a ticket for the billing team instead.")
         if plan == "Enterprise":
@@ -42,7 +42,7 @@ def rules(plan: str) -> None:
 
 
 def support(question: str, history: Sequence[Message], plan: str, charges: int) -> Timeline:
-    """Return the whole prompt for one question of a customer."""
+    """Return the complete prompt for one question of a customer."""
     with Timeline() as timeline:
         with System():
             Section("role", "You are a support agent for TechCorp. Answer in two sentences.")

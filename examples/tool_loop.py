@@ -1,4 +1,4 @@
-"""A tool loop: tools, replies that go back into the conversation, and a cache that stays warm.
+"""A tool loop: tools, replies that are appended to the conversation, a cache that stays warm.
 
 Run it:     python examples/tool_loop.py
 Change it:  promptdsl render examples/tool_loop.py:demo --for gemini --tool-choice charges
@@ -58,13 +58,13 @@ def billing(conversation: Sequence[Message]) -> Timeline:
 
 
 def demo(question: str = "Why was I charged twice?") -> Timeline:
-    """Return the second request of the loop: a question, a call, and what the tool said."""
+    """Return the second request of the loop: a question, a call, and its result."""
     reply = read_response(REPLY)
     return billing([Message("user", question), reply, *run_calls(reply, [CHARGES])])
 
 
 def main() -> None:
-    """Print what is sent to one provider, its parts, and what others would lose of it."""
+    """Print what is sent to one provider, its parts, and what is lost at others."""
     rendered = render(demo(), model="claude-opus-5-5", cache="auto")
     print(json.dumps(rendered.to_anthropic(), indent=2))
     print()

@@ -1,8 +1,8 @@
 """The answer to one message: each part is recorded before it is shown.
 
-The transcript is all that a worker knows, and all that it leaves. Beside the messages it has notes:
-`said` is a part of a reply that was shown, `running` the id of a call that begins, `state` tells
-what the worker does. A worker that was killed leaves no last state: `mend` closes what it left.
+A worker reads and writes only the transcript. Besides the messages a transcript has notes: `said`
+is a part of a reply that was shown, `running` the id of a call that begins, `state` says what the
+worker does. A worker that was killed leaves no last state: `mend` closes what it left open.
 """
 
 import asyncio
@@ -45,17 +45,17 @@ class Refused(Exception):
 
 
 def note_of(entry: TranscriptEntry) -> Any:  # Any: JSON
-    """Return the note in an entry; an empty one for all other entries."""
+    """Return the note in a transcript entry; an empty one for all other entries."""
     return entry.data["note"] if entry.type == "note" else {}
 
 
 def role_of(entry: TranscriptEntry) -> str:
-    """Return the role of the message in an entry; nothing for all other entries."""
+    """Return the role of the message in a transcript entry; an empty text for others."""
     return entry.message.role if entry.message is not None else ""
 
 
 def is_busy(transcript: Transcript) -> bool:
-    """Return whether a worker is at it: it sets no last state, and wrote something just now."""
+    """Return whether a worker is busy with it: it set no last state, and wrote just now."""
     last = transcript.entries[-1] if transcript.entries else None
     if last is None or last.at is None or note_of(last).get("state", "working") != "working":
         return False
@@ -63,13 +63,13 @@ def is_busy(transcript: Transcript) -> bool:
 
 
 def is_answered(transcript: Transcript) -> bool:
-    """Return whether nothing is left to do: the last turn is a reply that is whole."""
+    """Return whether nothing is left to do: the last turn is a complete reply."""
     last = transcript[-1]
     return last.role == "assistant" and not last.calls and last.finish_reason != "interrupted"
 
 
 def mend(transcript: Transcript) -> None:
-    """Close what a worker left: the reply that it was showing, and the call that it was running."""
+    """Close what a worker left open: the reply that it was showing, the call that was running."""
     said, running = "", set[str]()
     for entry in transcript.entries:
         if role_of(entry):
@@ -88,7 +88,7 @@ def mend(transcript: Transcript) -> None:
 async def take(
     store: TranscriptStore, key: str, message: Message
 ) -> tuple[Transcript, list[TranscriptEntry], bool]:
-    """Record a message that is new, and take it to be answered, if it is not answered yet.
+    """Record a new message, and begin to answer it, if nobody has answered it yet.
 
     Return the transcript, the entries of the answer so far, and whether there is something to do.
     Raises :class:`Refused` while a worker answers in this conversation.
@@ -127,7 +127,7 @@ class Stopped(Exception):
 
 @dataclass
 class Answer:
-    """A worker's answer: ``show`` gets each entry when it is recorded; ``stop`` ends it early."""
+    """A worker's answer: ``show`` gets each recorded entry; ``stop`` ends the answer early."""
 
     transcript: Transcript
     ask: Ask
@@ -136,7 +136,7 @@ class Answer:
     stop: bool = False
 
     async def work(self) -> str:
-        """Go on until nothing is left to do; return the state in which it ends."""
+        """Work until nothing is left to do; return the state in which it ends."""
         state = "failed"
         try:
             for _ in range(STEPS):
@@ -149,7 +149,7 @@ class Answer:
         except Stopped:
             state = "stopped"
         except ConflictError as error:
-            # Another worker took this one for dead: the conversation is its own now.
+            # Another worker took over, because this one seemed to be dead.
             logging.getLogger(__name__).warning("overtaken: %s", error.what)
             return state
         except Exception:
@@ -165,7 +165,7 @@ class Answer:
             self.show(entry)
 
     async def _reply(self) -> None:
-        """Ask the model, and record its reply: in parts while it comes, then whole."""
+        """Ask the model, and record its reply: in parts while it comes, then complete."""
         note, part, since = self.transcript.note, "", monotonic()
         async with aclosing(self.ask(prompt(self.transcript, self.tools))) as stream:
             reading = aread_stream(stream)
@@ -179,7 +179,7 @@ class Answer:
         await self._record(*entries, self.transcript.append(reading, interrupted=cut))
 
     async def _run(self, call: ToolUseBlock) -> None:
-        """Run a call; record that it begins, then its result. It is not cut in its middle."""
+        """Run a call; record that it begins, then its result. It is never interrupted."""
         if self.stop:
             raise Stopped
         await self._record(self.transcript.note({"running": call.id}))
@@ -187,7 +187,7 @@ class Answer:
         await self._record(self.transcript.answer(call, text, error_type=error))
 
     async def _wait(self, work: Awaitable[T], *, stops: bool = False) -> T:
-        """Return a result. Until it is there, tell the other workers that this one is at it."""
+        """Return a result. Until it is there, show the other workers that this one is busy."""
         task = asyncio.ensure_future(work)
         try:
             while not (await asyncio.wait({task}, timeout=LEASE / 3))[0]:

@@ -54,7 +54,7 @@ def event(name: str, data: object) -> str:
 
 
 def event_of(entry: TranscriptEntry) -> str:
-    """Return what a person sees of an entry; a comment, which keeps the line open, for the rest."""
+    """Return what a person sees of an entry; otherwise a comment, which keeps the line open."""
     if said := note_of(entry).get("said"):
         return event("text", said)
     if entry.message is not None and entry.message.role == "tool":
@@ -81,7 +81,7 @@ class Service:
         answer = Answer(transcript, self.ask, self.tools, queue.put_nowait)
         task = None
         if is_open:
-            # A task of its own: when the person leaves, no call is cut in its middle.
+            # A separate task: when the person leaves, no call is interrupted.
             task = asyncio.create_task(answer.work())
             self.tasks.add(task)
             task.add_done_callback(self.tasks.discard)
@@ -99,7 +99,7 @@ class Service:
         return StreamingResponse(events(), 200, UNBUFFERED, "text/event-stream")
 
     async def read(self, request: Request) -> Response:
-        """Return the turns of a conversation, a reply that was cut included."""
+        """Return the turns of a conversation, including an interrupted reply."""
         transcript = await Transcript.aopen(key_of(request), store=self.store)
         mend(transcript)  # in memory only
         turns = [{"id": m.id, "role": m.role, "text": m.text} for m in transcript]
@@ -134,7 +134,7 @@ async def refused(_: Request, error: Exception) -> Response:
 
 
 def make_app() -> Starlette:
-    """Return the service as the environment wants it: CHAT_DATA, CHAT_PROVIDER, CHAT_MODEL."""
+    """Return the service with the settings CHAT_DATA, CHAT_PROVIDER, CHAT_MODEL."""
     setting = os.environ.get
     folder, provider = Path(setting("CHAT_DATA", "data")), setting("CHAT_PROVIDER", "openai")
     service = Service(folder, provider, setting("CHAT_MODEL"))

@@ -31,7 +31,7 @@ def prompt(conversation: Sequence[Message], tools: Tools) -> Timeline:
 
 
 def openai_model(model: str) -> Ask:
-    """Return the function that asks a model of OpenAI, or of a server that speaks like it."""
+    """Return the function that asks a model of OpenAI, or of a compatible server."""
     from openai import AsyncOpenAI
 
     client = AsyncOpenAI(timeout=SILENCE)

@@ -1,4 +1,4 @@
-"""Stands in for the batch service: answers each request by the words of its mail, offline.
+"""Replaces the batch service: answers each request by the words of its mail, offline.
 
 Run it:     python stand_in.py REQUESTS... > results.jsonl
 """

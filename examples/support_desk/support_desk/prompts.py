@@ -79,7 +79,7 @@ def answer(
 
 
 def answer_from(question: str, chunks: Sequence[Chunk], language: str = "English") -> Timeline:
-    """Return the prompt that answers from documents; with a budget the worst chunks go first."""
+    """Return the prompt that answers from documents; a budget drops the worst chunks first."""
     with Timeline() as prompt:
         with System():
             role("You answer questions about our terms.")
@@ -93,7 +93,7 @@ def answer_from(question: str, chunks: Sequence[Chunk], language: str = "English
 
 
 def hand_over(history: Sequence[Message], team: str) -> Timeline:
-    """Return the prompt that sums a conversation up for a colleague, who needs no politeness."""
+    """Return the prompt that summarises a conversation for a colleague, without politeness."""
     with Timeline() as prompt:
         Output(HandOver)
         with System():

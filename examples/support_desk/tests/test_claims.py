@@ -24,7 +24,7 @@ def answer_ann(question: str, plan: str = "Pro") -> Timeline:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_no_text_is_lost(model: str) -> None:
-    """Every model gets the whole prompt; only cache marks and roles may differ."""
+    """Every model gets the complete prompt; only cache marks and roles may differ."""
     assert_no_losses(render(answer_ann("Hi."), model=model))
 
 
@@ -34,14 +34,14 @@ def test_it_stays_small() -> None:
 
 
 def test_the_rules_come_before_the_escalation() -> None:
-    """The rule on passwords stands in the rules, and these before the escalation."""
+    """The rule on passwords is in the rules, and these are before the escalation."""
     rendered = render(answer_ann("Hi."))
     assert_section(rendered, "rules", contains="Never ask for a password", before="escalation")
 
 
 @pytest.mark.parametrize("argument", ["question", "plan"])
 def test_no_customer_changes_the_prompt(argument: str) -> None:
-    """What a customer writes or chooses stays in its place."""
+    """What a customer writes or chooses changes no other text."""
     assert_injection_safe(answer_ann, argument, question="Hi.")
 
 

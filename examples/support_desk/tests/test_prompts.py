@@ -35,7 +35,7 @@ def test_answer_of_a_new_ticket(prompt_snapshot: PromptSnapshot) -> None:
 
 
 def test_answer_from_documents(prompt_snapshot: PromptSnapshot) -> None:
-    """All documents are sent where there is room, and the worst is dropped where there is not."""
+    """All documents are sent if they fit; if not, the worst is dropped."""
     prompt = answer_from("When do I get my money back?", CHUNKS)
     whole = render(prompt, model="gpt-5")
     prompt_snapshot(whole, name="whole")
@@ -43,5 +43,5 @@ def test_answer_from_documents(prompt_snapshot: PromptSnapshot) -> None:
 
 
 def test_hand_over(prompt_snapshot: PromptSnapshot) -> None:
-    """A colleague gets the whole conversation, as facts and not as turns."""
+    """A colleague gets the complete conversation, as facts and not as turns."""
     prompt_snapshot(render(hand_over(HISTORY, "billing"), model="gemini-2.5-pro"))
