@@ -1,4 +1,13 @@
-"""What a snapshot keeps of a prompt: its texts between marks, and what became of each message."""
+"""The snapshot of a rendered prompt: its header, and an entry for each turn.
+
+Read :func:`prompt_file` first, then :class:`FileWriter` for the header and the entries, then
+:class:`TurnWriter` for the content of one entry. A snapshot consists of entries, and an entry of
+parts; ``snapshot_file.py`` has their classes.
+
+- An entry has a title: it is one turn, the tools, or the output schema.
+- A part is a mark, and the text below it. The mark is one line, such as ``─▷ rules``.
+- A cache mark is the mark of a part that has no text of its own: ``─⚑ cache``.
+"""
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -25,12 +34,12 @@ from promptdsl import (
     VideoBlock,
 )
 from promptdsl.comparing.marks import (
+    as_one_word,
     attachment,
     cache_mark,
     json_text,
     reasoning,
     schema_text,
-    word,
 )
 from promptdsl.comparing.sent import SentBlock, SentPrompt, sent_prompt
 from promptdsl.comparing.shown_texts import Scrubber, ShownTexts
@@ -38,9 +47,9 @@ from promptdsl.comparing.snapshot_file import WITHIN, FileEntry, FilePart, Promp
 from promptdsl.comparing.titles import ABOVE, NOT_SENT, EntryTitle
 
 NAMED = 3
-"""The most places that a line of the header names."""
+"""The most paths that a line of the header names."""
 OPEN_MARKS = ("─⚑", "─■ failed", "─■ result")
-"""The beginnings of marks after which a text needs no mark of its own."""
+"""The beginnings of the marks below which a text needs no mark of its own."""
 
 
 def prompt_file(
@@ -48,9 +57,10 @@ def prompt_file(
 ) -> PromptFile:
     """Return what a snapshot of a prompt keeps.
 
-    ``scrubbers`` replace values that change from run to run, by name: a regular expression, or a
-    function that returns the values in a text. Equal values get equal signs, such as ``⟦uuid-1⟧``.
-    They change texts, arguments and ids of calls, ids of turns, and names of files; nothing else.
+    ``scrubbers`` replace values that change from run to run. Each has a name, and is a regular
+    expression, or a function that returns the values in a text. Equal values get equal signs, such
+    as ``⟦uuid-1⟧``. They change only texts, arguments and ids of calls, ids of turns, and names of
+    files.
 
     >>> from promptdsl import Section, System, render
     >>> from promptdsl.comparing.snapshot_file import serialise
@@ -79,54 +89,51 @@ def fixed_tokens(rendered: Rendered) -> TokenReport:
 
 @attrs.define
 class FileTurn:
-    """A turn, and its blocks by their number in the message, each with its spans."""
+    """A turn of a message: its blocks by their index in the message, each with its spans.
+
+    ``address`` is its id, or its role and number, such as ``user[2]``. ``first_word`` is the first
+    word of its title: its role, or ``grounding``.
+    """
 
     address: str
-    word: str
+    first_word: str
     blocks: dict[int, list[Span]] = attrs.field(factory=dict[int, list[Span]])
 
 
 @attrs.define
 class FileWriter:
-    """Writes the parts of a file, one after the other."""
+    """Writes the file of a prompt: its entries first, then the header, which counts cache marks.
+
+    ``rendered`` and ``texts`` do not change. The other fields are filled by the entries.
+    """
 
     rendered: Rendered
     texts: ShownTexts
-    marked: list[str] = attrs.field(factory=list[str])
-    """The places of the cache marks."""
-    calls: dict[str, str] = attrs.field(factory=dict[str, str])
+    cached_after: list[str] = attrs.field(factory=list[str])
+    """What is before each cache mark, such as ``system/rules``."""
+    tool_names: dict[str, str] = attrs.field(factory=dict[str, str])
     """The name of the tool of the last call with each id."""
-    ids: dict[str, str] = attrs.field(factory=dict[str, str])
-    """The ids of turns, and as what each is shown."""
-    parts: list[FilePart] = attrs.field(factory=list[FilePart])
-    """The parts of the entry that is written."""
-    turn: FileTurn = attrs.field(factory=lambda: FileTurn("", ""))
-    """The turn that is written."""
-    here: tuple[str, ...] = ()
-    """The sections around the last text."""
-    lost: Container[tuple[int, ...]] = ()
-    """The places of the blocks that are not sent, such as blank texts."""
-    source: Source | None = None
-    """The line that wrote the block that is written."""
+    shown_ids: dict[str, str] = attrs.field(factory=dict[str, str])
+    """What is shown instead of each id of a turn: a scrubber may have replaced it."""
 
     def file(self, total: int) -> PromptFile:
-        """Return the whole file of a prompt of ``total`` tokens."""
+        """Return the file of a prompt of ``total`` tokens."""
         sent = sent_prompt(self.rendered)
-        entries = (*self.equipment(sent), *self.messages(sent))
-        versions = {it.library: it.version for it in self.rendered.libraries}
+        entries = (*self.definitions(sent), *self.turns(sent))
+        versions = {library.library: library.version for library in self.rendered.libraries}
         return PromptFile(tuple(self.header()), entries, total, tuple(versions.items()))
 
     def header(self) -> Iterator[tuple[str, str]]:
-        """Yield the lines of the header."""
+        """Yield the lines of the header, each with its name."""
         rendered, line = self.rendered, self.texts.line
         facts = rendered.facts
         provider = f"({facts.provider})" if facts.provider else ""
         yield "model", line(f"{facts.model or ''} {provider}".strip() or "none")
         tokens = fixed_tokens(rendered)
         yield "tokens", line(f"~{_rounded(tokens.total)} ({tokens.method})")
-        count = len(self.marked)
-        places = " and ".join(self.marked)
-        yield "cache", f"{count} mark{'s' * (count > 1)}, after {places}" if count else "no mark"
+        count = len(self.cached_after)
+        after = " and ".join(self.cached_after)
+        yield "cache", f"{count} mark{'s' * (count > 1)}, after {after}" if count else "no mark"
         libraries = dict.fromkeys(section.library for section in rendered.libraries)
         yield from (("library", line(name)) for name in libraries)
         if rendered.tool_choice is not None:
@@ -135,28 +142,29 @@ class FileWriter:
             yield "waiting", "the last calls have no results yet, so nothing can be sent"
         losses: dict[tuple[str, str], dict[str, None]] = {}
         for loss in rendered.losses:
-            # The title of a message tells what became of it.
+            # The title of a message shows already how the message is sent.
             why = loss.why.partition(", so ")[0]
-            said = why if len(loss.at) == 1 else f"{loss.what}: {loss.why}"
+            reason = why if len(loss.at) == 1 else f"{loss.what}: {loss.why}"
             name = "hint" if loss.kind == "hint" else "loss"
-            losses.setdefault((name, said), {}).update(dict.fromkeys((loss.path, *loss.also)))
-        for (name, said), paths in losses.items():
-            names = [self.place(path) for path in paths if path]
-            more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-            places = ", ".join(names[:NAMED]) + more
-            yield name, f"{places}: {line(said)}" if places else line(said)
-        for part in rendered.dropped:
-            place = self.place(part.path or part.what)
-            yield "dropped", f"{place}, " + line(f"~{_rounded(part.tokens)} tokens: {part.why}")
+            losses.setdefault((name, reason), {}).update(dict.fromkeys((loss.path, *loss.also)))
+        for (name, reason), paths in losses.items():
+            shown = [self.path(path) for path in paths if path]
+            more = f" and {len(shown) - NAMED} more" if len(shown) > NAMED else ""
+            where = ", ".join(shown[:NAMED]) + more
+            yield name, f"{where}: {line(reason)}" if where else line(reason)
+        for dropped in rendered.dropped:
+            where = self.path(dropped.path or dropped.what)
+            why = f"~{_rounded(dropped.tokens)} tokens: {dropped.why}"
+            yield "dropped", f"{where}, {line(why)}"
 
-    def place(self, path: str) -> str:
-        """Return a path on one line; the id of a turn, alone in the header, may be scrubbed."""
+    def path(self, path: str) -> str:
+        """Return a path of the prompt on one line, with the id of its turn as it is shown."""
         first = _ID.match(path)
         turn = first[0] if first else ""
-        return self.ids.get(turn, self.texts.line(turn)) + self.texts.line(path[len(turn) :])
+        return self.shown_ids.get(turn, self.texts.line(turn)) + self.texts.line(path[len(turn) :])
 
-    def equipment(self, sent: SentPrompt | None) -> Iterator[FileEntry]:
-        """Yield the tools, and the form of the answer."""
+    def definitions(self, sent: SentPrompt | None) -> Iterator[FileEntry]:
+        """Yield the entries of the tools and of the output schema."""
         if self.rendered.tools:
             parts = [part for tool in self.rendered.tools for part in self.tool(tool)]
             yield FileEntry("tools", tuple(parts))
@@ -180,83 +188,105 @@ class FileWriter:
         if tool.extra:
             yield FilePart(f"─■ only for {tool.origin}", self.texts.data(json_text(tool.extra)))
         if tool.cache:
-            yield self.mark(tool.cache, f"tool {name}")
+            self.cached_after.append(f"tool {name}")
+            yield FilePart(cache_mark(tool.cache))
 
     def described(self, mark: str, description: str | None, schema: object) -> Iterator[FilePart]:
-        """Yield a description, and the schema after it."""
+        """Yield the parts of a description and of the schema after it."""
         if mark or description:
             yield FilePart(mark, self.texts.text(description or ""))
         yield FilePart("─■ takes" if mark else "─■ form", schema_text(schema, self.texts))
 
-    def mark(self, cache: str, place: str) -> FilePart:
-        """Return a cache mark, and note its place."""
-        self.marked.append(place)
-        return FilePart(cache_mark(cache))
-
-    def messages(self, sent: SentPrompt | None) -> Iterator[FileEntry]:
-        """Yield the turns of all messages; those of a merged message each for itself."""
+    def turns(self, sent: SentPrompt | None) -> Iterator[FileEntry]:
+        """Yield the entries of all turns; a merged message has several turns."""
         losses = self.rendered.losses
-        self.lost = {it.at for it in losses if it.kind == "content" or it.what == "text block"}
+        unsent = {loss.at for loss in losses if loss.kind == "content" or loss.what == "text block"}
         before: int | None = None
         for index, (message, turns) in enumerate(_turns(self.rendered)):
-            self.calls |= {call.id: call.name for call in message.calls}
+            self.tool_names |= {call.id: call.name for call in message.calls}
             results = [block for block in message.content if isinstance(block, ToolResultBlock)]
             for turn in turns:
-                self.parts, self.turn, self.here = [], turn, ()
-                title = EntryTitle(self.title(turn, message.name, results))
-                places = {n: sent.blocks[index][n] for n in turn.blocks} if sent else {}
-                wire = next((place for place in places.values() if place.role), None)
-                if wire:
-                    first = message.content[min(places)]
-                    is_result = isinstance(first, ToolResultBlock) and len(places) == 1
+                writer = TurnWriter(self.texts, turn, unsent, self.cached_after)
+                title = EntryTitle(self.turn_title(turn, message.name, results))
+                sent_blocks = {n: sent.blocks[index][n] for n in turn.blocks} if sent else {}
+                first_sent = next((block for block in sent_blocks.values() if block.role), None)
+                if first_sent:
+                    first = message.content[min(sent_blocks)]
+                    is_result = isinstance(first, ToolResultBlock) and len(sent_blocks) == 1
+                    role = first_sent.role
                     title = EntryTitle(
                         title.what,
-                        role=wire.role if wire.role != turn.word else "",
-                        fence=_fence([*places.values()]),
+                        role=role if role != turn.first_word else "",
+                        fence=_fence([*sent_blocks.values()]),
                         is_named=_is_sent(message.name, sent),
-                        id=self.sent_id(first, wire) if is_result else "",
-                        place=ABOVE if wire.number == before else "",
+                        id=writer.sent_id(first, first_sent) if is_result else "",
+                        note=ABOVE if first_sent.number == before else "",
                     )
-                    before = max(place.number or 0 for place in places.values() if place.role)
-                elif places and all((index, number) in self.lost for number in places):
-                    title = attrs.evolve(title, place=NOT_SENT)
+                    before = max(block.number or 0 for block in sent_blocks.values() if block.role)
+                elif sent_blocks and all((index, number) in unsent for number in sent_blocks):
+                    title = attrs.evolve(title, note=NOT_SENT)
                 for number, spans in turn.blocks.items():
-                    place = places.get(number)
-                    yield from self.added(place.turns if place else ())
-                    self.block(message.content[number], spans, place, (index, number))
-                yield FileEntry(title, tuple(self.parts))
+                    sent_block = sent_blocks.get(number)
+                    yield from self.added(sent_block.added_messages if sent_block else ())
+                    writer.block(message.content[number], spans, sent_block, (index, number))
+                yield FileEntry(title, tuple(writer.parts))
         yield from self.added(sent.tail if sent else ())
 
-    def added(self, turns: Iterable[tuple[str, str]]) -> Iterator[FileEntry]:
-        """Yield messages that nobody wrote: the target asks for them."""
-        for role, text in turns:
+    def added(self, messages: Iterable[tuple[str, str]]) -> Iterator[FileEntry]:
+        """Yield the entries of messages that promptdsl adds, as the provider needs them."""
+        for role, text in messages:
             yield FileEntry(f"{role}, added for the target", (FilePart("", self.texts.text(text)),))
 
-    def title(self, turn: FileTurn, speaker: str | None, results: list[ToolResultBlock]) -> str:
-        """Return the kind of a turn, with its id and the name of its speaker, or of its tool.
+    def turn_title(
+        self, turn: FileTurn, speaker: str | None, results: list[ToolResultBlock]
+    ) -> str:
+        """Return the title of a turn: its first word, its id, and the name of speaker or tool.
 
-        ``results`` are those of its message.
+        ``results`` are the tool results of its message.
         """
         line, name = self.texts.line, self.texts.name
-        words = [turn.word]
+        words = [turn.first_word]
         if turn.address and not _NUMBERED.fullmatch(turn.address):
-            self.ids[turn.address] = name(turn.address)
-            words.append(self.ids[turn.address])
+            self.shown_ids[turn.address] = name(turn.address)
+            words.append(self.shown_ids[turn.address])
         for block in results:
-            tool = block.name or self.calls.get(block.tool_use_id)
-            words += [line(word(tool))] if tool else []
-            words.append(name(word(block.tool_use_id)))
-        words += [line(f"named {word(speaker)}")] if speaker else []
+            tool = block.name or self.tool_names.get(block.tool_use_id)
+            words += [line(as_one_word(tool))] if tool else []
+            words.append(name(as_one_word(block.tool_use_id)))
+        words += [line(f"named {as_one_word(speaker)}")] if speaker else []
         return " ".join(words)
+
+
+@attrs.define
+class TurnWriter:
+    """Writes the parts of the entry of one turn, block after block.
+
+    ``parts`` are the parts so far. The fields before it do not change.
+    """
+
+    texts: ShownTexts
+    turn: FileTurn
+    unsent: Container[tuple[int, ...]]
+    """The blocks that are not sent, such as blank texts: the indices of message and block."""
+    cached_after: list[str]
+    """The list of the :class:`FileWriter`, to which each cache mark adds what is before it."""
+    parts: list[FilePart] = attrs.field(factory=list[FilePart])
+    sections: tuple[str, ...] = ()
+    """The ids of the sections around the last text, from the outside."""
+    source: Source | None = None
+    """The line that wrote the current block."""
 
     def block(
         self, block: Block, spans: Sequence[Span], sent: SentBlock | None, at: tuple[int, ...]
     ) -> None:
-        """Write a block, with what is added for the target, and its cache mark."""
+        """Write a block with the texts that are added around it, and its cache mark.
+
+        ``at`` are the indices of its message and of the block; of a block in a result, one more.
+        """
         self.source = spans[0].source if spans else None
         if sent and not getattr(block, "is_error", False):
             self.write(*(("─■ added for the target", text) for text in sent.before))
-        note = NOT_SENT if at in self.lost else ""
+        note = NOT_SENT if at in self.unsent else ""
         if isinstance(block, TextBlock):
             self.text(spans, ", changed for the target" if sent and sent.is_changed else note)
         elif isinstance(block, ToolResultBlock):
@@ -267,32 +297,33 @@ class FileWriter:
         extra = getattr(block, "extra", None)
         self.write(*([("─■ with", json_text(extra))] if extra else ()))
         self.write(*(("─■ added for the target", text) for text in (sent.after if sent else ())))
-        own = getattr(block, "cache", None) or (spans[-1].cache if spans else None)
-        cache = sent.cache if sent else own
+        wanted = getattr(block, "cache", None) or (spans[-1].cache if spans else None)
+        cache = sent.cache if sent else wanted
         if cache:
             path = _sections(spans[-1], self.turn) if spans else ()
-            self.parts.append(self.mark(cache, "/".join((self.turn.word, *path))))
-        elif own:
+            self.cached_after.append("/".join((self.turn.first_word, *path)))
+            self.parts.append(FilePart(cache_mark(cache)))
+        elif wanted:
             instead = "; an empty line instead" if sent and sent.is_joined else ""
-            self.parts.append(FilePart(f"{cache_mark(own)}{NOT_SENT}{instead}"))
+            self.parts.append(FilePart(f"{cache_mark(wanted)}{NOT_SENT}{instead}"))
 
     def write(self, *parts: tuple[str, str]) -> None:
-        """Write marks, each with a text after it."""
+        """Write parts, each given as its mark and its text."""
         self.parts += [FilePart(mark, self.texts.text(text), self.source) for mark, text in parts]
 
     def sent_id(self, block: Block, sent: SentBlock | None) -> str:
-        """Return the id of a call or a result as sent, where it is another one."""
-        own = getattr(block, "tool_use_id", getattr(block, "id", None))
+        """Return the id of a call or a result as it is sent; empty if it is sent unchanged."""
+        block_id = getattr(block, "tool_use_id", getattr(block, "id", None))
         id = sent.id if sent else None
-        return "" if id in (None, own) else self.texts.name(word(id))
+        return "" if id in (None, block_id) else self.texts.name(as_one_word(id))
 
     def text(self, spans: Sequence[Span], note: str = "") -> None:
-        """Write a text; a part begins where a section begins or ends."""
-        first, *more = self.pieces(spans)
+        """Write a text: a new part begins where a section begins or ends."""
+        first, *more = self.text_parts(spans)
         last = self.parts[-1] if self.parts else None
         is_open = last is not None and last.mark.startswith(OPEN_MARKS) and not last.text
         if note or (last and not is_open) or not (first.mark or first.text):
-            # A text of its own.
+            # The text needs a mark of its own.
             text = "" if first.mark else first.text
             self.parts.append(FilePart(f"─■ text{note}", text, self.source))
             self.parts += [first, *more] if first.mark else more
@@ -302,26 +333,26 @@ class FileWriter:
         else:
             self.parts += [first, *more]
 
-    def pieces(self, spans: Sequence[Span]) -> Iterator[FilePart]:
-        """Yield the text of a block: from the beginning of a section to that of another one."""
+    def text_parts(self, spans: Sequence[Span]) -> Iterator[FilePart]:
+        """Yield the parts of a text: one before its first section, then one for each section."""
         mark, pieces = "", list[tuple[str, Span]]()
         for span in spans:
             text, path = span.text, _sections(span, self.turn)
-            if path != self.here and text.strip():
+            if path != self.sections and text.strip():
                 body = text.lstrip("\n")
                 if body != text:
                     pieces.append((text[: -len(body)], span))
                 if mark or pieces:
-                    yield self.piece(mark, pieces)
-                goes_on = ", continued" if self.here[: len(path)] == path else ""
+                    yield self.text_part(mark, pieces)
+                goes_on = ", continued" if self.sections[: len(path)] == path else ""
                 section = f"{'/'.join(path)}{goes_on}" if path else "(no section)"
                 mark = self.texts.line(f"{WITHIN}{section}")
-                self.here, text, pieces = path, body, []
+                self.sections, text, pieces = path, body, []
             pieces.append((text, span))
-        yield self.piece(mark, pieces)
+        yield self.text_part(mark, pieces)
 
-    def piece(self, mark: str, pieces: Sequence[tuple[str, Span]]) -> FilePart:
-        """Return the part of some pieces of text, with the line that wrote the first one."""
+    def text_part(self, mark: str, pieces: Sequence[tuple[str, Span]]) -> FilePart:
+        """Return the part with the text of spans; its source is that of the first span."""
         return FilePart(mark, self.texts.of_spans(pieces), pieces[0][1].source if pieces else None)
 
     def result(
@@ -333,42 +364,43 @@ class FileWriter:
     ) -> None:
         """Write the result of a tool."""
         if len(self.turn.blocks) > 1:
-            id = EntryTitle(self.texts.name(word(block.tool_use_id)), id=self.sent_id(block, sent))
+            shown_id = self.texts.name(as_one_word(block.tool_use_id))
+            id = EntryTitle(shown_id, id=self.sent_id(block, sent))
             self.write((f"─■ result {id}", ""))
         if block.is_error:
-            words = f"─■ failed {block.error_type or ''}".rstrip()
-            words += ", flag not sent" if sent and sent.role and not sent.is_error else ""
+            failed = f"─■ failed {block.error_type or ''}".rstrip()
+            failed += ", flag not sent" if sent and sent.role and not sent.is_error else ""
             added = json_text("".join(sent.before)) if sent and sent.before else ""
-            mark = words + (added and f"; {added} put before the text")
+            mark = failed + (added and f"; {added} put before the text")
             self.write((self.texts.line(mark), ""))
         for inner, run in groupby(spans, lambda span: span.inner or 0):
             self.block(block.content[inner], list(run), None, (*at, inner))
 
     def other(self, block: Block, note: str, sent: SentBlock | None) -> None:
-        """Write a block other than text or a result."""
+        """Write a block that is neither a text nor a result."""
         line, name = self.texts.line, self.texts.name
         match block:
             case ToolUseBlock():
-                call = f"{line(f'call {word(block.name)}')} {name(word(block.id))}"
+                call = f"{line(f'call {as_one_word(block.name)}')} {name(as_one_word(block.id))}"
                 fence = f"<{sent.fence}>" if sent and sent.fence else ""
-                words = str(EntryTitle(call, fence=fence, id=self.sent_id(block, sent)))
+                label = str(EntryTitle(call, fence=fence, id=self.sent_id(block, sent)))
                 text = block.arguments
             case ReasoningBlock():
-                words, text = reasoning(block, self.texts), block.text
+                label, text = reasoning(block, self.texts), block.text
             case ImageBlock() | AudioBlock() | DocumentBlock() | VideoBlock():
-                words, text = attachment(block, self.texts), ""
+                label, text = attachment(block, self.texts), ""
             case UnknownBlock():
-                of = f" of {block.origin}" if block.origin else ""
-                words, text = line(f"block{of}"), json_text(block.data)
+                origin = f" of {block.origin}" if block.origin else ""
+                label, text = line(f"block{origin}"), json_text(block.data)
             case _:
-                words, text = line(block.type), json_text(block.to_dict())
-        self.write((f"─■ {words}{note}", text))
+                label, text = line(block.type), json_text(block.to_dict())
+        self.write((f"─■ {label}{note}", text))
 
 
 def _turns(rendered: Rendered) -> Iterator[tuple[Message, list[FileTurn]]]:
-    """Yield each message with its turns; system text is one turn, its parts are sections."""
+    """Yield each message with its turns; a system message is one turn with sections."""
     nodes = dict(rendered.stages())["narrate"].content
-    groundings = {it.options.address for it in nodes if getattr(it, "grounding", False)}
+    groundings = {node.options.address for node in nodes if getattr(node, "grounding", False)}
     blocks: dict[int, dict[int, list[Span]]] = {}
     for span in rendered.spans():
         blocks.setdefault(span.message, {}).setdefault(span.block, []).append(span)
@@ -377,8 +409,8 @@ def _turns(rendered: Rendered) -> Iterator[tuple[Message, list[FileTurn]]]:
         for number, spans in blocks.get(index, {}).items():
             address = "" if message.role == "system" else spans[0].turn
             if not turns or turns[-1].address != address:
-                word = "grounding" if address in groundings else spans[0].role
-                turns.append(FileTurn(address, word))
+                first_word = "grounding" if address in groundings else spans[0].role
+                turns.append(FileTurn(address, first_word))
             turns[-1].blocks[number] = spans
         yield message, turns or [FileTurn("", message.role)]
 
@@ -386,7 +418,7 @@ def _turns(rendered: Rendered) -> Iterator[tuple[Message, list[FileTurn]]]:
 _NUMBERED = re.compile(r"[a-z]+\[[0-9]+\]")
 """The address of a turn without an id."""
 _ID = re.compile(r'"(?:[^"\\]|\\.)*"[^/]*|[^/]+')
-"""One id of a path; a quoted one may have slashes."""
+"""One id of a path; a quoted id may have slashes."""
 
 
 def _sections(span: Span, turn: FileTurn) -> tuple[str, ...]:
@@ -395,18 +427,18 @@ def _sections(span: Span, turn: FileTurn) -> tuple[str, ...]:
     return () if _NUMBERED.fullmatch(path) else tuple(_ID.findall(path))
 
 
-def _fence(places: Sequence[SentBlock]) -> str:
-    """Take the fence around the blocks of a turn, and return it for its title."""
-    first, last = places[0], places[-1]
-    around = f"<{first.fence}>", f"</{first.fence}>"
-    if (first.before, last.after) != ((around[0],), (around[1],)):
+def _fence(blocks: Sequence[SentBlock]) -> str:
+    """Return the tag around all blocks of a turn for its title, and remove it from the blocks."""
+    first, last = blocks[0], blocks[-1]
+    opening, closing = f"<{first.fence}>", f"</{first.fence}>"
+    if (first.before, last.after) != ((opening,), (closing,)):
         return ""
     first.before = last.after = ()
-    return around[0]
+    return opening
 
 
 def _is_sent(name: str | None, sent: SentPrompt | None) -> bool:
-    """Return whether the name of a speaker or of an answer is sent, or there is none."""
+    """Return whether the name of a speaker or of an output schema is sent, or there is no name."""
     return not name or sent is None or name in sent.names
 
 

@@ -223,7 +223,7 @@ def _entry_changes(before: list[NamedEntry], after: list[NamedEntry]) -> Iterato
                 entry.title.kind if entry.title.kind in ("system", "tools", "output") else None
             ),
         ],
-        group=lambda entry: entry.title.word,
+        group=lambda entry: entry.title.first_word,
         text=lambda entry: entry.text,
     )
     names, new_names = ([entry.name for entry in side] for side in (before, after))

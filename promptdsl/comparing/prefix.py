@@ -144,7 +144,9 @@ class SentText:
 def _texts_of(entry: NamedEntry) -> Iterator[SentText]:
     # The ids of turns are not sent; those of calls and the names of speakers are.
     title = entry.title
-    name = title.kind if title.word in ("tool", "answer") else title.kind.partition(" named ")[2]
+    name = (
+        title.kind if title.first_word in ("tool", "answer") else title.kind.partition(" named ")[2]
+    )
     text = SentText(f"{title.sent_as} {name}")
     marks = {after: [*group] for after, group in groupby(entry.cache, lambda mark: mark.after)}
     gap, place = "", entry.place(-1)

@@ -1,4 +1,4 @@
-"""What became of each block on the wire: its role, its message, its cache mark, or nothing."""
+"""How each block of a prompt is sent: its role, its message, its cache mark, or not at all."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -19,11 +19,11 @@ from promptdsl.foundation.frozen import is_mapping
 
 @attrs.define
 class SentBlock:
-    """What became of a block: the number and role of its message on the wire.
+    """How a block is sent: the number and role of its message in the request.
 
-    ``number`` is ``None`` for a block that is not sent, -1 for system text beside the messages.
-    ``before`` and ``after`` are texts that the adapter put around it, ``id`` is that of a call or
-    result as sent.
+    ``number`` is ``None`` for a block that is not sent, and -1 for system text outside the
+    messages. ``before`` and ``after`` are texts that the adapter adds around it. ``id`` is the id
+    of a call or result as it is sent.
     """
 
     number: int | None = None
@@ -32,22 +32,22 @@ class SentBlock:
     id: str | None = None
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
-    turns: tuple[tuple[str, str], ...] = ()
-    """The messages before it that nobody wrote: role and text."""
+    added_messages: tuple[tuple[str, str], ...] = ()
+    """The messages that the adapter adds before it: role and text."""
     is_error: bool = False
-    """Whether a result has the flag of an error."""
+    """Whether a result is sent with the flag of an error."""
     is_joined: bool = False
-    """Whether an empty line and more text follow it in its block on the wire."""
+    """Whether an empty line and more text follow it in the block that is sent."""
     fence: str = ""
-    """The tag around a text that cannot be sent otherwise."""
+    """The name of the tag around a text that can only be sent in a tag."""
     is_changed: bool = False
-    """Whether its text is another one on the wire."""
+    """Whether its text is changed when it is sent."""
 
 
 class SentPrompt(NamedTuple):
-    """What became of each block of each message, and the messages at the end that nobody wrote.
+    """How each block of each message is sent, and the messages that are added at the end.
 
-    ``names`` are those that are sent: of speakers, and of the form of the answer.
+    ``names`` are the names that are sent: of speakers, and of the output schema.
     """
 
     blocks: list[list[SentBlock]]
@@ -56,7 +56,7 @@ class SentPrompt(NamedTuple):
 
 
 def sent_prompt(rendered: Rendered) -> SentPrompt | None:
-    """Return what became of a prompt, ``None`` without a target and while calls have no results."""
+    """Return how a prompt is sent; ``None`` without a target, or while calls have no results."""
     try:
         places = rendered.places()
     except (TargetError, PendingToolCalls):
@@ -72,9 +72,9 @@ def sent_prompt(rendered: Rendered) -> SentPrompt | None:
             if not is_inside:
                 added.append(place)
             elif has_text:
-                result.after += _said(place.text)
+                result.after += _added_text(place.text)
             else:
-                result.before += _said(place.text)
+                result.before += _added_text(place.text)
             continue
         if place.inner is not None:
             has_text = has_text or (is_inside and place.text != "")
@@ -96,39 +96,39 @@ def sent_prompt(rendered: Rendered) -> SentPrompt | None:
             result, in_result, has_text = sent, place.address, False
     end = SentBlock()
     _add_around(end, (), last, added)
-    names = {place.speaker for place in places} | {_answer_name(rendered)}
-    return SentPrompt(blocks, end.turns, names)
+    names = {place.speaker for place in places} | {_schema_name(rendered)}
+    return SentPrompt(blocks, end.added_messages, names)
 
 
 def _add_around(
     sent: SentBlock, address: tuple[str | int, ...], last: SentBlock, added: Sequence[SentPlace]
 ) -> None:
-    """Put what was added after the last text around it and the next one, or between them.
+    """Put the texts that were added since the last text after it, before the next, or between.
 
-    ``address`` is that of the next text, empty after all texts.
+    ``address`` is the address of the next text; empty at the end.
     """
     for addition in added:
-        texts, number = _said(addition.text), _number(addition)
+        texts, number = _added_text(addition.text), _number(addition)
         if number == last.number and addition.address != address:
             last.after += texts
         elif number == sent.number:
             sent.before += texts
         else:
-            sent.turns += tuple((addition.role, text) for text in texts)
+            sent.added_messages += tuple((addition.role, text) for text in texts)
 
 
 def _number(place: SentPlace) -> int:
     return -1 if place.entry is None else place.entry
 
 
-def _said(text: str) -> tuple[str, ...]:
-    """Return a text that the adapter added, without the blank lines around it, if there is one."""
+def _added_text(text: str) -> tuple[str, ...]:
+    """Return a text that the adapter adds, without blank lines around it; ``()`` if it is blank."""
     text = text.strip("\n")
     return (text,) if text.strip() else ()
 
 
-def _answer_name(rendered: Rendered) -> str | None:
-    """Return the name of the form of the answer that is sent, its usual one where none is."""
+def _schema_name(rendered: Rendered) -> str | None:
+    """Return the name of the output schema that is sent, its default if it is sent without one."""
     wire = rendered.facts.wire
     form: object = rendered.payload() if rendered.output_mode == "native" else None
     for key in wire.output:

@@ -237,13 +237,13 @@ def _is_dropped(change: Change, budgeted: Mapping[str, BudgetedParts]) -> bool:
 def _sent(change: Change) -> str:
     """Return how a message is sent now, by its role before and after."""
     titles = title_of(change.was), title_of(change.now)
-    was, now = (attrs.evolve(title, place="") for title in titles)
-    if titles[1].place == NOT_SENT:
+    was, now = (attrs.evolve(title, note="") for title in titles)
+    if titles[1].note == NOT_SENT:
         return "not sent any more"
-    if titles[0].place == NOT_SENT:
+    if titles[0].note == NOT_SENT:
         return f"sent now, as {now}"
     if was == now:
-        return f"sent in {'the message above it' if titles[1].place else 'its own message'}"
+        return f"sent in {'the message above it' if titles[1].note else 'its own message'}"
     if not now.id and attrs.evolve(was, is_named=now.is_named) == now:
         return f"sent {'with' if now.is_named else 'without'} its name"
     return f"sent as {now}, was {was}"

@@ -305,7 +305,7 @@ def titles() -> object:
     """Return the fields of titles, and the titles as text again."""
     found = {it: FileEntry(it).title for it in TITLES}
     return {
-        it: [str(title) == it, title.kind, title.word, title.sent_as, *attrs.astuple(title)]
+        it: [str(title) == it, title.kind, title.first_word, title.sent_as, *attrs.astuple(title)]
         for it, title in found.items()
     }
 
