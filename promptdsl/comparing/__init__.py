@@ -1,4 +1,4 @@
-"""The text form of prompts, and the differences of two: what a reviewer sees."""
+"""Snapshots of prompts as text, and the differences between two prompts, for a reviewer."""
 
 TYPE_CHECKING = not __name__  # False, but not to editors that run no code: they read these imports
 if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table below.

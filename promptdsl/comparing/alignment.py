@@ -1,8 +1,9 @@
-"""Alignment: which items of two sequences belong together, in time that grows with their length.
+"""Alignment: which items of two sequences belong together.
 
-No step compares everything with everything: items that are there once come first, then what is
-between them. Where nothing is there once, the first of an item belongs to the first, the second to
-the second. Only small groups, of up to ``SMALL`` possible pairs, are compared one by one.
+The time grows with the length of the sequences, as no step compares all items with all others.
+Items that occur once are paired first, then the items between them. If no item occurs once, the
+first occurrence is paired with the first, the second with the second. Only small groups, of up to
+``SMALL`` possible pairs, are compared pair by pair.
 """
 
 import re
@@ -18,9 +19,9 @@ Item = TypeVar("Item")
 
 
 SMALL = 400
-"""The most pairs of items that are compared one by one."""
+"""The most pairs of items that are compared pair by pair."""
 DEEPEST = 8
-"""How often what is between two anchors is searched for anchors of its own."""
+"""How deep the items between two anchors are searched for more anchors."""
 
 
 class Hunk(NamedTuple):
@@ -48,30 +49,30 @@ def in_order(before: Sequence[Hashable], after: Sequence[Hashable]) -> Pairs:
             pairs.append((end, other_end))
         if start == end or other == other_end or depth > DEEPEST:
             continue
-        found = _anchors(first[start:end], second[other:other_end], once=depth < DEEPEST)
-        for left, right in [(start + left, other + right) for left, right in found]:
+        anchors = _anchors(first[start:end], second[other:other_end], once=depth < DEEPEST)
+        for left, right in [(start + left, other + right) for left, right in anchors]:
             pairs.append((left, right))
             gaps.append((start, left, other, right, depth + 1))
             start, other = left + 1, right + 1
-        if found:
+        if anchors:
             gaps.append((start, end, other, other_end, depth + 1))
     return sorted(pairs)
 
 
 def _anchors(before: Sequence[int], after: Sequence[int], *, once: bool) -> Pairs:
-    """Return pairs of items that are there once; without any, those of the same occurrence."""
+    """Return pairs of items that occur once; without any, the pairs by number of occurrence."""
     counts, other_counts = Counter(before), Counter(after)
-    places = {item: index for index, item in enumerate(after) if other_counts[item] == 1}
+    indices = {item: index for index, item in enumerate(after) if other_counts[item] == 1}
     pairs = [
-        (index, places[item])
+        (index, indices[item])
         for index, item in enumerate(before)
-        if counts[item] == 1 and item in places
+        if counts[item] == 1 and item in indices
     ]
     return increasing(pairs if pairs and once else by_occurrence(before, after))
 
 
 def hunks(before: Sequence[str], after: Sequence[str]) -> Iterator[Hunk]:
-    """Yield the items that are equal, each time with those removed and added after them."""
+    """Yield hunks: equal items, with the items that are removed and added after them."""
     start = other = 0
     equal: list[str] = []
     for left, right in [*in_order(before, after), (len(before), len(after))]:
@@ -85,17 +86,20 @@ def hunks(before: Sequence[str], after: Sequence[str]) -> Iterator[Hunk]:
 
 
 def by_occurrence(before: Iterable[Hashable], after: Iterable[Hashable]) -> Pairs:
-    """Return pairs of equal items in any order: the first with the first, and so on."""
-    places: dict[Hashable, list[int]] = defaultdict(list)
+    """Return pairs of equal items in any order: first with first, second with second, and so on."""
+    indices_of: dict[Hashable, list[int]] = defaultdict(list)
     for index, item in enumerate(after):
-        places[item].append(index)
-    waiting = {item: iter(indices) for item, indices in places.items()}
-    pairs = ((index, next(waiting.get(item, iter(())), -1)) for index, item in enumerate(before))
+        indices_of[item].append(index)
+    unpaired = {item: iter(indices) for item, indices in indices_of.items()}
+    pairs = ((index, next(unpaired.get(item, iter(())), -1)) for index, item in enumerate(before))
     return [pair for pair in pairs if pair[1] >= 0]
 
 
 def increasing(pairs: Pairs) -> Pairs:
-    """Return the most pairs whose order is the same in both sequences; the first are in order."""
+    """Return as many pairs as possible that are in the same order in both sequences.
+
+    The pairs that are given are in the order of the first sequence.
+    """
     ends: list[int] = []
     """The smallest last index of a row of each length, and the pair that ends it."""
     last: list[int] = []
@@ -115,13 +119,13 @@ def increasing(pairs: Pairs) -> Pairs:
 
 def likeness(text: str, other: str) -> float:
     """Return how many of their words two texts share, from 0 to 1."""
-    words, others = (Counter(re.findall(r"\w+", it[:2000])) for it in (text, other))
+    words, others = (Counter(re.findall(r"\w+", side[:2000])) for side in (text, other))
     total = words.total() + others.total()
     return 2 * (words & others).total() / total if total else 0.0
 
 
 def most_alike(before: Sequence[str], after: Sequence[str], *, least: float = 0.0) -> Pairs:
-    """Return pairs of the texts that share the most words; many texts are paired as they come."""
+    """Return pairs of the texts that share the most words; many texts are paired by their index."""
     if len(before) * len(after) > SMALL:
         return list(zip(range(len(before)), range(len(after)), strict=False))
     scores = sorted(
@@ -156,42 +160,44 @@ def aligned(
 ) -> list[Step]:
     """Return which items belong together, in the order of ``after``.
 
-    Those that are equal by the first of ``keys``, then those left by the next (``None`` equals
-    nothing), then the most alike of one ``group``: at the same place if they share ``near`` of
-    their words, anywhere if they share ``far``.
+    First, items that have an equal first key are paired, then the others by their next key; a key
+    ``None`` equals nothing. Then the most similar items of a ``group`` are paired: between the same
+    neighbours if they share ``near`` of their words, anywhere else if they share ``far``.
     """
     pairs: dict[int, int] = {}
 
-    def left() -> tuple[list[int], list[int]]:
+    def unpaired() -> tuple[list[int], list[int]]:
         used = {*pairs.values()}
         rights = [index for index in range(len(after)) if index not in used]
         return [index for index in range(len(before)) if index not in pairs], rights
 
     for key in keys:
         for pair in (in_order, by_occurrence):
-            lefts, rights = left()
-            found = [key(before[it]) for it in lefts], [key(after[it]) for it in rights]
-            matches = [match for match in pair(*found) if found[0][match[0]] is not None]
-            pairs.update((lefts[one], rights[other]) for one, other in matches)
+            lefts, rights = unpaired()
+            left_keys = [key(before[index]) for index in lefts]
+            right_keys = [key(after[index]) for index in rights]
+            for left, right in pair(left_keys, right_keys):
+                if left_keys[left] is not None:
+                    pairs[lefts[left]] = rights[right]
     for anywhere in (False, True):
         kept = increasing(sorted(pairs.items()))
         groups: dict[Hashable, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
-        for side, (items, indices) in enumerate(zip((before, after), left(), strict=True)):
+        for side, (items, indices) in enumerate(zip((before, after), unpaired(), strict=True)):
             borders = [pair[side] for pair in kept]
             for index in indices:
                 gap = None if anywhere else bisect_left(borders, index)
                 groups[group(items[index]), gap][side].append(index)
         for lefts, rights in groups.values():
-            texts = [text(before[it]) for it in lefts], [text(after[it]) for it in rights]
+            texts = [text(before[i]) for i in lefts], [text(after[i]) for i in rights]
             if anywhere and len(lefts) * len(rights) > SMALL:
                 continue
             matches = most_alike(*texts, least=far if anywhere else near)
-            pairs.update((lefts[one], rights[other]) for one, other in matches)
+            pairs.update((lefts[left], rights[right]) for left, right in matches)
     return _steps(sorted(pairs.items()), len(before), len(after))
 
 
 def _steps(pairs: Pairs, count: int, other_count: int) -> list[Step]:
-    """Return the rows of pairs; what is missing in the second follows what was before it."""
+    """Return the rows of pairs; an item that is only in the first follows its neighbour there."""
     kept, partners = dict(increasing(pairs)), dict(pairs)
     rows: list[tuple[int, int, Step]] = []
     last = -1

@@ -1,4 +1,8 @@
-"""What changed between two prompts: a list of changes, each with its place on both sides."""
+"""What changed between two prompts: a list of changes, each with its location in both prompts.
+
+Read :func:`changes` first. It compares the headers, then the entries, and in each pair of entries
+the parts. An entry is a turn, the tools, or the output schema; a part is a mark with its text.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,32 +24,33 @@ from promptdsl.foundation.source import Source
 ChangeKind: TypeAlias = Literal["changed", "added", "removed", "moved", "renamed", "role", "cache"]
 Place: TypeAlias = tuple[str, ...]
 Position: TypeAlias = tuple[int, ...]
-"""The number of a line of the header or of an entry; with a second number, an item of the entry."""
+"""The index of a line of the header, or of an entry; a second index is that of an item in it."""
 Kept: TypeAlias = dict[tuple[int, int], tuple[tuple[int, int], bool]]
-"""By the number of an entry and a part in the second file (-1 for its start) those in the first.
+"""Where the parts of the second file were in the first.
 
-With them, whether the part moved.
+The keys are the indices of an entry and a part in the second file; a part -1 is the start of the
+entry. The values are the indices in the first file, and whether the part moved.
 """
 
 HEADER = "header"
 LISTED = ("hint", "loss", "dropped")
-"""The names of lines of the header that come and go."""
+"""The names of header lines that are reported as added or removed, not as changed."""
 CACHE, TOOL, FAILED = "─⚑", "─■ tool ", "─■ failed"
-"""The beginnings of a cache mark, and of the marks of a tool and of a result that is an error."""
+"""The beginnings of a cache mark, of the mark of a tool, and of the mark of a failed result."""
 TEXT = "─■ text"
-"""The mark of a text that stands beside other blocks."""
+"""The mark of a text next to other blocks."""
 
 
 @attrs.frozen
 class Change:
     """One difference: in a line of the header, a message, a section or block, or a cache mark.
 
-    ``place`` is the path to it: the message and the section, or the header and the name of a line.
-    ``before`` and ``after`` are its lines in the files, ``None`` where there are none. ``was`` and
-    ``now`` are its place, name or role before and after. ``before_at`` and ``after_at`` are its
-    position in each prompt: the number of the line of the header, or of the message, then of the
-    item in it. ``minor`` changes only follow from others, such as an empty line at the end of a
-    section after which another one was added: they are not told.
+    ``place`` is its location: the message and the section, or the header and the name of a line.
+    ``before`` and ``after`` are its lines in the files, ``None`` where it has no lines. ``was`` and
+    ``now`` are its neighbour, name or role before and after. ``before_at`` and ``after_at`` are its
+    position in each prompt: the index of the header line, or of the message, then of the item in
+    it. A ``minor`` change only follows from another one, and is not reported: for example the empty
+    line at the end of a section, when a section is added after it.
     """
 
     kind: ChangeKind
@@ -61,7 +66,7 @@ class Change:
 
 @attrs.frozen
 class CacheMark:
-    """A cache mark of a message, the part of the message before it, and its number as an item."""
+    """A cache mark of an entry, the text below it, the index of the part before it, and its own."""
 
     mark: str
     text: str
@@ -70,7 +75,7 @@ class CacheMark:
 
 
 class NamedEntry:
-    """An entry with names for it and its parts; cache marks are no parts of it.
+    """An entry with a name for it and for each part; here, cache marks do not count as parts.
 
     Its items are its parts and its cache marks, in order.
     """
@@ -79,7 +84,7 @@ class NamedEntry:
         self.title, self.name, self.number = entry.title, name, number
         self.parts: list[FilePart] = []
         self.items: list[int] = []
-        """The number of each part as an item."""
+        """The index of each part among the items."""
         self.cache: list[CacheMark] = []
         is_tool = entry.title.what == "tools"
         for part in entry.parts:
@@ -87,7 +92,7 @@ class NamedEntry:
             if part.mark.startswith(CACHE):
                 self.cache.append(CacheMark(part.mark, part.text, len(self.parts) - 1, item))
             elif is_tool and self.items[-1:] == [item - 1] and not part.mark.startswith(TOOL):
-                # What a tool takes belongs to it.
+                # The schema of a tool belongs to the part of the tool.
                 tool = self.parts[-1]
                 text = "\n".join(filter(None, (tool.text, _lines(part))))
                 self.parts[-1] = FilePart(tool.mark, text)
@@ -99,7 +104,7 @@ class NamedEntry:
         self.text = "\n".join(part.text for part in entry.parts)
 
     def place(self, part: int) -> Place:
-        """Return the place of a part, or of the entry where the part has no name."""
+        """Return the location of a part, or of the entry if the part has no name."""
         return (self.name, self.names[part]) if part >= 0 and self.names[part] else (self.name,)
 
     def at(self, part: int) -> Position:
@@ -107,30 +112,30 @@ class NamedEntry:
         return self.number, self.items[part]
 
     def lines(self) -> str:
-        """Return the entry as in the file."""
+        """Return the lines of the entry in the file."""
         return "\n".join([f"{TITLE}{self.title}", *map(_lines, self.content)])
 
 
 def changes(expected: PromptFile, actual: PromptFile) -> list[Change]:
-    """Return all differences: those of the header, of the messages in order, of the cache marks."""
-    found = [*_header_changes(expected.header, actual.header)]
+    """Return all changes: of the header, then of the messages in order, then of the cache marks."""
+    all_changes = [*_header_changes(expected.header, actual.header)]
     if expected.entries != actual.entries:
-        found += _entry_changes(named(expected), named(actual))
-    if not found and expected != actual:
-        # Only the marks differ, and in a way that has no name.
-        found.append(Change("changed", ("file",), serialise(expected), serialise(actual)))
-    return found
+        all_changes += _entry_changes(named(expected), named(actual))
+    if not all_changes and expected != actual:
+        # Only marks differ, in a way that no other change describes.
+        all_changes.append(Change("changed", ("file",), serialise(expected), serialise(actual)))
+    return all_changes
 
 
 def sources(file: PromptFile) -> dict[Place, Source]:
-    """Return the lines that wrote the messages and sections of a file, where it knows them."""
-    found: dict[Place, Source] = {}
+    """Return the source lines of the messages and sections of a file, as far as they are known."""
+    by_place: dict[Place, Source] = {}
     for entry in named(file):
         for index, part in enumerate(entry.parts):
             if part.source is not None:
-                found.setdefault((entry.name,), part.source)
-                found.setdefault(entry.place(index), part.source)
-    return found
+                by_place.setdefault((entry.name,), part.source)
+                by_place.setdefault(entry.place(index), part.source)
+    return by_place
 
 
 def _header_changes(
@@ -144,7 +149,7 @@ def _header_changes(
             lambda line: line,
             lambda line: line[0] if counts[line[0]] == 1 and line[0] not in LISTED else None,
         ],
-        # Lines for one reason may be one whose places changed.
+        # Lines with the same reason may be one line whose locations changed.
         group=lambda line: (line[0], line[1].partition(": ")[2]),
         text=lambda line: line[1],
     )
@@ -164,23 +169,23 @@ def _header_changes(
 
 
 def named(file: PromptFile) -> list[NamedEntry]:
-    """Return the messages of a file, each with a name and its number."""
+    """Return the entries of a file, each with a name and its index."""
     names = numbered([entry.title.kind for entry in file.entries])
     return [*map(NamedEntry, file.entries, names, range(len(names)))]
 
 
 def numbered(names: Sequence[str]) -> list[str]:
-    """Return the names, those that are there more than once with their number.
+    """Return the names; a name that occurs more than once gets a number.
 
     >>> numbered(["user", "assistant", "user"])
     ['user 1', 'assistant', 'user 2']
     """
     totals, seen = Counter(names), Counter[str]()
-    found: list[str] = []
+    unique: list[str] = []
     for name in names:
         seen[name] += 1
-        found.append(f"{name} {seen[name]}" if name and totals[name] > 1 else name)
-    return found
+        unique.append(f"{name} {seen[name]}" if name and totals[name] > 1 else name)
+    return unique
 
 
 def name_of(part: FilePart) -> str:
@@ -201,12 +206,12 @@ def _lines(part: FilePart) -> str:
 
 
 def _stripped(part: FilePart) -> str:
-    """Return the text of a part without the line ends at its end, which depend on its place."""
+    """Return the text of a part without line ends at its end: they depend on what follows it."""
     return part.text.rstrip("\n")
 
 
 def _neighbour(names: Sequence[str], index: int | None) -> str:
-    """Return where an item is: after its neighbour, or first; a first text has no name."""
+    """Return where an item is: first, or after its neighbour; the first text has no name."""
     if not index:
         return "first"
     return f"after `{names[index - 1]}`" if names[index - 1] else "after the text before it"
@@ -227,7 +232,7 @@ def _entry_changes(before: list[NamedEntry], after: list[NamedEntry]) -> Iterato
         text=lambda entry: entry.text,
     )
     names, new_names = ([entry.name for entry in side] for side in (before, after))
-    found: list[Change] = []
+    entry_changes: list[Change] = []
     kept: Kept = {}
     for step in steps:
         old = None if step.before is None else before[step.before]
@@ -236,19 +241,20 @@ def _entry_changes(before: list[NamedEntry], after: list[NamedEntry]) -> Iterato
         if old and new:
             if step.moved:
                 at = (old.number,), (new.number,)
-                found.append(Change("moved", (new.name,), None, None, was, now, *at))
-            found += _of_message(old, new, kept)
+                entry_changes.append(Change("moved", (new.name,), None, None, was, now, *at))
+            entry_changes += _changes_in(old, new, kept)
         elif old:
-            found.append(Change("removed", (old.name,), old.lines(), None, was, "", (old.number,)))
+            lines, position = old.lines(), (old.number,)
+            entry_changes.append(Change("removed", (old.name,), lines, None, was, "", position))
         elif new:
-            lines, place = new.lines(), (new.number,)
-            found.append(Change("added", (new.name,), None, lines, "", now, None, place))
-    yield from _moved_between(found)
+            lines, position = new.lines(), (new.number,)
+            entry_changes.append(Change("added", (new.name,), None, lines, "", now, None, position))
+    yield from _moved_between(entry_changes)
     yield from _cache_changes(before, after, kept)
 
 
-def _of_message(old: NamedEntry, new: NamedEntry, kept: Kept) -> Iterator[Change]:
-    """Yield the changes of a message that is in both: those of its title, then of its parts."""
+def _changes_in(old: NamedEntry, new: NamedEntry, kept: Kept) -> Iterator[Change]:
+    """Yield the changes of an entry that is in both prompts: of its title, then of its parts."""
     if old.title != new.title:
         is_role = old.title.kind == new.title.kind
         names = (old.title.sent_as, new.title.sent_as) if is_role else (old.name, new.name)
@@ -262,24 +268,27 @@ def _of_message(old: NamedEntry, new: NamedEntry, kept: Kept) -> Iterator[Change
     for row in (*rows, Step(-1, -1)):
         if row.before is not None and row.after is not None:
             kept[new.number, row.after] = (old.number, row.before), row.moved
-    # Where parts come, go or move, others get or lose the empty lines at their end.
-    is_same_order = [it.after for it in old.cache] == [it.after for it in new.cache] and not any(
-        row.moved or row.before is None or row.after is None for row in rows
-    )
-    gone = [row.before for row in rows if row.before is not None and row.after is None]
-    come = [row.after for row in rows if row.after is not None and row.before is None]
-    bare = _section_openings(old, gone), _section_openings(new, come)
+    # If a part is added, removed or moved, its neighbours gain or lose empty lines at their end.
+    is_same_order = [mark.after for mark in old.cache] == [
+        mark.after for mark in new.cache
+    ] and not any(row.moved or row.before is None or row.after is None for row in rows)
+    removed = [row.before for row in rows if row.before is not None and row.after is None]
+    added = [row.after for row in rows if row.after is not None and row.before is None]
+    openings = _section_openings(old, removed), _section_openings(new, added)
     for row in rows:
-        follows = row.before in bare[0] if row.after is None else row.after in bare[1]
+        follows = row.before in openings[0] if row.after is None else row.after in openings[1]
         for change in _of_part(old, new, row, is_same_order=is_same_order):
             yield attrs.evolve(change, minor=change.minor or follows)
 
 
 def _section_openings(entry: NamedEntry, parts: Sequence[int]) -> list[int]:
-    """Return the marks of texts among parts that came or went with a section that begins a text."""
-    marks = [it for it in parts if entry.parts[it] == FilePart(TEXT)]
-    sections = [it for it in parts if entry.parts[it].mark.startswith(WITHIN)]
-    return marks if len(marks) <= len(sections) else []
+    """Return the text marks among ``parts`` that are only there because a section begins the text.
+
+    ``parts`` are the indices of added or of removed parts.
+    """
+    openings = [index for index in parts if entry.parts[index] == FilePart(TEXT)]
+    sections = [index for index in parts if entry.parts[index].mark.startswith(WITHIN)]
+    return openings if len(openings) <= len(sections) else []
 
 
 def _aligned_parts(before: Sequence[FilePart], after: Sequence[FilePart]) -> list[Step]:
@@ -328,17 +337,18 @@ def _of_part(
         yield Change("changed", place, was.text, now.text, "", "", *sides, minor=minor)
 
 
-def _moved_between(found: Sequence[Change]) -> Iterator[Change]:
-    """Yield the changes; a part that left one message and came to another has moved."""
-    gone = [it for it in found if it.kind == "removed" and it.before and len(it.place) > 1]
-    come = [it for it in found if it.kind == "added" and it.after and len(it.place) > 1]
+def _moved_between(entry_changes: Sequence[Change]) -> Iterator[Change]:
+    """Yield the changes; a part removed from one entry and added to another one is moved."""
+    parts = [change for change in entry_changes if len(change.place) > 1]
+    removed = [change for change in parts if change.kind == "removed" and change.before]
+    added = [change for change in parts if change.kind == "added" and change.after]
     pairs = by_occurrence(
-        [(it.before or "").rstrip("\n") for it in gone],
-        [(it.after or "").rstrip("\n") for it in come],
+        [(change.before or "").rstrip("\n") for change in removed],
+        [(change.after or "").rstrip("\n") for change in added],
     )
-    left = {id(gone[one]) for one, _ in pairs}
-    origins = {id(come[other]): gone[one] for one, other in pairs}
-    for change in found:
+    moved = {id(removed[index]) for index, _ in pairs}
+    origins = {id(added[other]): removed[index] for index, other in pairs}
+    for change in entry_changes:
         origin = origins.get(id(change))
         if origin:
             places = f"in `{origin.place[0]}`", f"in `{change.place[0]}`"
@@ -347,7 +357,7 @@ def _moved_between(found: Sequence[Change]) -> Iterator[Change]:
             if origin.before != change.after:
                 texts = origin.before, change.after
                 yield Change("changed", change.place, *texts, "", "", *sides, minor=True)
-        elif id(change) not in left:
+        elif id(change) not in moved:
             yield change
 
 
@@ -356,38 +366,38 @@ def _cache_changes(
     after: list[NamedEntry],
     kept: Kept,
 ) -> Iterator[Change]:
-    """Yield the cache marks that came, went or moved, and the changed texts after them."""
+    """Yield the cache marks that were added, removed or moved, and the changed texts after them."""
     olds, news = _cache_marks(before), _cache_marks(after, kept)
     steps = aligned(
         olds,
         news,
-        [lambda it: (it.anchor, it.mark), lambda it: it.anchor, lambda it: it.mark],
+        [lambda mark: (mark.anchor, mark.mark), lambda mark: mark.anchor, lambda mark: mark.mark],
         group=lambda _: None,
-        text=lambda it: it.mark,
+        text=lambda mark: mark.mark,
         far=0.0,
     )
     for step in steps:
         old = None if step.before is None else olds[step.before]
         new = None if step.after is None else news[step.after]
-        one = new or old
-        assert one is not None
+        mark = new or old
+        assert mark is not None
         sides = old and old.at, new and new.at
         is_there = bool(old and new and old.anchor == new.anchor)
-        marks = old and old.mark, new and new.mark
-        if not is_there or marks[0] != marks[1] or one.follows:
+        lines = old and old.mark, new and new.mark
+        if not is_there or lines[0] != lines[1] or mark.follows:
             names = old.place[-1] if old else "", new.place[-1] if new else ""
-            # What stands instead of a mark that is not sent depends on what comes after it.
-            minor = is_there and len({(mark or "").partition("; ")[0] for mark in marks}) == 1
-            yield Change("cache", one.place, *marks, *names, *sides, minor=minor)
+            # What replaces a mark that is not sent depends on the text after it.
+            minor = is_there and len({(line or "").partition("; ")[0] for line in lines}) == 1
+            yield Change("cache", mark.place, *lines, *names, *sides, minor=minor)
         texts = old.text if old else "", new.text if new else ""
         if texts[0] != texts[1]:
-            yield Change("changed", one.place, *texts, "", "", *sides)
+            yield Change("changed", mark.place, *texts, "", "", *sides)
 
 
 class PlacedMark(NamedTuple):
-    """A cache mark: what it is after, in terms of the first file, and the name of that.
+    """A cache mark: the part before it, as indices of the first file, and the name of this part.
 
-    ``follows`` is whether it moved with what it is after.
+    ``follows`` is whether it moved together with this part.
     """
 
     anchor: tuple[object, ...]
@@ -407,7 +417,7 @@ def _cache_marks(entries: Sequence[NamedEntry], kept: Kept | None = None) -> lis
             follows = False
             if kept is not None:
                 anchor, follows = kept.get((number, mark.after), (("new", *anchor), False))
-            # Two marks after one part differ in their number.
+            # Two marks after the same part differ in their number.
             anchor = *anchor, seen[mark.after]
             seen[mark.after] += 1
             place, at = entry.place(mark.after), (number, mark.item)

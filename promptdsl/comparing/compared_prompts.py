@@ -1,4 +1,4 @@
-"""Prompts that were compared: how many differ, what they have in common, and what it costs."""
+"""Many pairs of compared prompts: how many differ, which changes they share, what these cost."""
 
 from collections import Counter
 from functools import cached_property
@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 import attrs
 
 from promptdsl.comparing.changes import Change
-from promptdsl.comparing.groups import ChangeGroup, group_of, key_of, own_changes
+from promptdsl.comparing.groups import ChangeGroup, group_of, key_of, primary_changes
 from promptdsl.comparing.prompt_diff import PromptDiff
 
 Status: TypeAlias = Literal["same", "changed", "added", "removed", "renamed", "unreadable"]
@@ -17,8 +17,8 @@ Status: TypeAlias = Literal["same", "changed", "added", "removed", "renamed", "u
 class PromptComparison:
     """One prompt of a report, by its name: the path of its snapshot, or its target.
 
-    ``diff`` is ``None`` for a prompt that is on one side alone, or cannot be read: ``problem`` says
-    why. ``was`` is the name before, of a snapshot whose file has another name now.
+    ``diff`` is ``None`` for a prompt that is only on one side, and for a prompt that cannot be
+    read; ``problem`` is the reason. ``was`` is the old name of a snapshot whose file was renamed.
     """
 
     name: str
@@ -36,7 +36,7 @@ class PromptComparison:
 
 @attrs.frozen(slots=False)
 class ComparedPrompts:
-    """The facts of a report, from which its text, its Markdown and its page are made."""
+    """The facts of a report; its text, its Markdown and its page are made from them."""
 
     prompts: tuple[PromptComparison, ...]
 
@@ -45,13 +45,14 @@ class ComparedPrompts:
 
     @cached_property
     def groups(self) -> tuple[ChangeGroup, ...]:
-        """The changes, equal ones of several prompts together; those of most prompts first."""
-        found: dict[object, list[tuple[int, PromptDiff, Change]]] = {}
+        """The changes in groups of equal ones; the groups with the most prompts come first."""
+        members: dict[object, list[tuple[int, PromptDiff, Change]]] = {}
         for number, prompt in enumerate(self.prompts):
             if diff := prompt.diff:
-                for change in own_changes(diff):
-                    found.setdefault(key_of(change), []).append((number, diff, change))
-        return tuple(sorted(map(group_of, found.values()), key=lambda it: -len({*it.prompts})))
+                for change in primary_changes(diff):
+                    members.setdefault(key_of(change), []).append((number, diff, change))
+        groups = map(group_of, members.values())
+        return tuple(sorted(groups, key=lambda group: -len({*group.prompts})))
 
     @cached_property
     def shared(self) -> tuple[ChangeGroup, ...]:
@@ -59,10 +60,12 @@ class ComparedPrompts:
         return tuple(group for group in self.groups if len({*group.prompts}) > 1)
 
     def alone(self, number: int) -> list[Change]:
-        """Return the changes that a prompt shares with no other one."""
+        """Return the changes of a prompt that no other prompt has."""
         diff = self.prompts[number].diff
         shared = self._shared_keys
-        return [it for it in own_changes(diff) if key_of(it) not in shared] if diff else []
+        if not diff:
+            return []
+        return [change for change in primary_changes(diff) if key_of(change) not in shared]
 
     @cached_property
     def _shared_keys(self) -> set[object]:
@@ -70,7 +73,7 @@ class ComparedPrompts:
 
     @property
     def sentence(self) -> str:
-        """How many prompts differ, and how where they do not only have changes."""
+        """How many prompts differ, and how many were added, removed, renamed or are unreadable."""
         counts = Counter(prompt.status for prompt in self.prompts)
         total, same = len(self.prompts), counts.pop("same", 0)
         noun = "prompt" if total == 1 else "prompts"
@@ -83,7 +86,7 @@ class ComparedPrompts:
 
     @property
     def tokens(self) -> int:
-        """The tokens that all prompts on both sides gain, below 0 if they lose some."""
+        """The tokens that all prompts on both sides gain; negative if they lose tokens."""
         return sum(prompt.diff.tokens.added for prompt in self.prompts if prompt.diff)
 
     @property
@@ -91,6 +94,6 @@ class ComparedPrompts:
         """The tokens, and how many prompts lose their cached prefix; empty for neither."""
         prefixes = [prompt.diff.prefix for prompt in self.prompts if prompt.diff]
         lost = sum(bool(prefix and prefix.lost_marks) for prefix in prefixes)
-        told = f"{lost:,} lose their cached prefix" if lost > 1 else "1 loses its cached prefix"
+        prefix = f"{lost:,} lose their cached prefix" if lost > 1 else "1 loses its cached prefix"
         tokens = f"{self.tokens:+,} tokens in all" if self.tokens else ""
-        return "; ".join(filter(None, (tokens, told if lost else "")))
+        return "; ".join(filter(None, (tokens, prefix if lost else "")))

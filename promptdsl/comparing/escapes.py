@@ -1,7 +1,7 @@
-"""The alphabet of a snapshot: ``⟦...⟧`` for what cannot be seen, and for values that change.
+"""The signs of a snapshot: ``⟦...⟧`` for invisible characters, and for values that change.
 
-``⟦CR⟧``, ``⟦U+200B⟧`` are characters, ``⟦⟦⟧`` is a literal ``⟦``, ``⟦date⟧`` and ``⟦uuid-1⟧``
-are values. No two texts are shown alike: every ``⟦`` that is written begins one of these.
+``⟦CR⟧`` and ``⟦U+200B⟧`` are characters, ``⟦⟦⟧`` is a literal ``⟦``, ``⟦date⟧`` and ``⟦uuid-1⟧``
+are values. Each ``⟦`` in a snapshot begins a sign, so two different texts never look equal.
 """
 
 import json
@@ -11,10 +11,10 @@ from promptdsl.foundation import unicode
 from promptdsl.foundation.unicode import INVISIBLE, UNSEEN, pattern
 
 visible, visible_json = unicode.visible, unicode.visible_json
-"""Public here for the commands, which import no module of ``foundation``."""
+"""Public here for the commands: they import nothing from ``foundation``."""
 OPEN, CLOSE = "⟦", "⟧"
 GOES_ON = "⟦+⟧"
-"""At the end of a line before a mark: the text goes on without a line end."""
+"""The sign at the end of a line before a mark: the text continues without a line end."""
 
 NAMES = {
     "⟦": "⟦", "\r": "CR", "\n": "LF", "\t": "TAB", " ": "SP", "\xa0": "NBSP", "\0": "NUL",
@@ -35,20 +35,20 @@ _NUMBERED = re.compile(r"-[0-9]+\Z")
 
 
 def escape(character: str) -> str:
-    """Return one character in the alphabet: ``⟦CR⟧``, ``⟦U+202E⟧``."""
+    """Return the sign of a character, such as ``⟦CR⟧`` or ``⟦U+202E⟧``."""
     return f"⟦{NAMES.get(character) or f'U+{ord(character):04X}'}⟧"
 
 
 def shown(text: str, *, one_line: bool = False) -> str:
-    r"""Return text with its unseen characters in the alphabet, except for blanks at line ends.
+    r"""Return text with signs for invisible characters, except for blanks at line ends.
 
-    Joiners and selectors that are part of a spelling, as in emoji, are kept.
+    Joiners and selectors that belong to a spelling, as in emoji, are kept.
 
     >>> shown("a\rb\u200b ⟦date⟧")
     'a⟦CR⟧b⟦ZWSP⟧ ⟦⟦⟧date⟧'
     """
     if one_line and ("\n" in text or "\t" in text):
-        # In two steps, as a literal bracket must be escaped before one is written.
+        # In two steps: literal brackets must be escaped before signs are written.
         lines = [shown(line) for line in re.split(r"([\n\t])", text)]
         return "".join(escape(line) if line in ("\n", "\t") else line for line in lines)
     if text.isascii() and text.isprintable():
@@ -60,9 +60,9 @@ def shown(text: str, *, one_line: bool = False) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Return lines of a file that anybody may have written, with no character that is unseen.
+    r"""Return lines of a file from anybody, with signs for invisible characters.
 
-    The signs that are in them stay.
+    The signs in these lines are kept.
 
     >>> printable("Today is ⟦date⟧.\x1b[2J")
     'Today is ⟦date⟧.⟦ESC⟧[2J'
@@ -71,7 +71,7 @@ def printable(text: str) -> str:
 
 
 def ended(text: str) -> str:
-    r"""Return text with the blanks at the end of each line in the alphabet.
+    r"""Return text with signs for the blanks at the end of each line.
 
     >>> ended("a  \nb")
     'a⟦SP⟧⟦SP⟧\nb'
@@ -80,9 +80,9 @@ def ended(text: str) -> str:
 
 
 def alias(name: str, number: int = 0) -> str:
-    """Return the sign for a value that changes, with its number if there are several.
+    """Return the sign for a value that changes, with its number if there are several values.
 
-    A name that could be read as another sign is a JSON string.
+    A name that could be misread as another sign is written as a JSON string.
 
     >>> alias("date"), alias("uuid", 2), alias("CR"), alias("uuid-2")
     ('⟦date⟧', '⟦uuid-2⟧', '⟦"CR"⟧', '⟦"uuid-2"⟧')

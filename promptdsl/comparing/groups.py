@@ -1,4 +1,4 @@
-"""Groups of equal changes in many prompts."""
+"""Groups of equal changes in many prompts: what a report shows once for all of them."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
@@ -17,12 +17,12 @@ Edits: TypeAlias = tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
 
 @attrs.frozen
 class ChangeGroup:
-    """Changes that are equal in several prompts: of one kind, at one place, with the same edits.
+    """Changes that are equal in several prompts: the same kind, location and edits.
 
-    ``change`` is that of the first prompt. ``edits`` are the removed and the added lines of each
-    hunk, without the equal lines around them. ``prompts`` are the numbers of the prompts in the
-    report, ``tokens`` what each of them gains by the change, ``lost`` the numbers of those whose
-    cached prefix it breaks.
+    ``change`` is the change of the first prompt. ``edits`` are the removed and the added lines of
+    each hunk, without the equal lines around them. ``prompts`` are the indices of the prompts in
+    the report. ``tokens`` is how many tokens each of them gains. ``lost`` are the indices of the
+    prompts whose cached prefix the change breaks.
     """
 
     change: Change
@@ -33,13 +33,13 @@ class ChangeGroup:
 
     @property
     def loss(self) -> str:
-        """The number of prompts that lose their cached prefix, in words; empty for none."""
+        """The number of prompts that lose their cached prefix, as text; empty for none."""
         lost = len(self.lost)
         return f"{lost:,} lose{'' if lost > 1 else 's'} the cached prefix" if lost else ""
 
     @property
     def sentence(self) -> str:
-        """The group in one sentence: the change, in how many prompts, and what it costs each."""
+        """The group in one sentence: the change, the number of prompts, and the cost of each."""
         prompts = len({*self.prompts})
         what, _, more = sentence([self.change]).partition("; ")
         alike = ""
@@ -64,11 +64,13 @@ class ChangeGroup:
         }
 
 
-def own_changes(diff: PromptDiff) -> Iterator[Change]:
-    """Yield the changes that follow from no other, such as the lines of the header on others."""
+def primary_changes(diff: PromptDiff) -> Iterator[Change]:
+    """Yield the changes that do not only follow from other ones, as some header lines do."""
     has_marks = any(change.kind == "cache" for change in diff.changes)
     follows = {(HEADER, "tokens"), (HEADER, "cache") if has_marks else ()}
-    yield from (it for it in diff.changes if not it.minor and it.place not in follows)
+    for change in diff.changes:
+        if not change.minor and change.place not in follows:
+            yield change
 
 
 def key_of(change: Change) -> tuple[object, ...]:
@@ -83,7 +85,7 @@ def edits_of(change: Change) -> Edits:
 
 
 def tokens_each(tokens: Sequence[int]) -> str:
-    """Return the tokens that prompts gain: one figure, or the least and the most.
+    """Return the tokens that prompts gain as text: one number, or the smallest and the largest.
 
     >>> tokens_each([12, 12]), tokens_each([-1]), tokens_each([10, 1400])
     ('+12 tokens', '-1 token', '+10 to +1,400 tokens')
@@ -93,20 +95,20 @@ def tokens_each(tokens: Sequence[int]) -> str:
 
 
 def group_of(members: Sequence[tuple[int, PromptDiff, Change]]) -> ChangeGroup:
-    """Return the group of equal changes, each with its prompt's number and diff."""
+    """Return the group of equal changes; each has the index and the diff of its prompt."""
     change = members[0][2]
     return ChangeGroup(
         change,
         edits_of(change),
         tuple(number for number, _, _ in members),
         tuple(diff.tokens_of(change) for _, diff, change in members),
-        tuple(dict.fromkeys(number for number, diff, it in members if _breaks(diff, it))),
+        tuple(dict.fromkeys(number for number, diff, equal in members if _breaks(diff, equal))),
     )
 
 
 def _breaks(diff: PromptDiff, change: Change) -> bool:
-    """Return whether a change is what broke the cached prefix of a prompt."""
+    """Return whether a change broke the cached prefix of a prompt."""
     broken_by = diff.prefix.broken_by if diff.prefix and diff.prefix.lost_marks else None
-    # A mark that came or moved divides a block, and changes no text.
+    # A new or moved cache mark divides a block, but changes no text.
     is_mark = broken_by == "" and change.kind == "cache"
     return is_mark or broken_by == " > ".join(change.place)

@@ -1,4 +1,4 @@
-"""The lines of a change: equal, removed and added ones, and the words that changed in a line."""
+"""The lines of a change: equal, removed and added lines, and the changed words in a line."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,18 +14,18 @@ from promptdsl.foundation.unicode import equal_start
 CONTEXT = 2
 """The equal lines that are shown around a change."""
 MANY = 200_000
-"""The characters up to which the words of two lines are compared."""
+"""The most characters of two lines whose words are compared."""
 AROUND = 24
 """The equal characters that are kept before the first changed word."""
 ALIKE = 0.3
-"""The share of words from which on two lines are one line that changed."""
+"""The share of equal words from which two lines count as one changed line."""
 
 
 class Row(NamedTuple):
     """A row of a change: the line before, the line after, or both.
 
-    A ``skipped`` row stands for ``size`` equal lines that are not shown. A ``changed`` row has both
-    lines; ``words`` are theirs, empty where few of them are equal.
+    A ``skipped`` row replaces ``size`` equal lines that are not shown. A ``changed`` row has both
+    lines; ``words`` are their words, empty if few words are equal.
     """
 
     kind: Literal["equal", "changed", "removed", "added", "skipped"]
@@ -36,7 +36,7 @@ class Row(NamedTuple):
 
 
 class WordHunk(NamedTuple):
-    """Equal text of two lines, then what is only in the first and only in the second."""
+    """Equal text of two lines, then the text only in the first and only in the second line."""
 
     equal: str
     removed: str
@@ -52,21 +52,20 @@ def hunks_of(change: Change) -> list[Hunk]:
 def rows_of(change: Change) -> Iterator[Row]:
     """Yield the rows of a change, with few of the equal lines.
 
-    Of a text or section that came or went, the mark that only says so is left out.
+    The mark of an added or removed text or section is left out, as the heading names it.
     """
     text = change.before or change.after or ""
     mark, _, rest = text.partition("\n")
     if change.kind in ("added", "removed") and rest and mark.startswith((TEXT, WITHIN)):
         change = attrs.evolve(change, before=change.before and rest, after=change.after and rest)
-    found = hunks_of(change)
-    for number, (equal, removed, added) in enumerate(found):
+    for number, (equal, removed, added) in enumerate(hunks_of(change)):
         is_last = not (removed or added)
         yield from _equal(equal, is_first=not number, is_last=is_last)
         yield from _replaced(removed, added)
 
 
 def _equal(equal: Sequence[str], *, is_first: bool, is_last: bool) -> Iterator[Row]:
-    """Yield the equal lines beside changes; those farther away are counted."""
+    """Yield the equal lines next to changes, and the number of those farther away."""
     lines = [*equal]
     head = lines[: 0 if is_first else CONTEXT]
     rest = lines[len(head) :]
@@ -81,7 +80,7 @@ def _equal(equal: Sequence[str], *, is_first: bool, is_last: bool) -> Iterator[R
 
 
 def _replaced(old: Sequence[str], new: Sequence[str]) -> Iterator[Row]:
-    """Yield the removed and the added lines, each next to the one that it became."""
+    """Yield the removed and the added lines, each removed line with the line that replaced it."""
     start = other = 0
     pairs = increasing(most_alike(old, new, least=ALIKE))
     for left, right in [*pairs, (len(old), len(new))]:
@@ -98,15 +97,16 @@ def changed_words(old: str, new: str) -> tuple[WordHunk, ...]:
     if len(old) + len(new) - 2 * same > MANY:
         return ()
     first, second = (re.findall(r"\w+|\s+|[^\w\s]", line[same:]) for line in (old, new))
-    found: list[WordHunk] = []
+    words: list[WordHunk] = []
     for hunk in hunks(first, second):
         equal, removed, added = map("".join, hunk)
-        if found and equal.isspace() and (removed or added):
-            # Changed words with a blank between them are one change.
-            begin, out, into = found.pop()
-            equal, removed, added = begin, out + equal + removed, into + equal + added
-        found.append(WordHunk(equal, removed, added))
-    if sum(len(it.equal) for it in found) < ALIKE * (max(len(old), len(new)) - same):
+        if words and equal.isspace() and (removed or added):
+            # Changed words with only a blank between them are one change.
+            last = words.pop()
+            removed, added = last.removed + equal + removed, last.added + equal + added
+            equal = last.equal
+        words.append(WordHunk(equal, removed, added))
+    if sum(len(hunk.equal) for hunk in words) < ALIKE * (max(len(old), len(new)) - same):
         return ()
-    first_equal = WordHunk(old[:same] + found[0].equal, *found[0][1:])
-    return first_equal, *found[1:]
+    first_hunk = WordHunk(old[:same] + words[0].equal, *words[0][1:])
+    return first_hunk, *words[1:]

@@ -1,8 +1,8 @@
 """The Markdown of a report, for the summary or a comment of a pull request on GitHub.
 
-Prompts and names are written by anybody: text of a prompt is in a fence longer than its runs of
-backticks, each name and sentence is HTML with entities, which means the same in a table and in a
-``<summary>``.
+Prompts and names are not trusted. Text of a prompt is in a code fence that is longer than each run
+of backticks in it. Names and sentences are HTML with entities, which have the same meaning in a
+table and in a ``<summary>``.
 """
 
 import re
@@ -14,18 +14,18 @@ from promptdsl.comparing.escapes import printable
 from promptdsl.comparing.report_text import alone_sentence, lines_in, name_of_prompt, what_changed
 
 LIMIT = 65_000
-"""The characters of the Markdown: a comment may have 65,536, a summary one MiB of UTF-8."""
+"""The most characters of the Markdown: a comment may have 65,536, a summary one MiB of UTF-8."""
 TABLE = LIMIT - 5_000
-"""The characters that the table may reach."""
+"""The most characters up to the end of the table."""
 LINES = 200
-"""The lines of a change that are shown."""
+"""The most lines of a change that are shown."""
 _MEANS_SOMETHING = re.compile(
     r"[\\`*{}\[\]<&|~!#@$^\n]|:(?=\S)|(?<=www)\.|(?<![^\W_])_|_(?![^\W_])", re.IGNORECASE
 )
 
 
 def report_markdown(report: ComparedPrompts) -> str:
-    """Return the Markdown of a report; what GitHub has no room for is counted at its end."""
+    """Return the Markdown of a report; its end says how much is left out, as GitHub limits it."""
     text = f"### {escaped(report.sentence)}\n"
     text += f"\n{escaped(report.costs)}\n" if report.costs else ""
     table, left_rows = _table(report, TABLE - len(text))
@@ -35,12 +35,12 @@ def report_markdown(report: ComparedPrompts) -> str:
             details += detail
         else:
             left_details += 1
-    left = [
+    left_out = [
         f"{left_rows:,} prompts of the table" if left_rows else "",
         f"the lines of {left_details:,} changes" if left_details else "",
     ]
-    said = " and ".join(filter(None, left))
-    note = f"\nLeft out, as a comment has room for 65,536 characters: {said}.\n" if said else ""
+    left = " and ".join(filter(None, left_out))
+    note = f"\nLeft out, as a comment has room for 65,536 characters: {left}.\n" if left else ""
     return text + details + table + note
 
 
@@ -52,7 +52,7 @@ def escaped(text: str) -> str:
     """
     pieces = re.split(r"`([^`]*)`", printable(text))
     return "".join(
-        # A comment after the sign, so that nobody is called.
+        # The comment after an @ or # prevents mentions and links to issues.
         f"<code>{_entities(piece)}</code>"
         if number % 2
         else re.sub(r"&#(?:64|35);", r"\g<0><!-- -->", _entities(piece))
@@ -61,14 +61,14 @@ def escaped(text: str) -> str:
 
 
 def fenced(lines: Iterable[str]) -> str:
-    """Return lines of prompts as a fence that none of them can end."""
+    """Return lines of prompts in a code fence that none of them can close."""
     text = printable("\n".join(lines))
     fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 3)
     return f"{fence}diff\n{text}\n{fence}\n"
 
 
 def _table(report: ComparedPrompts, room: int) -> tuple[str, int]:
-    """Return the table of the prompts that differ, and how many it has no room for."""
+    """Return the table of the prompts that differ, and the number of prompts that do not fit."""
     rows, left = "", 0
     for prompt in report.prompts:
         if prompt.status == "same":
@@ -84,19 +84,19 @@ def _table(report: ComparedPrompts, room: int) -> tuple[str, int]:
 
 
 def _details(report: ComparedPrompts) -> Iterable[str]:
-    """Yield the parts that fold: the shared changes, then the changes of each prompt alone."""
+    """Yield the foldable details: the shared changes, then the other changes of each prompt."""
     for group in report.shared:
         first = report.prompts[group.prompts[0]]
-        names = [_code(name_of_prompt(report.prompts[it])) for it in dict.fromkeys(group.prompts)]
-        below = "\n".join(f"- {name}" for name in names)
-        # What several prompts have in common is seen at once.
+        prompts = [report.prompts[number] for number in dict.fromkeys(group.prompts)]
+        below = "\n".join(f"- {_code(name_of_prompt(prompt))}" for prompt in prompts)
+        # Shared changes are shown open.
         detail = _detail(escaped(group.sentence), [group.change], [below], first)
         yield detail.replace("<details>", "<details open>", 1)
     for number, prompt in enumerate(report.prompts):
-        own = report.alone(number)
-        if prompt.diff and own:
+        changes = report.alone(number)
+        if prompt.diff and changes:
             title = f"{_code(name_of_prompt(prompt))}: {escaped(alone_sentence(number, report))}"
-            yield _detail(title, own, [*map(escaped, prompt.diff.costs)], prompt)
+            yield _detail(title, changes, [*map(escaped, prompt.diff.costs)], prompt)
 
 
 def _detail(

@@ -1,6 +1,6 @@
-"""A report as one page: it loads nothing, and what prompts say is text in it, never markup.
+"""A report as one page: it loads nothing, and text of prompts is never markup in it.
 
-All is in the page without its script, which adds filters and keys.
+The page is complete without its script, which adds filters and keys.
 """
 
 import re
@@ -58,13 +58,13 @@ PAGE = """\
 </html>
 """
 LONGEST = 60
-"""The most characters of a choice of a filter."""
+"""The most characters of an option of a filter."""
 ALONE = {"added": "<p>This prompt is new.</p>", "removed": "<p>This prompt is gone.</p>"}
-"""What is said of a prompt that is on one side alone."""
+"""The sentence on a prompt that is only on one side."""
 NO_MODEL = "none"
-"""The model of a prompt that was rendered for none, as in the header of its snapshot."""
+"""The name for no model, as in the header of a snapshot."""
 _SIGN = re.compile("⟦[^⟦⟧]+⟧|⟦⟦⟧")
-"""What stands for a character that cannot be seen, or for a value that changes."""
+"""The sign of an invisible character, or of a value that changes."""
 
 
 def page(report: ComparedPrompts) -> str:
@@ -81,9 +81,9 @@ def page(report: ComparedPrompts) -> str:
     for group in report.groups:
         if len({*group.prompts}) == 1:
             alone[group.prompts[0]].append(group)
-    cards = [_prompt(it, prompts[it], shared[it], alone[it]) for it in differ]
-    # A browser takes the style and the script of the page, and nothing else.
-    digests = (b64encode(sha256(it.encode()).digest()).decode() for it in (style, script))
+    cards = [_prompt(index, prompts[index], shared[index], alone[index]) for index in differ]
+    # A browser runs only the style and the script of the page.
+    digests = (b64encode(sha256(code.encode()).digest()).decode() for code in (style, script))
     allowed = "style-src 'sha256-{}'; script-src 'sha256-{}'".format(*digests)
     closed = "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
     total = f"{len(prompts):,} prompt{'s' * (len(prompts) != 1)}"
@@ -99,8 +99,11 @@ def page(report: ComparedPrompts) -> str:
         script=script,
         counts=f"<ul class=counts>{''.join(items)}</ul>",
         costs=f"<p class=costs>{_line(report.costs)}</p>" if report.costs else "",
-        filters=_filters([prompts[it] for it in differ], report.groups) if differ else "",
-        alike=_titled("Changed alike", [_alike(*it, prompts) for it in enumerate(report.shared)]),
+        filters=_filters([prompts[index] for index in differ], report.groups) if differ else "",
+        alike=_titled(
+            "Changed alike",
+            [_alike(index, group, prompts) for index, group in enumerate(report.shared)],
+        ),
         prompts=_titled("Prompts", cards),
     )
 
@@ -160,7 +163,7 @@ def _prompt(
     shared: Sequence[tuple[int, ChangeGroup]],
     alone: Sequence[ChangeGroup],
 ) -> str:
-    """Return a prompt with its own changes, and links to those that it shares with others."""
+    """Return a prompt with the changes that only it has, and links to its shared changes."""
     model, facts = _line(_model(prompt)), ALONE.get(prompt.status, "")
     if prompt.diff is not None:
         facts += f"<p class=sentence>{_quoted(prompt.diff.sentence)}</p>"
@@ -188,11 +191,11 @@ def _prompt(
 
 
 def _change(id: str, group: ChangeGroup, many: Sequence[str] = (), names: str = "") -> str:
-    """Return a change that can be folded: its place and kind, its rows, the prompts it is in."""
+    """Return a foldable change: its location and kind, its rows, and the prompts that have it."""
     change, note = group.change, _quoted(note_of(group.change))
     gain = f"<span class=tokens>{tokens_each(group.tokens)}</span>" if any(group.tokens) else ""
     badges = [f"<span class={change.kind}>{change.kind}</span>", gain]
-    badges += [f"<span class=many>{it}</span>" for it in many]
+    badges += [f"<span class=many>{text}</span>" for text in many]
     return (
         f'<details open class=change id="{id}" data-kind="{change.kind}" '
         f'data-section="{_line(_section(change))}"><summary><h4>{_place(change)}</h4> '
@@ -202,7 +205,7 @@ def _change(id: str, group: ChangeGroup, many: Sequence[str] = (), names: str = 
 
 
 def _rows(change: Change) -> str:
-    """Return the lines of a change, those before on the left and those after on the right."""
+    """Return the lines of a change: on the left those before, on the right those after."""
     if change.before == change.after:
         return ""
     side = {(True, False): " class=added", (False, True): " class=removed"}.get(
@@ -218,14 +221,14 @@ def _row(row: Row) -> str:
         return f"<tr class=skipped><td colspan=2>… {row.size:,} equal lines</td></tr>"
     before, after = _text(row.before), _text(row.after)
     if row.words:
-        before = "".join(_text(it.equal) + _marked("del", it.removed) for it in row.words)
-        after = "".join(_text(it.equal) + _marked("ins", it.added) for it in row.words)
+        before = "".join(_text(hunk.equal) + _tagged("del", hunk.removed) for hunk in row.words)
+        after = "".join(_text(hunk.equal) + _tagged("ins", hunk.added) for hunk in row.words)
     old = "<td></td>" if row.kind == "added" else f"<td>{before}</td>"
     new = "<td></td>" if row.kind == "removed" else f"<td>{after}</td>"
     return f"<tr class={row.kind}>{old}{new}</tr>"
 
 
-def _marked(tag: str, text: str) -> str:
+def _tagged(tag: str, text: str) -> str:
     return f"<{tag}>{_text(text)}</{tag}>" if text else ""
 
 
@@ -236,7 +239,7 @@ def _totals(prompt: PromptComparison) -> str:
     if tokens.label_before:
         return f"<span class=tokens>{_line(str(tokens))}</span>"
     about = "" if tokens.is_exact else "~"
-    counts = [f"{about}{it:,}" for it in dict.fromkeys((tokens.before, tokens.after))]
+    counts = [f"{about}{count:,}" for count in dict.fromkeys((tokens.before, tokens.after))]
     added = f", {tokens.added:+,}" if tokens.added else ""
     title = _line(tokens.label)
     return f'<span class=tokens title="{title}">{" → ".join(counts)} tokens{added}</span>'
@@ -256,7 +259,7 @@ def _place(change: Change) -> str:
 
 
 def _name(name: str) -> str:
-    """Return the path of a snapshot, its folders apart from its name; a line may end in it."""
+    """Return the path of a snapshot with its folders in small text; a line may break in it."""
     folder, slash, last = name.rpartition("/")
     return f"<small>{_breakable(folder + slash)}</small>{_breakable(last)}"
 
@@ -266,7 +269,7 @@ def _breakable(name: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a sentence of ours, the names in it as code."""
+    """Return a sentence of the report, with the names in it as code."""
     return re.sub("`([^`]+)`", r"<code>\1</code>", _line(text))
 
 

@@ -1,4 +1,4 @@
-"""The shared prefix of two prompts, what ends it, and what a prompt cache serves of it."""
+"""The shared prefix of two prompts: how long it is, what ends it, and what a cache serves of it."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
@@ -19,31 +19,31 @@ from promptdsl.comparing.tokens import as_json, target_of, total_of
 from promptdsl.foundation.unicode import equal_start
 
 CACHED = 0.1
-"""The approximate cost of a token from a cache; a token that is read anew costs 1."""
+"""The approximate cost of a cached token; a token that is not cached costs 1."""
 GAP = "\n\n"
-"""What stands for the border of two texts, so that a mark between them changes no text."""
+"""The text for the border of two blocks, with or without a cache mark between them."""
 ESTIMATE = "estimate, by the tokens of the texts"
 
 Counting: TypeAlias = Callable[[str], int]
 Offset: TypeAlias = tuple[int, int]
-"""The number of a text, and of a character in it."""
+"""The index of a text, and of a character in it."""
 Block: TypeAlias = tuple[object, bool]
-"""What a block is compared by, and whether a cache mark ends it."""
+"""The value by which a block is compared, and whether a cache mark ends the block."""
 
 
 @attrs.frozen
 class SharedPrefix:
-    """The beginning that two prompts share, in tokens of the second, and what a cache serves of it.
+    """The beginning that two prompts share, and what a prompt cache serves of it.
 
-    ``behind`` are the tokens of the second prompt after it. ``served`` are the tokens that the
-    cache of the provider serves. ``broken_by`` is what ended the prefix, as changes name places;
-    empty where nothing did. ``lost_marks`` are the places of the cache marks of the first prompt
-    that serve nothing: a block up to them is another one, as text was changed, removed or added in
-    it. ``label`` says how exact the tokens are.
+    All counts are tokens of the second prompt. ``shared`` are the tokens of the prefix, ``behind``
+    those after it, ``served`` those that the cache of the provider serves. ``broken_by`` is the
+    location of the text that ends the prefix; empty if nothing ends it. ``lost_marks`` are the
+    locations of the cache marks of the first prompt that serve nothing any more, as a block before
+    them has changed. ``label`` says how exact the tokens are.
 
     >>> from promptdsl import Section, System, diff
-    >>> one, two = (System(Section("role", "You help."), Section("tone", it)) for it in "ab")
-    >>> print(diff(one, two).prefix)
+    >>> old, new = (System(Section("role", "You help."), Section("tone", tone)) for tone in "ab")
+    >>> print(diff(old, new).prefix)
     the shared prefix ends at `tone`: 7 of 11 tokens
     """
 
@@ -61,12 +61,12 @@ class SharedPrefix:
 
     @property
     def cost(self) -> float:
-        """The cost of the second prompt after the first, in tokens that are read anew."""
+        """The cost of the second prompt after the first, in tokens that are not cached."""
         return self.served * CACHED + self.shared + self.behind - self.served
 
     @property
     def is_whole(self) -> bool:
-        """Whether the prompts begin alike to their ends, and no cache mark is lost."""
+        """Whether the second prompt is shared completely, and no cache mark is lost."""
         return not self.broken_by and not self.lost_marks
 
     def __str__(self) -> str:
@@ -87,22 +87,22 @@ class SharedPrefix:
 
 
 def _last(place: str) -> str:
-    """Return the last name of a place; text that is in no section is of its message."""
+    """Return the last name of a location; of text in no section, the name of its message."""
     return place.removesuffix(" > (no section)").rpartition(" > ")[2]
 
 
 def prefix_of_requests(before: Rendered, after: Rendered, count: Counting) -> SharedPrefix | None:
-    """Return the shared prefix of two requests; ``None`` for two targets."""
-    # With the volatile values that are sent.
+    """Return the shared prefix of two requests; ``None`` if their models differ."""
+    # Here the volatile values count, as they are sent.
     sides = [side.masked(lambda span: shown(span.text)) for side in (before, after)]
     files = [FileWriter(side, ShownTexts({})).file(side.tokens.total) for side in sides]
-    found = prefix_of_files(files[0], files[1], count)
-    if found is None or after.facts.provider is None:
-        return found
+    estimate = prefix_of_files(files[0], files[1], count)
+    if estimate is None or after.facts.provider is None:
+        return estimate
     report = prefix_report(before, after)
-    broken_by = report.first and (found.broken_by or report.first.path or report.first.what)
+    broken_by = report.first and (estimate.broken_by or report.first.path or report.first.what)
     return attrs.evolve(
-        found,
+        estimate,
         shared=report.shared,
         behind=report.behind,
         served=report.served,
@@ -113,36 +113,36 @@ def prefix_of_requests(before: Rendered, after: Rendered, count: Counting) -> Sh
 
 @attrs.define
 class SentText:
-    """Neighbouring texts of a prompt as one, and what is sent before it: a role, a call."""
+    """Neighbouring texts as one text; ``key`` is what is sent before them, such as a role."""
 
     key: str
     pieces: list[tuple[Place, str]] = attrs.field(factory=list[tuple[Place, str]])
-    """The texts, each with the place that it belongs to."""
+    """The texts, each with its location."""
     ends: list[int] = attrs.field(factory=list[int])
-    """The numbers of the characters before each block but the first one."""
+    """The offset of each block except the first, in characters."""
     marks: list[tuple[Place, int]] = attrs.field(factory=list[tuple[Place, int]])
-    """The cache marks: what each is after, and the number of the characters before it."""
+    """The cache marks: the location before each, and its offset in characters."""
     length: int = 0
 
     def add(self, place: Place, text: str, gap: str) -> None:
-        """Add a text; with a gap before it, it begins a block."""
+        """Add a text; a text after a gap begins a new block."""
         self.ends += [self.length] if gap else []
         self.pieces.append((place, gap + text))
         self.length += len(gap + text)
 
     @property
     def text(self) -> str:
-        """The whole text."""
+        """The complete text."""
         return "".join([text for _, text in self.pieces])
 
     def place_at(self, offset: int) -> Place:
-        """Return the place of a character, that of the last one for any behind it."""
+        """Return the location of a character; behind the end, that of the last character."""
         ends = [*accumulate(len(text) for _, text in self.pieces)]
         return self.pieces[min(bisect_right(ends, offset), len(ends) - 1)][0]
 
 
 def _texts_of(entry: NamedEntry) -> Iterator[SentText]:
-    # The ids of turns are not sent; those of calls and the names of speakers are.
+    # The ids of turns are not sent; the ids of calls and the names of speakers are.
     title = entry.title
     name = (
         title.kind if title.first_word in ("tool", "answer") else title.kind.partition(" named ")[2]
@@ -165,7 +165,7 @@ def _texts_of(entry: NamedEntry) -> Iterator[SentText]:
         for mark in marks.get(number, ()):
             if NOT_SENT not in mark.mark:
                 text.marks.append((place, text.length))
-            # The text after a mark is in another block.
+            # The text after a cache mark is in another block.
             if mark.text:
                 text.add(place, mark.text, GAP)
             gap = "" if mark.text else GAP
@@ -179,7 +179,7 @@ def prefix_of_files(before: PromptFile, after: PromptFile, count: Counting) -> S
         return None
     model, provider = target_of(after)
     rule = ModelFacts().cache_rule
-    # A snapshot that somebody wrote may name any provider.
+    # A snapshot may name an unknown provider.
     with suppress(PromptError):
         rule = render(Prompt(), model=model, provider=provider).facts.cache_rule
     # In the order of a cache: tools, answer, system, messages.
@@ -187,33 +187,33 @@ def prefix_of_files(before: PromptFile, after: PromptFile, count: Counting) -> S
         [text for entry in named(file) for text in _texts_of(entry)] for file in (before, after)
     )
     counts = [count(text.key) + count(text.text) for text in new_texts]
-    whole = sum(counts)
-    known = total_of(after)
-    total = whole if known is None else known
+    counted_in_all = sum(counts)
+    stated = total_of(after)
+    total = counted_in_all if stated is None else stated
 
     def tokens(offset: Offset) -> int:
         number, length = offset
         counted = sum(counts[:number])
         counted += count(new_texts[number].text[:length]) if length else 0
-        # What is not text, such as a preface to tools, is mostly before the texts.
-        return max(total - max(whole - counted, 0), 0) if counted else 0
+        # Tokens that are not text, such as a preface to tools, are mostly before the texts.
+        return max(total - max(counted_in_all - counted, 0), 0) if counted else 0
 
     end = _end_of_shared(texts, new_texts)
     shared = total if end is None else tokens(end)
     (olds, old_ends), (news, new_ends) = _blocks(texts), _blocks(new_texts)
     equal, served = rule.equal_blocks(olds, news), rule.served_blocks(olds, news)
-    marks = [(place, (index, at)) for index, it in enumerate(texts) for place, at in it.marks]
+    marks = [(place, (n, at)) for n, text in enumerate(texts) for place, at in text.marks]
     lost = [" > ".join(place) for place, at in marks if bisect_left(old_ends, at) >= equal]
-    found = shared
+    cached = shared
     if rule.needs_marks:
-        found = min(tokens(new_ends[served - 1]), shared) if served else 0
+        cached = min(tokens(new_ends[served - 1]), shared) if served else 0
     broken_by = "" if end is None else " > ".join(_breaking_place(texts, new_texts, end))
-    served = rule.served_tokens(found)
+    served = rule.served_tokens(cached)
     return SharedPrefix(shared, total - shared, served, ESTIMATE, broken_by, tuple(lost))
 
 
 def _blocks(texts: Sequence[SentText]) -> tuple[list[Block], list[Offset]]:
-    """Return the blocks of texts for the rule of a cache, and where each ends."""
+    """Return the blocks of texts, as a cache compares them, and the offset at which each ends."""
     blocks, offsets = list[Block](), list[Offset]()
     for number, text in enumerate(texts):
         content, marks, start = text.text, {at for _, at in text.marks}, 0
@@ -225,7 +225,7 @@ def _blocks(texts: Sequence[SentText]) -> tuple[list[Block], list[Offset]]:
 
 
 def _end_of_shared(before: Sequence[SentText], after: Sequence[SentText]) -> Offset | None:
-    """Return where the second prompt differs first from the first one, ``None`` if nowhere."""
+    """Return the offset of the first difference between two prompts; ``None`` if they are equal."""
     for number, (old, new) in enumerate(zip(before, after, strict=False)):
         if old.key != new.key:
             return number, 0
@@ -236,7 +236,7 @@ def _end_of_shared(before: Sequence[SentText], after: Sequence[SentText]) -> Off
 
 
 def _breaking_place(before: Sequence[SentText], after: Sequence[SentText], end: Offset) -> Place:
-    """Return the place where the shared prefix ends: that of a removed text, or of the new one."""
+    """Return the location where the shared prefix ends: of a removed text, or of the new text."""
     number, length = end
     old, new = (
         side[number].place_at(length) if number < len(side) else None for side in (before, after)

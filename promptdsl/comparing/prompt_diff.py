@@ -1,4 +1,4 @@
-"""The diff of two prompts: what changed, what it costs in tokens, and what a cache still serves."""
+"""The diff of two prompts: the changes, their cost in tokens, and what a cache still serves."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -20,7 +20,7 @@ from promptdsl.tokens import counter
 class LibraryShift:
     """A section library that has another version in the second prompt.
 
-    A library that is in one prompt alone is a change of the header.
+    A library that is only in one prompt is a change of the header.
     """
 
     name: str
@@ -33,11 +33,11 @@ class LibraryShift:
 
 @attrs.frozen(slots=False)
 class PromptDiff:
-    """What changed from one prompt to another; it is false when nothing did.
+    """What changed from one prompt to another; it is false if nothing changed.
 
-    ``before`` and ``after`` are the prompts as snapshots keep them. ``changes`` are those of the
-    header, of the tools and messages in order, and of the cache marks. ``libraries`` are those of
-    another version, which are known for rendered prompts alone.
+    ``before`` and ``after`` are the prompts as snapshots. ``changes`` are the changes of the
+    header, then of the tools and messages in order, then of the cache marks. ``libraries`` are the
+    section libraries whose version changed; they are only known for rendered prompts.
 
     >>> from promptdsl import Section, System, diff
     >>> change = diff(System(Section("role", "Be brief.")), System(Section("role", "Be kind.")))
@@ -56,8 +56,8 @@ class PromptDiff:
 
     @cached_property
     def sentence(self) -> str:
-        """All that changed in one sentence; empty for equal prompts."""
-        without_total = [it for it in self.changes if it.place != (HEADER, "tokens")]
+        """All changes in one sentence; empty for equal prompts."""
+        without_total = [change for change in self.changes if change.place != (HEADER, "tokens")]
         libraries = [str(library) for library in self.libraries]
         return "; ".join(filter(None, (sentence(without_total), *libraries))) or sentence(
             self.changes
@@ -65,18 +65,18 @@ class PromptDiff:
 
     @property
     def costs(self) -> list[str]:
-        """The tokens, and where the shared prefix ends, in sentences, where they are known."""
+        """The sentences on the tokens and on the shared prefix, as far as these are known."""
         prefix = "" if self.prefix is None or self.prefix.is_whole else str(self.prefix)
         return [*filter(None, (str(self.tokens), prefix))]
 
     @cached_property
     def tokens(self) -> TokenShift:
-        """The totals of both prompts, and how they were counted; those of snapshots are rounded."""
+        """The tokens of both prompts, and how they were counted; those of snapshots are rounded."""
         return tokens_of(self.before, self.after, sum(map(self.tokens_of, self.changes)))
 
     @cached_property
     def prefix(self) -> SharedPrefix | None:
-        """The beginning that a prompt cache can serve; ``None`` for two models, as none is shared.
+        """The beginning that a prompt cache can serve; ``None`` for two different models.
 
         It is an estimate for snapshots, and for prompts without a target.
         """
@@ -89,9 +89,9 @@ class PromptDiff:
         return counter(target_of(self.after)[0]).of
 
     def tokens_of(self, change: Change) -> int:
-        """Return the tokens that a change adds, below 0 for those it removes.
+        """Return the tokens that a change adds; negative if it removes more.
 
-        They are counted as those of the second prompt are.
+        They are counted for the model of the second prompt.
         """
         return tokens_of_change(change, self._count)
 
@@ -101,7 +101,7 @@ class PromptDiff:
         return "\n".join([self.sentence, *self.costs, *change_lines(self.changes, self.after)])
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON data
-        """Return the diff as JSON data: applied to the first prompt, it gives the second."""
+        """Return the diff as JSON data; its changes turn the first prompt into the second."""
         return {
             "sentence": self.sentence,
             "tokens": as_json(self.tokens),
@@ -116,23 +116,26 @@ class PromptDiff:
 def diff(before: Any, after: Any) -> PromptDiff:  # Any: whatever render() takes
     """Return what changed from one prompt to another.
 
-    Each is a prompt, what :func:`render` returned, or a :class:`PromptFile` that was read from a
-    snapshot. A prompt is rendered for no model. Raises what ``render()`` raises.
+    Each is a prompt, the result of :func:`render`, or a :class:`PromptFile` from a snapshot. A
+    prompt is rendered without a model. Raises what ``render()`` raises.
 
     >>> from promptdsl import Section, System, diff, render
-    >>> one, two = (render(System(Section("role", text))) for text in ("Be brief.", "Be kind."))
-    >>> found = diff(one, two)
-    >>> [(change.kind, change.place, change.after) for change in found.changes]
+    >>> old, new = (render(System(Section("role", text))) for text in ("Be brief.", "Be kind."))
+    >>> difference = diff(old, new)
+    >>> [(change.kind, change.place, change.after) for change in difference.changes]
     [('changed', ('system', 'role'), 'Be kind.')]
-    >>> found.tokens.before, found.tokens.after
+    >>> difference.tokens.before, difference.tokens.after
     (10, 10)
     """
     old, new = (
-        it if isinstance(it, Rendered | PromptFile) else render(it) for it in (before, after)
+        side if isinstance(side, Rendered | PromptFile) else render(side)
+        for side in (before, after)
     )
-    first, second = (it if isinstance(it, PromptFile) else prompt_file(it) for it in (old, new))
+    first, second = (
+        side if isinstance(side, PromptFile) else prompt_file(side) for side in (old, new)
+    )
     both = (old, new) if isinstance(old, Rendered) and isinstance(new, Rendered) else None
-    # A snapshot knows no versions; a library that came or went is a change of the header.
+    # A snapshot has no versions; an added or removed library is a change of the header.
     versions = dict(second.libraries)
     shifts = [
         LibraryShift(name, version, versions[name])

@@ -1,4 +1,4 @@
-"""The report on many prompts: which differ, and which changes they have in common."""
+"""The report on many prompts: which prompts differ, and which changes they share."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from promptdsl.comparing.markdown import report_markdown
 from promptdsl.comparing.report_text import report_text
 
 MARKS = {"text": "-- promptdsl diff", "markdown": "<!-- promptdsl diff -->"}
-"""The last line of a report in a file, by its format: a later one may be written over it."""
+"""The last line of a report in a file, by format: a new report may replace such a file."""
 _BEGINNINGS = (
     '{\n  "sentence": "',
     '{\n  "shared": ',
@@ -32,9 +32,9 @@ class DiffReport(ComparedPrompts):
 
     >>> from promptdsl import Section, System, diff
     >>> from promptdsl.comparing import DiffReport, PromptComparison
-    >>> one, two = (System(Section("rules", rule)) for rule in ("Be brief.", "Be kind."))
-    >>> names = "answer", "refund"
-    >>> report = DiffReport(tuple(PromptComparison(it, "changed", diff(one, two)) for it in names))
+    >>> old, new = (System(Section("rules", rule)) for rule in ("Be brief.", "Be kind."))
+    >>> pairs = [PromptComparison(name, "changed", diff(old, new)) for name in ("answer", "refund")]
+    >>> report = DiffReport(tuple(pairs))
     >>> report.sentence, report.groups[0].sentence
     ('2 of 2 prompts differ', '`rules` changed alike in 2 prompts')
     """
@@ -48,7 +48,7 @@ class DiffReport(ComparedPrompts):
     def markdown(self) -> str:
         """The report as Markdown, for the summary or a comment of a pull request on GitHub.
 
-        It has at most 65,000 characters: what is left out then is said at its end.
+        It has at most 65,000 characters; its end says what was left out.
         """
         return report_markdown(self)
 
@@ -60,7 +60,7 @@ class DiffReport(ComparedPrompts):
         return page(self)
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON data
-        """Return the report as JSON data; groups have the numbers of their prompts."""
+        """Return the report as JSON data; groups have the indices of their prompts."""
         return {
             "sentence": self.sentence,
             "tokens": self.tokens,

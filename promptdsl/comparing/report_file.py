@@ -1,4 +1,4 @@
-"""A report in a file: over an older one, and never over the file of somebody else."""
+"""Writing a report to a file: over an older report, but never over another file."""
 
 import os
 from collections.abc import Callable
@@ -8,16 +8,16 @@ from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.files import written_whole
 
 
-def write_over(path: str, text: str, is_own: Callable[[str], bool]) -> None:
-    """Write a text with prompts in it to a file, whole or not at all, and make its folder.
+def write_over(path: str, text: str, may_replace: Callable[[str], bool]) -> None:
+    """Write a text with prompts in it to a file, completely or not at all, and make its folder.
 
-    A file that is there is written over if it is empty, or if ``is_own`` is true for its text.
-    Raises :class:`DataError` for another one, and :class:`OSError`.
+    An existing file is overwritten if it is empty, or if ``may_replace`` is true for its text.
+    Raises :class:`DataError` for any other file, and :class:`OSError` if writing fails.
     """
     if os.path.isfile(path):
-        there = Path(path).read_bytes().decode(errors="replace")
-        if there and not is_own(there):
-            raise DataError(f"{path} has something else in it", fix="name a new file")
+        old = Path(path).read_bytes().decode(errors="replace")
+        if old and not may_replace(old):
+            raise DataError(f"{path} has other content", fix="name a new file")
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     with written_whole(path) as write:
         write(text.encode())

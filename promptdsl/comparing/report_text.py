@@ -1,11 +1,11 @@
-"""The text of a report: what many prompts have in common first, then what each has alone."""
+"""The text of a report: the changes that prompts share, then the other changes of each prompt."""
 
 from collections.abc import Iterator, Sequence
 
 from promptdsl.comparing.changes import Change
 from promptdsl.comparing.compared_prompts import ComparedPrompts, PromptComparison
 from promptdsl.comparing.escapes import printable, shown
-from promptdsl.comparing.groups import ChangeGroup, own_changes
+from promptdsl.comparing.groups import ChangeGroup, primary_changes
 from promptdsl.comparing.text import change_lines, sentence
 
 NAMED = 40
@@ -13,7 +13,7 @@ NAMED = 40
 
 
 def report_text(report: ComparedPrompts) -> str:
-    """Return the text of a report; that of one prompt is its diff, with tokens and prefix."""
+    """Return the text of a report; for a single prompt, the text of its diff."""
     if len(report.prompts) == 1 and (diff := report.prompts[0].diff) is not None:
         return printable(str(diff))
     lines = ["; ".join(filter(None, (report.sentence, report.costs)))]
@@ -25,33 +25,35 @@ def report_text(report: ComparedPrompts) -> str:
 
 
 def name_of_prompt(prompt: PromptComparison) -> str:
-    """Return the name of a prompt in one line, with its model where the name has it not."""
+    """Return the name of a prompt on one line, with its model if the name does not have it."""
     name, model = (shown(text, one_line=True) for text in (prompt.name, prompt.model))
     is_named = model.partition(" ")[0] in name
     return name if is_named or model == "none" else f"{name} [{model}]"
 
 
 def what_changed(prompt: PromptComparison) -> str:
-    """Return the sentence of a prompt: of its diff, or that it came, went, or cannot be read."""
-    told = {"added": "added", "removed": "removed"}.get(prompt.status, "")
+    """Return the sentence on a prompt: of its diff, or that it is added, removed or unreadable."""
+    status = {"added": "added", "removed": "removed"}.get(prompt.status, "")
     if prompt.status == "renamed":
-        told = f"renamed from `{shown(prompt.was, one_line=True)}`"
+        status = f"renamed from `{shown(prompt.was, one_line=True)}`"
     elif prompt.status == "unreadable":
-        told = "cannot be read"
+        status = "cannot be read"
     problem = shown(prompt.problem, one_line=True)
-    said = "; ".join(filter(None, (told, prompt.diff.sentence if prompt.diff else "")))
-    return ": ".join(filter(None, (said, problem))) or "changed"
+    text = "; ".join(filter(None, (status, prompt.diff.sentence if prompt.diff else "")))
+    return ": ".join(filter(None, (text, problem))) or "changed"
 
 
 def alone_sentence(number: int, report: ComparedPrompts) -> str:
-    """Return the sentence of what a prompt has alone, and how many of its changes are shared."""
-    prompt, own = report.prompts[number], report.alone(number)
-    above = sum(1 for _ in own_changes(prompt.diff)) - len(own) if prompt.diff else 0
-    return f"{sentence(own)}; {above} more told above" if own and above else what_changed(prompt)
+    """Return the sentence on the changes that only a prompt has, with the number of the others."""
+    prompt, alone = report.prompts[number], report.alone(number)
+    above = sum(1 for _ in primary_changes(prompt.diff)) - len(alone) if prompt.diff else 0
+    if alone and above:
+        return f"{sentence(alone)}; {above} more shown above"
+    return what_changed(prompt)
 
 
 def lines_in(changes: Sequence[Change], prompt: PromptComparison) -> list[str]:
-    """Return the lines of changes in a prompt that has a diff, from the first place on."""
+    """Return the lines of changes of a prompt without the empty first line; none without a diff."""
     return [*change_lines(changes, prompt.diff.after)][1:] if prompt.diff else []
 
 
@@ -60,7 +62,7 @@ def _of_group(group: ChangeGroup, report: ComparedPrompts) -> Iterator[str]:
     yield from lines_in([group.change], report.prompts[group.prompts[0]])
     yield "in"
     numbers = [*dict.fromkeys(group.prompts)]
-    # Where all lose it, the sentence says so.
+    # If all prompts lose it, the sentence says so.
     losers = {*group.lost} if len(group.lost) < len(numbers) else set[int]()
     for number in numbers[:NAMED]:
         lost = ", which loses the cached prefix" if number in losers else ""
@@ -70,14 +72,14 @@ def _of_group(group: ChangeGroup, report: ComparedPrompts) -> Iterator[str]:
 
 
 def _alone(number: int, prompt: PromptComparison, report: ComparedPrompts) -> Iterator[str]:
-    """Yield the lines on the changes that a prompt shares with no other; none without such."""
+    """Yield the lines on the changes that only one prompt has; nothing if it has none."""
     diff = prompt.diff
     if prompt.status == "same":
         return
-    own = report.alone(number)
-    if diff and not own and prompt.status == "changed" and any(own_changes(diff)):
+    alone = report.alone(number)
+    if diff and not alone and prompt.status == "changed" and any(primary_changes(diff)):
         return
     yield from ("", f"{name_of_prompt(prompt)}: {alone_sentence(number, report)}")
     if diff:
         yield from diff.costs
-        yield from lines_in(own, prompt)
+        yield from lines_in(alone, prompt)

@@ -1,4 +1,4 @@
-"""Texts as a snapshot shows them, with signs for the values that change from run to run."""
+"""Texts as a snapshot shows them: values that change from run to run are signs."""
 
 import re
 from collections import Counter
@@ -10,14 +10,14 @@ from promptdsl import Span
 from promptdsl.comparing.escapes import alias, ended, shown
 
 Scrubber: TypeAlias = "str | re.Pattern[str] | Callable[[str], Iterable[str]]"
-"""What changes from run to run: a regular expression, or a function from a text to the values."""
+"""Finds values that change: a regular expression, or a function that returns the values."""
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"(?P<colon>:)?')
-"""A string of JSON; a key has a colon behind it."""
+"""A string of JSON; a key is followed by a colon."""
 
 
 class ShownTexts:
-    """The texts of one file; a volatile value is numbered by its place, a scrubbed one by value."""
+    """The texts of a snapshot. Volatile values are numbered in order, scrubbed ones by value."""
 
     def __init__(self, scrubbers: Mapping[str, Scrubber]) -> None:
         self.scrubbers = {
@@ -25,14 +25,14 @@ class ShownTexts:
             for name, scrubber in scrubbers.items()
         }
         self.places: Counter[str] = Counter()
-        """How many places a volatile value of each label has."""
+        """How many volatile values with each label there are so far."""
         self.numbers: dict[str, dict[str, int]] = {}
         """The number of each scrubbed value, by the name of its scrubber."""
         self.signs: list[str] = []
         """The signs of the volatile values so far."""
 
     def volatile(self, span: Span) -> str:
-        """Return the sign of a volatile value; the first one of a label has no number."""
+        """Return the sign of a volatile value; the first with a label has no number."""
         label = span.label or "value"
         self.places[label] += 1
         number = self.places[label]
@@ -40,7 +40,7 @@ class ShownTexts:
         return self.signs[-1]
 
     def of_spans(self, spans: Iterable[tuple[str, Span]]) -> str:
-        """Return pieces of a text with the span of each; a volatile one is a sign already."""
+        """Return the text of spans, scrubbed; the text of a volatile span is already its sign."""
         pieces: list[str] = []
         for is_sign, run in groupby(spans, lambda pair: pair[1].kind == "volatile"):
             text = "".join([text for text, _ in run])
@@ -52,11 +52,11 @@ class ShownTexts:
         return ended(self._shown(text))
 
     def name(self, text: str) -> str:
-        """Return an id, the name of a file or a description on one line, scrubbed."""
+        """Return an id, a file name or a description on one line, scrubbed."""
         return ended(self._shown(text, one_line=True))
 
     def data(self, text: str) -> str:
-        """Return JSON on one line, its texts scrubbed, but neither its keys nor its numbers."""
+        """Return JSON on one line; its texts are scrubbed, its keys and numbers are not."""
         pieces: list[str] = []
         start = 0
         for match in _STRING.finditer(text):
@@ -77,7 +77,7 @@ class ShownTexts:
         )
 
     def scrubbed(self, text: str) -> list[tuple[bool, str]]:
-        """Return the pieces of a text, each with whether it is the sign of a scrubbed value."""
+        """Return the pieces of a text; each pair begins with whether the piece is a sign."""
         pieces = [(False, text)]
         for name, scrubber in self.scrubbers.items():
             pieces = [
@@ -91,7 +91,7 @@ class ShownTexts:
         self, name: str, scrubber: "re.Pattern[str] | Callable[[str], Iterable[str]]", text: str
     ) -> Iterator[tuple[bool, str]]:
         if not isinstance(scrubber, re.Pattern):
-            # The longest first: a value may begin with another one.
+            # The longest value first, as a value may begin with another one.
             values = sorted({value for value in scrubber(text) if value}, key=len, reverse=True)
             scrubber = re.compile("|".join(map(re.escape, values)) or "(?!)")
         numbers = self.numbers.setdefault(name, {})
@@ -99,7 +99,7 @@ class ShownTexts:
         for match in scrubber.finditer(text):
             if match[0]:
                 yield False, text[start : match.start()]
-                # A label may have the name of a scrubber.
+                # A volatile value may have a label equal to this name.
                 number = numbers.setdefault(match[0], self.places[name] + len(numbers) + 1)
                 yield True, alias(name, number)
                 start = match.end()

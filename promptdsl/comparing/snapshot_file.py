@@ -1,4 +1,8 @@
-"""The content of a snapshot: a header, and for each message its texts between marks."""
+"""The content of a snapshot: a header, then entries; and its text, which is written and read here.
+
+An entry is a turn, the tools, or the output schema. It has a title and parts. A part is a mark of
+one line with the text below it.
+"""
 
 import re
 
@@ -10,11 +14,11 @@ from promptdsl.foundation.errors import PromptError
 from promptdsl.foundation.source import Source
 
 VERSION = "promptdsl-snapshot: 1"
-"""The first line of the header: what the file is, and the version of its form."""
+"""The first line of the header: the kind of the file, and the version of its format."""
 
 
 class SnapshotFormatError(PromptError):
-    """A text that is not a snapshot; the message tells the line.
+    """A text that is not a snapshot; the message names the line.
 
     >>> from promptdsl.comparing.snapshot_file import SnapshotFormatError, parse
     >>> try:
@@ -29,10 +33,10 @@ class SnapshotFormatError(PromptError):
 class FilePart:
     """A mark of one line, such as ``─▷ rules/tone``, and the text after it.
 
-    The mark is empty for text directly after the title of an entry. All characters can be seen:
-    ``⟦...⟧`` are those that could not, and values that change. A mark that begins with ``─▷``
-    stands in the middle of a text; every other one ends a text. ``source`` is the line that
-    wrote the beginning of the text; it is not in the file, and does not count when parts are
+    The mark is empty for text directly below the title of an entry. All characters are visible:
+    ``⟦...⟧`` stands for an invisible one, or for a value that changes. A mark that begins with
+    ``─▷`` is in the middle of a text; every other mark ends a text. ``source`` is the line of code
+    that wrote the beginning of the text. It is not in the file, and does not count when parts are
     compared.
     """
 
@@ -43,9 +47,9 @@ class FilePart:
 
 @attrs.frozen
 class FileEntry:
-    """A message, the tools or the form of the answer.
+    """A turn, the tools or the output schema.
 
-    ``title`` may be given as its text, such as ``event as user``.
+    ``title`` may be given as text, such as ``event as user``.
     """
 
     title: EntryTitle = attrs.field(converter=title_of)
@@ -54,12 +58,12 @@ class FileEntry:
 
 @attrs.frozen
 class PromptFile:
-    """A prompt as a snapshot keeps it.
+    """The content of a snapshot.
 
-    ``header`` has pairs of a name and a line of text, in order; a name such as ``hint`` may be
-    there more than once. ``total``, the exact tokens, and ``libraries``, the name and version of
-    each, are known of a prompt that was rendered; they are not in the file, and do not count when
-    files are compared.
+    ``header`` has pairs of a name and a line of text, in order; a name such as ``hint`` may occur
+    more than once. ``total`` are the exact tokens, ``libraries`` the names and versions of the
+    section libraries. Both are only known for a rendered prompt; they are not in the file, and do
+    not count when files are compared.
     """
 
     header: tuple[tuple[str, str], ...]
@@ -70,18 +74,18 @@ class PromptFile:
 
 TITLE = "──▶ "
 WITHIN = "─▷ "
-"""The beginning of a mark in the middle of a text: the section of what comes next."""
+"""The beginning of a mark in the middle of a text: it names the section of the text below it."""
 _LIKE_A_MARK = re.compile(r"^(?=\\|[^\S\n]*[─━┄┅┈┉╌╍═―—⎯⸺⸻])", re.MULTILINE)
 _ESCAPE = re.compile(r"^\\", re.MULTILINE)
 _VERSION_LINE = re.compile(r"---\r?\npromptdsl-snapshot: ([0-9]{1,9})$", re.MULTILINE)
 _HEADER_LINE = re.compile(r"([a-z][a-z -]*):(?: (.+))?")
 
 _COUNT = re.compile(r"^(tokens: ~|dropped: .*, ~)([\d,]+)", re.MULTILINE)
-"""A number in a header that is rounded, after what is before it."""
+"""A rounded number in a header, with the text before it."""
 
 
 def serialise(file: PromptFile) -> str:
-    r"""Return the text of a snapshot; it ends in one newline.
+    r"""Return the text of a snapshot; it ends with one newline.
 
     >>> print(serialise(PromptFile((), (FileEntry("user", (FilePart("", "Hi.\n─▷ x"),)),))))
     ---
@@ -103,7 +107,7 @@ def serialise(file: PromptFile) -> str:
                 lines.append(part.mark)
             text = _LIKE_A_MARK.sub(r"\\", part.text)
             if after and after.mark.startswith(WITHIN):
-                # The mark stands at the beginning of a line of the text.
+                # The mark needs a line of its own, also in the middle of a line of the text.
                 if text:
                     lines.append(text[:-1] if text.endswith("\n") else f"{text}{GOES_ON}")
             elif text:
@@ -115,7 +119,7 @@ def serialise(file: PromptFile) -> str:
 def parse(text: str) -> PromptFile:
     """Return the content of a snapshot, the inverse of :func:`serialise`.
 
-    Line ends may be CRLF, and a byte order mark may stand first. Raises
+    Line ends may be CRLF, and the text may begin with a byte order mark. Raises
     :class:`SnapshotFormatError` for any other text.
     """
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
@@ -143,9 +147,10 @@ def parse(text: str) -> PromptFile:
 
 
 def is_same_snapshot(stored: str, actual: str) -> bool:
-    r"""Tell whether two snapshots differ at most in rounded tokens, by a tenth or by 20.
+    r"""Return whether two snapshots differ at most in rounded tokens, by a tenth or by 20.
 
-    A volatile value changes them from run to run, a sentence of the base those of each model.
+    A volatile value changes these tokens from run to run. A sentence of the base changes the tokens
+    of each model.
 
     >>> near, far = (f"---\ntokens: ~{count} (o200k_base)\n---\n" for count in (350, 380))
     >>> stored = near.replace("350", "340")
@@ -159,7 +164,7 @@ def is_same_snapshot(stored: str, actual: str) -> bool:
 
 
 def newer_version(text: str) -> bool:
-    r"""Tell whether a newer promptdsl wrote a snapshot: the version of its form is above ours.
+    r"""Return whether a newer promptdsl wrote a snapshot: the version of its format is higher.
 
     >>> newer_version("---\npromptdsl-snapshot: 2\n---\n")
     True
@@ -169,7 +174,7 @@ def newer_version(text: str) -> bool:
 
 
 def _read_header(lines: list[str]) -> tuple[tuple[tuple[str, str], ...], int]:
-    """Return the pairs of the header, and the number of lines up to its end."""
+    """Return the pairs of the header, and the number of its lines."""
     if lines[1:2] != [VERSION]:
         raise _wrong(2, f"is not {VERSION!r}", fix="a newer promptdsl may have written it")
     pairs: list[tuple[str, str]] = []
@@ -180,18 +185,18 @@ def _read_header(lines: list[str]) -> tuple[tuple[tuple[str, str], ...], int]:
         if not match:
             raise _wrong(number, "is not a line of the header, such as 'model: gpt-5 (openai)'")
         pairs.append((match[1], match[2] or ""))
-    raise _wrong(len(lines), "is the last one, and the header has no end: '---'")
+    raise _wrong(len(lines), "is the last line, but the header has no end: '---'")
 
 
 def _counts(text: str) -> tuple[str, list[int]]:
-    """Return a snapshot without the rounded numbers of its header, and these."""
+    """Return a snapshot without the rounded numbers of its header, and these numbers."""
     header, end, messages = text.partition("\n---\n")
     counts = [int(match[2].replace(",", "")) for match in _COUNT.finditer(header)]
     return _COUNT.sub(r"\1", header) + end + messages, counts
 
 
 def _entry(lines: list[str]) -> FileEntry:
-    """Return the entry of some lines, of which the first is its title."""
+    """Return the entry in some lines; the first line is its title."""
     parts: list[FilePart] = []
     mark, body = "", list[str]()
     for line in (*lines[1:], None):

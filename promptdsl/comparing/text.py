@@ -1,4 +1,4 @@
-"""The text of a failing snapshot: a sentence, then every change at its place."""
+"""The text of a diff, as of a failing snapshot: one sentence, then each change at its location."""
 
 import os
 import re
@@ -16,29 +16,29 @@ from promptdsl.comparing.snapshot_file import PromptFile
 from promptdsl.comparing.titles import NOT_SENT, title_of
 
 LONG = 60
-"""The characters from which on a changed line is followed by its changed words."""
+"""The length of a changed line, in characters, from which its changed words follow it."""
 EXCHANGE = ("user", "assistant", "tool", "history")
-"""The first words of the addresses of turns that are dropped together."""
+"""The first words of the addresses of turns that a budget drops together."""
 NOUNS = {
     "hint": ("hint", "hints", "added", "removed"),
     "loss": ("loss", "losses", "added", "removed"),
     "library": ("library", "libraries", "added", "removed"),
     "dropped": ("part", "parts", "dropped", "not dropped any more"),
 }
-"""The words for lines of the header that come and go, by their name."""
+"""By the name of a header line: its noun, the plural, and the verbs for added and removed."""
 SHORT = 60
-"""The characters of a changed line of the header that the first sentence tells whole."""
+"""The most characters of a changed header line that is complete in the first sentence."""
 _LABEL = re.compile(r"⟦[a-z][^⟧]*⟧")
 """The sign of a value that changes."""
 _NUMBERED = re.compile(r"^(system|developer|user|assistant|tool|event|ephemeral|history)\[[0-9]+\]")
 """The beginning of the address of a turn without an id."""
 
 
-class BudgetedParts(NamedTuple):
-    """The parts that a budget took away, or leaves again: their addresses in the header.
+class DroppedAddresses(NamedTuple):
+    """The addresses in the header of what a budget drops, or does not drop any more.
 
     ``words`` are the first words of these. ``paths`` are the addresses without the number of a
-    turn: the same part may have another number in the other prompt.
+    turn, as the number may differ in the other prompt.
     """
 
     addresses: frozenset[str]
@@ -47,13 +47,13 @@ class BudgetedParts(NamedTuple):
 
 
 def failure_text(expected: PromptFile, actual: PromptFile, *, exact: int | None = None) -> str:
-    """Return what changed from one file to another, whole; empty for equal files.
+    """Return all changes from one file to another; empty for equal files.
 
-    The first line is a summary. Then come the changes, each under its place: ``-`` begins a line
-    of ``expected``, ``+`` one of ``actual``, two blanks one of both, ``~`` the changed words of the
-    two lines before it as ``[-old-]{+new+}``, ``…`` lines that are left out, as they are equal.
-    A place is followed by the line that wrote it, where ``actual`` knows it. ``exact`` is the
-    token count of ``actual``, which its header has rounded.
+    The first line is a summary. Then the changes follow, each below its location. A line of
+    ``expected`` begins with ``-``, a line of ``actual`` with ``+``, a line of both with two blanks.
+    ``~`` begins the changed words of the two lines above, as ``[-old-]{+new+}``. ``…`` replaces
+    equal lines that are left out. A location is followed by its source line, if ``actual`` knows
+    it. ``exact`` is the token count of ``actual``; the count in its header is rounded.
 
     >>> from promptdsl.comparing.snapshot_file import FileEntry, FilePart
     >>> before, after = (
@@ -66,30 +66,30 @@ def failure_text(expected: PromptFile, actual: PromptFile, *, exact: int | None 
     - Hi
     + Hello
     """
-    found = changes(expected, actual)
-    if all(change.minor for change in found):
+    all_changes = changes(expected, actual)
+    if all(change.minor for change in all_changes):
         return ""
-    return "\n".join([sentence(found, exact), *change_lines(found, actual)])
+    return "\n".join([sentence(all_changes, exact), *change_lines(all_changes, actual)])
 
 
-def change_lines(found: Sequence[Change], after: PromptFile) -> Iterator[str]:
-    """Yield the lines of changes: before those of each place an empty one, and the place.
+def change_lines(all_changes: Sequence[Change], after: PromptFile) -> Iterator[str]:
+    """Yield the lines of changes; an empty line and a heading begin the changes of each location.
 
-    What the sentence tells whole, such as another model, has none. ``after`` is the second file,
-    which may know the lines that wrote its places.
+    A change that is complete in the sentence, such as another model, has no lines. ``after`` is
+    the second file: it may know the source lines of its locations.
     """
     written_at = sources(after)
-    told = [it for it in found if not it.minor and not _is_short(it)]
+    with_lines = [change for change in all_changes if not change.minor and not _is_short(change)]
 
     def heading(change: Change) -> str:
         if change.place[0] == HEADER:
             return HEADER
         source = None if change.kind == "removed" else written_at.get(change.place)
-        # A path as pytest names it: from the folder where it was started, if it is there.
+        # The path is shown as by pytest: relative to the current folder, if the file is in it.
         line = str(source or "").removeprefix(os.path.join(os.getcwd(), ""))
         return " > ".join(change.place) + (f" ({line})" if line else "")
 
-    for place, group in groupby(told, key=heading):
+    for place, group in groupby(with_lines, key=heading):
         yield from ("", place)
         for change in group:
             if note := note_of(change):
@@ -98,43 +98,43 @@ def change_lines(found: Sequence[Change], after: PromptFile) -> Iterator[str]:
                 yield from _diff(change)
 
 
-def sentence(found: Sequence[Change], exact: int | None = None) -> str:
-    """Return all changes in one sentence; empty for none."""
-    return "; ".join(_summary([change for change in found if not change.minor], exact))
+def sentence(all_changes: Sequence[Change], exact: int | None = None) -> str:
+    """Return all changes in one sentence; empty for no changes."""
+    return "; ".join(_clauses([change for change in all_changes if not change.minor], exact))
 
 
-def _summary(found: Sequence[Change], exact: int | None) -> Iterator[str]:
-    """Yield the parts of the sentence: the model, messages and sections, marks, the header."""
-    header = [it for it in found if it.place[0] == HEADER]
-    told = [it for it in found if it.place[0] != HEADER]
+def _clauses(major: Sequence[Change], exact: int | None) -> Iterator[str]:
+    """Yield the clauses of the sentence: model, messages and sections, cache marks, header."""
+    header = [change for change in major if change.place[0] == HEADER]
+    in_messages = [change for change in major if change.place[0] != HEADER]
     budgeted = _budgeted_by_kind(header)
-    yield from (f"model {_shift(it)}" for it in header if it.place[1] == "model")
+    yield from (f"model {_shift(line)}" for line in header if line.place[1] == "model")
     for kind in ("renamed", "changed", "added", "removed", "moved", "role"):
-        verbs: dict[str, list[Change]] = defaultdict(list)
-        for change in told:
+        by_verb: dict[str, list[Change]] = defaultdict(list)
+        for change in in_messages:
             if change.kind == kind:
-                verbs[_verb(change, budgeted)].append(change)
-        for verb, some in verbs.items():
+                by_verb[_verb(change, budgeted)].append(change)
+        for verb, some in by_verb.items():
             yield f"{_names(some)} {verb}{_count(some) if kind == 'changed' else ''}"
-    yield from (_cache(change) for change in told if change.kind == "cache")
-    for change in told:
+    yield from (_cache(change) for change in in_messages if change.kind == "cache")
+    for change in in_messages:
         before, after = ({*_LABEL.findall(text or "")} for text in (change.before, change.after))
         if change.kind == "changed" and before - after:
             yield f"`{change.place[-1]}` has no {' and '.join(sorted(before - after))} any more"
-    # Messages and their marks tell some lines of the header already.
-    is_told = {
+    # The clauses so far already report some lines of the header.
+    is_reported = {
         "model": True,
-        "cache": any(change.kind == "cache" for change in told),
-        "dropped": any(_is_dropped(change, budgeted) for change in told),
+        "cache": any(change.kind == "cache" for change in in_messages),
+        "dropped": any(_is_dropped(change, budgeted) for change in in_messages),
     }
-    yield from _of_header([it for it in header if not is_told.get(it.place[1])], exact)
-    if exact is not None and not any(it.place[1] == "tokens" for it in header):
+    yield from _of_header([line for line in header if not is_reported.get(line.place[1])], exact)
+    if exact is not None and not any(line.place[1] == "tokens" for line in header):
         yield f"{exact:,} tokens now"
 
 
 def _of_header(header: Sequence[Change], exact: int | None) -> Iterator[str]:
-    """Yield what changed in the header; ``exact`` is the figure for the tokens after."""
-    for (name, kind), group in groupby(header, key=lambda it: (it.place[1], it.kind)):
+    """Yield the clauses for changes of the header; ``exact`` is the token count after them."""
+    for (name, kind), group in groupby(header, key=lambda line: (line.place[1], line.kind)):
         lines = [*group]
         if kind == "moved":
             yield f"{name} moved"
@@ -142,16 +142,16 @@ def _of_header(header: Sequence[Change], exact: int | None) -> Iterator[str]:
             now = f"{exact:,}" if name == "tokens" and exact is not None else ""
             yield from (f"{name} {_shift(line, now)}" for line in lines)
         else:
-            one, many, come, gone = NOUNS.get(
+            singular, plural, added, removed = NOUNS.get(
                 name, (f"{name} line", f"{name} lines", "added", "removed")
             )
-            noun = one if len(lines) == 1 else many
-            verb = {"added": come, "removed": gone}.get(kind, kind)
+            noun = singular if len(lines) == 1 else plural
+            verb = {"added": added, "removed": removed}.get(kind, kind)
             yield f"{len(lines)} {noun} {verb}"
 
 
 def _names(some: Sequence[Change]) -> str:
-    """Return the names of changed places; of those that were renamed, the name before."""
+    """Return the names of changed locations; for a renamed one, the old name."""
     names = [*dict.fromkeys(f"`{_name(change)}`" for change in some)]
     shown = names if len(names) <= 4 else [*names[:3], f"{len(names) - 3} more"]
     return f"{', '.join(shown[:-1])} and {shown[-1]}" if shown[1:] else shown[0]
@@ -166,13 +166,13 @@ def _name(change: Change) -> str:
 def _count(some: Sequence[Change]) -> str:
     all_hunks = (hunk for change in some for hunk in hunks_of(change))
     count = sum(max(len(hunk.removed), len(hunk.added)) for hunk in all_hunks)
-    texts = ((it.before or "", it.after or "") for it in some)
+    texts = ((change.before or "", change.after or "") for change in some)
     blanks = "only blanks in " if all(a.split() == b.split() for a, b in texts) else ""
     return f": {blanks}{count} line{'s' if count != 1 else ''}"
 
 
-def _verb(change: Change, budgeted: Mapping[str, BudgetedParts]) -> str:
-    """Return what became of a message, a section or a block."""
+def _verb(change: Change, budgeted: Mapping[str, DroppedAddresses]) -> str:
+    """Return the verb for the change of a message, a section or a block."""
     if change.kind == "role":
         return _sent(change)
     if change.kind == "renamed":
@@ -189,34 +189,34 @@ def _is_strictness(change: Change) -> bool:
     return was.is_strict != now.is_strict and was.what == now.what
 
 
-def _budgeted(addresses: Collection[str]) -> BudgetedParts:
-    return BudgetedParts(
+def _budgeted(addresses: Collection[str]) -> DroppedAddresses:
+    return DroppedAddresses(
         frozenset(addresses),
         frozenset(address.partition("[")[0] for address in addresses),
         frozenset(_NUMBERED.sub(r"\1", address) for address in addresses),
     )
 
 
-def _budgeted_by_kind(header: Sequence[Change]) -> dict[str, BudgetedParts]:
-    """Return what a budget took away (``removed``) and what it leaves again (``added``)."""
+def _budgeted_by_kind(header: Sequence[Change]) -> dict[str, DroppedAddresses]:
+    """Return what a budget drops (``removed``), and what it does not drop any more (``added``)."""
     addresses: dict[str, set[str]] = {"added": set(), "removed": set()}
     for line in header:
         address, _, why = (line.after or line.before or "").partition(", ~")
-        # A result that is cut or cleared is still there.
+        # A result that is cut or cleared is still in the prompt.
         if line.place[1] == "dropped" and line.kind in addresses and " result" not in why:
             addresses[line.kind].add(address.removeprefix("dropped: "))
     dropped = addresses["added"]
-    # Where others are dropped still, what came is new.
+    # An address that is dropped before and after does not count.
     return {
         "removed": _budgeted(dropped),
         "added": _budgeted(addresses["removed"] - dropped),
     }
 
 
-def _is_dropped(change: Change, budgeted: Mapping[str, BudgetedParts]) -> bool:
-    """Return whether a budget took a message or section away, or leaves it again.
+def _is_dropped(change: Change, budgeted: Mapping[str, DroppedAddresses]) -> bool:
+    """Return whether a message or section changed because a budget drops it, or does not any more.
 
-    Both are told by their address; with a turn that is dropped, the others of its exchange go.
+    It is recognised by its address. When a turn is dropped, its whole exchange is dropped.
     """
     parts = budgeted.get(change.kind)
     if parts is None:
@@ -226,7 +226,7 @@ def _is_dropped(change: Change, budgeted: Mapping[str, BudgetedParts]) -> bool:
     if not section:
         is_in_exchange = word in EXCHANGE and not parts.words.isdisjoint(EXCHANGE)
         return is_in_exchange or word in parts.words or id in parts.addresses
-    # A section goes with those around it. Of system text, the address has no turn before it.
+    # A section is dropped with the sections around it. In system text, an address has no turn.
     path = section[0].partition(", ")[0].split("/")
     around = [*accumulate(path, "{}/{}".format)]
     if word == "system":
@@ -235,7 +235,7 @@ def _is_dropped(change: Change, budgeted: Mapping[str, BudgetedParts]) -> bool:
 
 
 def _sent(change: Change) -> str:
-    """Return how a message is sent now, by its role before and after."""
+    """Return how a message is sent after the change."""
     titles = title_of(change.was), title_of(change.now)
     was, now = (attrs.evolve(title, note="") for title in titles)
     if titles[1].note == NOT_SENT:
@@ -261,16 +261,16 @@ def _cache(change: Change) -> str:
 
 
 def _is_short(change: Change) -> bool:
-    """Return whether the first sentence has the whole change: a line of the header of few words."""
+    """Return whether the first sentence shows a change completely: a short line of the header."""
     if (change.place[0], change.kind) != (HEADER, "changed") or change.place[1] in LISTED:
         return False
     return _shift(change) != "changed"
 
 
 def _shift(change: Change, now: str = "") -> str:
-    """Return a line of the header before and after, without the words at its end that are equal.
+    """Return a header line before and after, without equal words at the end; long: "changed".
 
-    ``now`` is the exact figure for the first word after; of a long line only that it changed.
+    ``now`` is the exact number that replaces the first word of the line after.
     """
     name = len(change.place[1]) + 2
     before, after = ((text or "")[name:].split(" ") for text in (change.before, change.after))
@@ -281,7 +281,7 @@ def _shift(change: Change, now: str = "") -> str:
 
 
 def note_of(change: Change) -> str:
-    """Return where an item was and is, for one that came, went or moved; empty for others."""
+    """Return where an added, removed or moved item was and is; empty for other changes."""
     match change.kind:
         case "moved":
             name = f"{change.place[1]}: " if change.place[0] == HEADER else ""
@@ -301,7 +301,7 @@ def _is_moved_mark(change: Change) -> bool:
 
 
 def _diff(change: Change) -> list[str]:
-    """Return the lines of a change, each after its sign, with few of the equal lines."""
+    """Return the lines of a change, each with its sign, and only a few of the equal lines."""
     lines: list[str] = []
     for row in rows_of(change):
         if row.kind == "equal":
@@ -313,7 +313,7 @@ def _diff(change: Change) -> list[str]:
         if row.kind in ("added", "changed"):
             lines.append(f"+ {row.after}")
         if row.words and max(len(row.before), len(row.after)) >= LONG:
-            lines.append(f"~ {_marked(row.words)}")
+            lines.append(f"~ {_with_signs(row.words)}")
         if row.kind == "changed" and (letters := _other_letters(row)):
             lines.append(f"({letters})")
     while lines[-1:] == ["  "]:
@@ -322,20 +322,20 @@ def _diff(change: Change) -> list[str]:
 
 
 def _other_letters(row: Row) -> str:
-    """Return the letters in changed words that differ in their script alone, so may look alike."""
-    texts = [(it.removed, it.added) for it in row.words] or [(row.before, row.after)]
-    found: dict[str, None] = {}
+    """Return the changed letters that only differ in their script, as these may look equal."""
+    texts = [(hunk.removed, hunk.added) for hunk in row.words] or [(row.before, row.after)]
+    letters: dict[str, None] = {}
     for before, after in texts:
         pairs = [pair for pair in zip(before, after, strict=False) if pair[0] != pair[1]]
         names = [[unicodedata.name(letter, "") for letter in pair] for pair in pairs]
         scripts = [{name.split(" ")[0] for name in pair if " LETTER " in name} for pair in names]
         if len(before) == len(after) and all(len(pair) == 2 for pair in scripts):
-            found |= dict.fromkeys(f"{new}, was {old}" for old, new in names)
-    return f"other letters: {'; '.join(found)}" if found else ""
+            letters |= dict.fromkeys(f"{new}, was {old}" for old, new in names)
+    return f"other letters: {'; '.join(letters)}" if letters else ""
 
 
-def _marked(words: Sequence[WordHunk]) -> str:
-    """Return a line with its changed words as ``[-old-]{+new+}``, and few of the equal ones."""
+def _with_signs(words: Sequence[WordHunk]) -> str:
+    """Return a line with its changed words as ``[-old-]{+new+}``, and a few of the equal words."""
     text = ""
     for number, (equal, removed, added) in enumerate(words):
         head = equal[:AROUND] if number else ""

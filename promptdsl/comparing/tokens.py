@@ -1,4 +1,4 @@
-"""Tokens of a diff: the totals of both prompts, and what each change adds."""
+"""The tokens of a diff: the totals of both prompts, and the tokens that each change adds."""
 
 import re
 from collections.abc import Callable
@@ -13,18 +13,18 @@ from promptdsl.comparing.snapshot_file import PromptFile
 _TOTAL = re.compile(r"(~?)([\d,]+) \((.+)\)")
 _MODEL = re.compile(r"(.*?) ?(?:\((\w+)\))?")
 _NOT_SENT = re.compile(r"^(?:──▶ |─▷ |─⚑|─= |─■ (?:image|audio|video|document|text)\b).*\n?", re.M)
-"""A line of a file that is no text: a title, a mark of a section, a cache mark, an attachment."""
+"""A line of a file that is not text: a title, a section, a cache mark or an attachment."""
 _KIND = re.compile(r"^─■ ?\w*", re.MULTILINE)
-"""The kind of a block, before what is sent of it: the name of a tool, the id of a call."""
+"""The kind of a block; the words after it are sent: the name of a tool, the id of a call."""
 
 
 @attrs.frozen
 class TokenShift:
     """The tokens of two prompts, and how those of the second were counted.
 
-    They are exact for prompts that were rendered. The total of a snapshot is rounded, so ``added``
-    is the sum of what its changes add. ``None`` stands for a total that is not known.
-    ``label_before`` is how those of the first prompt were counted, where in another way.
+    They are exact for rendered prompts. The total of a snapshot is rounded, so ``added`` is the sum
+    of the tokens that its changes add. ``None`` means that a total is not known. ``label_before``
+    is how the first prompt was counted, if it was counted in another way.
 
     >>> from promptdsl import System, diff
     >>> print(diff(System("Be brief."), System("Be very brief, and kind.")).tokens)
@@ -42,7 +42,7 @@ class TokenShift:
         if self.before is None and self.after is None:
             return ""
         sign = "" if self.is_exact else "~"
-        totals = ["?" if it is None else f"{sign}{it:,}" for it in (self.before, self.after)]
+        totals = ["?" if n is None else f"{sign}{n:,}" for n in (self.before, self.after)]
         if self.label_before:
             return f"{totals[0]} tokens ({self.label_before}) -> {totals[1]} ({self.label})"
         text = f"{' -> '.join(dict.fromkeys(totals))} tokens"
@@ -51,14 +51,14 @@ class TokenShift:
 
 
 def tokens_of(before: PromptFile, after: PromptFile, counted: int) -> TokenShift:
-    """Return the totals of two prompts, those of snapshots rounded.
+    """Return the totals of two prompts; those of snapshots are rounded.
 
-    ``counted`` are the tokens that their changes add, in the counter of the second.
+    ``counted`` are the tokens that the changes add, counted for the model of the second prompt.
     """
     (before_rounded, old), (after_rounded, label) = map(_rounded_total, (before, after))
     other = old if label not in ("", old) else ""
     if before.total is None or after.total is None:
-        # A snapshot has no volatile values, so those of the other one do not count either.
+        # A snapshot has no volatile values, so the values of the other prompt do not count either.
         return TokenShift(before_rounded, after_rounded, label, False, counted, other)
     added = counted if other else after.total - before.total
     return TokenShift(before.total, after.total, label, True, added, other)
@@ -70,7 +70,7 @@ def total_of(file: PromptFile) -> int | None:
 
 
 def _rounded_total(file: PromptFile) -> tuple[int | None, str]:
-    """Return the total that the header has, and how it was counted."""
+    """Return the total in the header, and how it was counted."""
     total = _TOTAL.fullmatch(dict(file.header).get("tokens", ""))
     return (int(total[2].replace(",", "")), total[3]) if total else (None, "")
 
@@ -84,14 +84,14 @@ def target_of(file: PromptFile) -> tuple[str | None, ProviderName | None]:
 
 
 def tokens_of_change(change: Change, count: Callable[[str], int]) -> int:
-    """Return the tokens of the texts that a change adds, below 0 for those it removes.
+    """Return the tokens of the texts that a change adds; negative if it removes more.
 
-    Attachments are not counted, nor what a request needs around its messages.
+    Attachments and the frame of a request around its messages are not counted.
     """
     if change.place[0] == HEADER or change.kind in ("role", "renamed", "cache"):
         return 0
     before, after = (
-        # Without the lines that only say what they are.
+        # Lines that are not sent are removed.
         _KIND.sub("", _NOT_SENT.sub("", lines)) if "─" in lines else lines
         for lines in (change.before or "", change.after or "")
     )
@@ -101,5 +101,5 @@ def tokens_of_change(change: Change, count: Callable[[str], int]) -> int:
 def as_json(value: attrs.AttrsInstance) -> dict[str, Any]:  # Any: JSON data
     """Return the fields of a value as JSON data."""
     return attrs.asdict(
-        value, value_serializer=lambda _, __, it: [*it] if type(it) is tuple else it
+        value, value_serializer=lambda _, __, field: [*field] if type(field) is tuple else field
     )

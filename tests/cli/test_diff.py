@@ -138,7 +138,7 @@ def test_payloads_are_compared(cli: Command, prompts: Path, text: str, code: int
     ("content", "problem"),
     [
         ("{", "a.json is no JSON: "),
-        ("{}", "a.json: no provider has a payload with the keys (none)\n  name its provider: "),
+        ("{}", "a.json: no provider has a payload with the keys (none)\n  name the provider: "),
     ],
 )
 def test_a_payload_that_cannot_be_read_is_named(

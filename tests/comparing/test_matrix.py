@@ -182,4 +182,4 @@ def test_a_file_that_is_whole_needs_no_base() -> None:
     """A snapshot of another kind is told apart by its header."""
     whole = PromptFile((), ())
     error = raised(SnapshotFormatError, lambda: applied(whole, whole))
-    assert error.what == f"it has not the line {': '.join(BASE_LINE)!r}"
+    assert error.what == f"the line {': '.join(BASE_LINE)!r} is missing"

@@ -103,7 +103,7 @@ def test_a_payload_of_which_the_provider_cannot_be_told(name: str) -> None:
 def test_the_error_says_which_option_to_give() -> None:
     """As an argument, and on the command line."""
     assert raised(DataError, lambda: payload_file({"messages": QUESTION})).fix == (
-        'name its provider: provider="openai", or --for openai; or anthropic'
+        'name the provider: provider="openai", or --for openai; or anthropic'
     )
 
 

@@ -84,7 +84,7 @@ def _read(text: str) -> str:
         ),
         (
             "---\npromptdsl-snapshot: 1\nmodel: none\n",
-            "line 3 of the snapshot is the last one, and the header has no end: '---'",
+            "line 3 of the snapshot is the last line, but the header has no end: '---'",
         ),
         (
             "---\npromptdsl-snapshot: 1\n---\n\nuser\n",
