@@ -31,7 +31,7 @@ from promptdsl.comparing.snapshot_file import PromptFile, parse, serialise
 from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.source import author, door
 
-TOLD_APART = [
+RECOGNISED = [
     ProviderId(name) for name in get_args(AdapterName) if hasattr(History, f"from_{name}")
 ]
 """The providers that are recognised; a payload for ``openai_compatible`` looks like OpenAI's."""
@@ -117,7 +117,7 @@ def _recognised(payload: object, model: str | None) -> tuple[ProviderId, Prompt]
         what = f"a payload is a dictionary or a list of messages, not {type(payload).__name__}"
         raise DataError(what, fix="give the arguments of a request, as JSON data", at=(author(),))
     prompts: dict[ProviderId, Prompt] = {}
-    for name in TOLD_APART:
+    for name in RECOGNISED:
         with suppress(PromptError):
             prompts[name] = read_payload(payload, name)
     templated = [name for name in prompts if ModelFacts(name).wire.templated]
@@ -137,7 +137,7 @@ def _recognised(payload: object, model: str | None) -> tuple[ProviderId, Prompt]
     likely = [name for name in likely if name in by_adapter.values()]
     if len(likely) == 1:
         return likely[0], prompts[likely[0]]
-    first, *others = likely or TOLD_APART
+    first, *others = likely or RECOGNISED
     fix = f'name the provider: provider="{first}", or --for {first}; or {", ".join(others)}'
     what = "no provider has such messages"
     if likely:

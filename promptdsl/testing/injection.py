@@ -10,7 +10,7 @@ from typing import TypeAlias
 import attrs
 
 from promptdsl import Node, OptionError, PendingToolCalls, ProviderName, Rendered, Span, render
-from promptdsl.comparing.payloads import TOLD_APART
+from promptdsl.comparing.payloads import RECOGNISED
 from promptdsl.foundation.errors import nearest
 from promptdsl.foundation.guards import holds, paired_tags, written_tags
 from promptdsl.foundation.json import JsonValue
@@ -31,7 +31,7 @@ from promptdsl.testing.injection_place import (
 )
 from promptdsl.testing.injection_problem import IN_CODE, KINDS, OUTSIDE, TEMPLATE, InjectionProblem
 
-TARGETS = (None, *TOLD_APART)
+TARGETS = (None, *RECOGNISED)
 EXPRESSION = HostileText("template syntax", f"{{{{ {WORD} + 0 }}}}")
 HARMLESS = ("", "x", "\xe9", "a < b", "x\ny", "x" * 5_000)
 """Texts that a function may leave out or replace, too."""
