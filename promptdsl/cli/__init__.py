@@ -19,8 +19,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code.
 
     0: done. 1: the prompt is wrong, or the code that makes it failed. 2: the command was called
-    wrongly. A diff has 1 for different prompts, and 2 for all that is wrong. ``argv`` are the
-    arguments without the name of the command.
+    wrongly. For a diff, 1 means that the prompts differ, and 2 that something is wrong. ``argv``
+    are the arguments without the name of the command.
     """
     parser = argparse.ArgumentParser(
         prog="promptdsl",
@@ -30,11 +30,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="store_true", help="print the version and leave")
-    given = [*(sys.argv[1:] if argv is None else argv)]
-    if " ".join(given[:2]) in COMMANDS:  # a command of two words
-        given[:2] = [" ".join(given[:2])]
-    called = next((word for word in given if not word.startswith("-")), None)
-    if called is not None and called == given[0] and called not in COMMANDS:
+    words = [*(sys.argv[1:] if argv is None else argv)]
+    if " ".join(words[:2]) in COMMANDS:  # a command of two words
+        words[:2] = [" ".join(words[:2])]
+    called = next((word for word in words if not word.startswith("-")), None)
+    if called is not None and called == words[0] and called not in COMMANDS:
         problem = f"no such command: {called}{near(called, COMMANDS)}"
         if ":" in called or called.endswith(".py"):
             problem = f"a command comes first: write promptdsl render {called}"
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return USAGE
     add_commands(parser, called)
     try:
-        arguments = parser.parse_args(given)
+        arguments = parser.parse_args(words)
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else OK
     if arguments.version:
@@ -66,10 +66,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _print_text(stream: TextIO | None, text: str) -> int:
-    """Write lines as UTF-8, whatever the locale; return an exit code.
+    """Write lines as UTF-8 in any locale, and return an exit code.
 
-    A reader may stop early, such as ``head``. Control characters in notes are made
-    visible, and their paths relative to the current folder.
+    The reader may stop early, as ``head`` does. In notes, control characters are made visible, and
+    paths are relative to the current folder.
     """
     if not text or stream is None:
         return OK
@@ -84,7 +84,7 @@ def _print_text(stream: TextIO | None, text: str) -> int:
             buffer.write(f"{text}\n".encode("utf-8", "backslashreplace"))
             buffer.flush()
     except OSError as error:
-        # The interpreter writes the rest of the buffer when it ends: that must not fail again.
+        # At its end, the interpreter writes the rest of the buffer, which must not fail again.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)

@@ -14,9 +14,9 @@ Arguments: TypeAlias = dict[str, object]
 
 
 def read_arguments(pairs: Sequence[str], props: str | None, *, option: str = "-p") -> Arguments:
-    """Return the arguments of a command line by name; ``-p`` wins over the file of properties.
+    """Return the arguments of a command line by name; ``-p`` replaces those of ``--props``.
 
-    ``key=value`` is text, ``key:=value`` is JSON. ``option`` is the option the pairs come from.
+    ``key=value`` is text, ``key:=value`` is JSON. ``option`` is the option of the pairs.
     """
     arguments: Arguments = {}
     if props is not None:
@@ -36,7 +36,7 @@ def read_arguments(pairs: Sequence[str], props: str | None, *, option: str = "-p
 
 
 def file_text(path: str) -> str:
-    """Return the text of a file; :class:`UsageError` where it cannot be read."""
+    """Return the text of a file. Raises :class:`UsageError` if it cannot be read."""
     try:
         with open(path, encoding="utf-8-sig") as file:
             return file.read()
@@ -47,7 +47,7 @@ def file_text(path: str) -> str:
 
 
 def json_value(text: str, origin: str) -> object:
-    """Return the value of a JSON text; :class:`UsageError` names ``origin`` for any other text."""
+    """Return the value of a JSON text. Raises :class:`UsageError` that names ``origin``."""
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
@@ -58,16 +58,16 @@ def json_value(text: str, origin: str) -> object:
 
 
 def _refuse_constant(constant: str) -> Never:
-    raise ValueError(f"{constant} is no JSON number")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def call_function(
     function: Callable[..., object], arguments: Mapping[str, object], target: str
 ) -> object:
-    """Return the result of a function for arguments by name, also of an asynchronous one.
+    """Return the result of a function for arguments by name; an asynchronous one is run.
 
-    Raises :class:`UsageError` for a parameter it does not have and for one that it needs, and
-    whatever the function raises.
+    Raises :class:`UsageError` for an unknown and for a missing parameter, and whatever the function
+    raises.
     """
     try:
         parameters = Parameters(function, target)

@@ -1,4 +1,4 @@
-"""The render of a TARGET as it was at a revision: in a clean checkout, in a process of its own."""
+"""The render of a TARGET at a revision: in a clean checkout, in a separate process."""
 
 import argparse
 import json
@@ -25,9 +25,9 @@ CHILD = "import sys; sys.path[:] = {paths}; from promptdsl.cli.at_revision impor
 def rendered_at(
     revision: str, target: str, props: Arguments, arguments: argparse.Namespace
 ) -> PromptFile:
-    """Return the render of a TARGET at a revision as a snapshot would keep it.
+    """Return the snapshot of a TARGET that is rendered at a revision.
 
-    What the prompt prints goes to standard error. Raises :class:`UsageError` for an unknown
+    Output of the prompt's code goes to standard error. Raises :class:`UsageError` for an unknown
     revision, and when the prompt fails or takes longer than ``--timeout``.
     """
     repository = Repository()
@@ -37,15 +37,15 @@ def rendered_at(
             raise UsageError(f"{revision} has no folder {repository.inside}")
         answer, tree = files.parent / "answer.json", repository.root.resolve()
         options = vars(arguments).items()
-        # A full path into the working tree is that of the checkout.
+        # An absolute path into the working tree becomes one into the checkout.
         path, colon, name = target.rpartition(":")
         full = Path(path).resolve()
         is_inside = os.path.isabs(path) and full.is_relative_to(tree)
-        moved = f"{files / full.relative_to(tree)}{colon}{name}" if is_inside else target
+        checked_out = f"{files / full.relative_to(tree)}{colon}{name}" if is_inside else target
         task = {
-            "target": moved,
+            "target": checked_out,
             "props": props,
-            "arguments": {key: it for key, it in options if key not in ("run", "defaults")},
+            "arguments": {key: value for key, value in options if key not in ("run", "defaults")},
             "working_tree": str(tree),
             "checkout": str(files),
             "answer": str(answer),
@@ -53,17 +53,17 @@ def rendered_at(
         _run(json.dumps(task), here, arguments.timeout, f"git:{revision}:{target}")
         if not answer.is_file():
             raise UsageError(f"git:{revision}:{target}: its process ended without an answer")
-        told: dict[str, Any] = json.loads(answer.read_text("utf-8"))  # Any: JSON data
-    if "error" in told:
-        raise UsageError(f"git:{revision}:{target}: {told['error']}")
-    libraries = tuple((name, version) for name, version in told["libraries"])
-    return attrs.evolve(parse(told["snapshot"]), total=told["total"], libraries=libraries)
+        result: dict[str, Any] = json.loads(answer.read_text("utf-8"))  # Any: JSON data
+    if "error" in result:
+        raise UsageError(f"git:{revision}:{target}: {result['error']}")
+    libraries = tuple((name, version) for name, version in result["libraries"])
+    return attrs.evolve(parse(result["snapshot"]), total=result["total"], libraries=libraries)
 
 
 def _run(task: str, here: Path, seconds: float, name: str) -> None:
-    """Run the process; after the time limit it ends, with those of its group."""
-    # A folder named like this package in the checkout must not be imported in its place.
-    variables = {name: it for name, it in os.environ.items() if not name.startswith("GIT_")}
+    """Run the process; after the time limit, it and the processes of its group are ended."""
+    # A folder of the checkout with the name of this package must not be imported instead of it.
+    variables = {key: text for key, text in os.environ.items() if not key.startswith("GIT_")}
     process = subprocess.Popen(
         [sys.executable, "-P", "-c", CHILD.format(paths=[*map(os.path.abspath, sys.path)])],
         stdin=subprocess.PIPE,
@@ -88,7 +88,7 @@ def _run(task: str, here: Path, seconds: float, name: str) -> None:
 
 
 def child() -> None:
-    """Render the TARGET of a task that comes by standard input, and write the answer to a file."""
+    """Render the TARGET of the task on standard input, and write the result to a file."""
     task: dict[str, Any] = json.load(sys.stdin)  # Any: JSON data
     tree, checkout = Path(task["working_tree"]), Path(task["checkout"])
     for number, path in enumerate(sys.path):
@@ -110,7 +110,7 @@ def child() -> None:
 
 
 def _refuse_modules_of(tree: Path) -> None:
-    """Raise an error when a module of the project came from the working tree."""
+    """Raise an error if a module of the project was imported from the working tree."""
     for name, module in sorted(sys.modules.items()):
         file = getattr(module, "__file__", None)
         if not file or name.partition(".")[0] == "promptdsl":

@@ -35,8 +35,8 @@ from promptdsl.cli.target import loaded_target
 DESCRIPTION = """\
 Render a prompt for each row of the INPUT tables (.jsonl, .csv, .tsv, .parquet), and write the
 requests into files that the batch service of a provider takes. The columns of a row are the
-arguments of TARGET; those that it does not take are left out. Write a cell as data in the prompt:
-Value(cell). The results of the service are read with promptdsl batch read."""
+arguments of TARGET; other columns are left out. Write a cell as data in the prompt: Value(cell).
+Read the results of the service with promptdsl batch read."""
 CODES = "0 all rows are requests; 1 some rows failed; 2 the batch could not run; 130 Ctrl-C"
 
 
@@ -66,36 +66,46 @@ def add_batch(add_parser: AddParser) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="a key of every body that no prompt writes: max_tokens:=1024 is JSON, user=Ann a text",
+        help="a key to add to each request body: max_tokens:=1024 is JSON, user=Ann is text",
     )
-    add("--id", metavar="COLUMN", help="the column with the ids of requests; else they are made")
-    add("--keep-empty", action="store_true", help="send rows in which nothing is asked, too")
-    add("--hints", action="store_true", help="write the hints of rows to losses.jsonl, too")
+    add(
+        "--id",
+        metavar="COLUMN",
+        help="the column with the ids of the requests; by default ids are made",
+    )
+    add("--keep-empty", action="store_true", help="also send rows in which nothing is asked")
+    add("--hints", action="store_true", help="also write the hints of rows to losses.jsonl")
     add("--dedupe", action="store_true", help="send equal requests once")
-    add("--workers", type=_workers, metavar="N", help="processes that render (1; of Ray all CPUs)")
-    add("--engine", choices=("ray",), help="render on a Ray cluster, or a new one of this machine")
-    add("--address", help="the Ray cluster: HOST:PORT, or auto for the one of this machine")
+    add(
+        "--workers", type=_workers, metavar="N", help="processes that render (1; with Ray all CPUs)"
+    )
+    add(
+        "--engine",
+        choices=("ray",),
+        help="render on a Ray cluster; by default, on a new one on this machine",
+    )
+    add("--address", help="the Ray cluster: HOST:PORT, or auto for the one on this machine")
     add(
         "--on-error",
         choices=("keep", "stop"),
         default="keep",
-        help="keep (the default) goes on after a row that fails, stop ends there",
+        help="after a row that fails, keep (the default) continues, stop ends",
     )
     add(
         "--depends-on",
         action="append",
         default=[],
         metavar="FILE",
-        help="a file that the prompt reads by itself; --resume refuses when it has changed",
+        help="a file that the prompt reads itself; --resume refuses if it has changed",
     )
-    add("--resume", action="store_true", help="go on with a batch that was stopped")
-    add("--force", action="store_true", help="go on although its prompt or input has changed")
+    add("--resume", action="store_true", help="continue a batch that was stopped")
+    add("--force", action="store_true", help="continue although its prompt or input has changed")
     add("--dry-run", action="store_true", help="count tokens, files and bytes; write nothing")
     add(
         "--price",
         type=_prices,
         metavar="P[,CACHED]",
-        help="what a million tokens cost, and those that a cache serves, for --dry-run",
+        help="the price of a million tokens, and of a million cached tokens, for --dry-run",
     )
 
 
@@ -104,15 +114,13 @@ def _workers(text: str) -> int:
 
 
 def _prices(text: str) -> list[float]:
-    """Return one price or two."""
+    """Return one or two prices. Raises ``ArgumentTypeError`` for other texts."""
     try:
         prices = [float(price) for price in text.split(",")]
     except ValueError:
         prices = []
     if len(prices) not in (1, 2) or not all(0 <= price < float("inf") for price in prices):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is neither a price nor two: write 2.5 or 2.5,0.25"
-        )
+        raise argparse.ArgumentTypeError(f"{text!r} is not one price or two: write 2.5 or 2.5,0.25")
     return prices
 
 
@@ -121,18 +129,18 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     if arguments.output is None and not arguments.dry_run:
         raise UsageError("name the folder for the files: --output DIR")
     if arguments.address is not None and arguments.engine is None:
-        raise UsageError("--address is that of a Ray cluster: add --engine ray")
+        raise UsageError("--address names a Ray cluster: add --engine ray")
     if arguments.id is not None and arguments.dedupe:
-        raise UsageError("--id and --dedupe do not go together: equal rows have one id then")
+        raise UsageError("write --id or --dedupe, not both: equal rows would get the same id")
     settings = _settings(arguments)
     with redirect_stdout(sys.stderr), _renderer(arguments.target, settings) as renderer:
-        own = {key: getattr(arguments, key) for key in ("target", "id", "dedupe", "depends_on")}
+        of_job = {key: getattr(arguments, key) for key in ("target", "id", "dedupe", "depends_on")}
         load = partial(_worker_renderer, arguments.target, settings)
         try:
             taken = renderer.parameters
             columns = None if taken.takes_all else {*taken.types, arguments.id}
             reader = RowReader(arguments.inputs, columns)
-            job = Job(reader, renderer, load, {**own, **settings}, _pools(arguments))
+            job = Job(reader, renderer, load, {**of_job, **settings}, _pools(arguments))
             return (_counted if arguments.dry_run else _written)(job, arguments)
         except PromptError as error:
             raise UsageError(one_line(error)) from None
@@ -140,7 +148,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
             raise _Interrupted("stopped") from None
         except BrokenExecutor:
             option = "--engine" if arguments.engine else "--workers"
-            problem = f"a worker process died; --resume goes on, without {option} shows the row"
+            problem = f"a worker process died; --resume goes on; without {option} you see the row"
             raise UsageError(problem) from None
         except OSError as error:
             path = error.filename or arguments.output
@@ -148,7 +156,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
 
 
 def _pools(arguments: argparse.Namespace) -> Pools | None:
-    """Return where rows are rendered: ``None`` for this process."""
+    """Return the pools that render rows; ``None`` to render in this process."""
     workers: int | None = arguments.workers
     if arguments.engine is None:
         return partial(ProcessPool, workers=workers) if workers and workers > 1 else None
@@ -173,7 +181,7 @@ def _renderer(target: str, settings: dict[str, Any]) -> Generator[RowRenderer]:
     """Give the renderer of a target."""
     with loaded_target(target) as loaded:
         if not callable(loaded) or isinstance(loaded, type):
-            raise UsageError(f"{target} is no function whose parameters are columns")
+            raise UsageError(f"{target} is not a function with the columns as parameters")
         try:
             renderer = RowRenderer(loaded, name=target, **settings)
         except PromptError as error:
@@ -182,7 +190,7 @@ def _renderer(target: str, settings: dict[str, Any]) -> Generator[RowRenderer]:
 
 
 _KEPT = ExitStack()
-"""The loaded target and the redirected output of a worker, which keeps them until it ends."""
+"""The loaded target and the redirected output of a worker; they are closed when it ends."""
 
 
 def _worker_renderer(target: str, settings: dict[str, Any]) -> RowRenderer:
@@ -211,13 +219,13 @@ def _written(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], i
     except KeyboardInterrupt:
         if writer is None:
             raise
-        problem = f"stopped after {_rows(writer.rows)}: --resume goes on"
+        problem = f"stopped after {_rows(writer.rows)}: continue with --resume"
         raise _Interrupted(problem) from None
     assert writer is not None  # it comes before the first row
     lines = [_requests(writer)]
     lines += [f"  {os.path.join(folder, part.name)}" for part in writer.parts]
     notes = model_notes(job.renderer.trial, arguments)
-    notes += [f"{path} has no row" for path in job.reader.empty]
+    notes += [f"{path} has no rows" for path in job.reader.empty]
     unused = sorted(job.reader.names - {arguments.id})
     left_out = [name for name in unused if not job.renderer.parameters.takes(name)]
     if left_out:
@@ -235,12 +243,12 @@ def _written(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], i
         fewest = f"{job.renderer.service.fewest:,}"
         notes.append(f"the service refuses a job of fewer than {fewest} requests")
     if not writer.finished:
-        notes.append("stopped at the first row that failed: --resume goes on")
+        notes.append("stopped at the first row that failed: continue with --resume")
     return "\n".join(lines), notes, 1 if writer.failed else 0
 
 
 def _counted(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], int]:
-    """Return the size of a batch and its cost, counted row by row; nothing is written."""
+    """Return the size and the cost of a batch, counted row by row; nothing is written."""
     writer = CountingWriter("", job.renderer.service, {}, id=arguments.id, dedupe=arguments.dedupe)
     tokens, shared, labels = 0, -1, dict[str, None]()
     with closing(count_rows(job, arguments.id)) as results, _progress(job.reader) as show:
@@ -258,7 +266,9 @@ def _counted(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], i
     if writer.sent:
         lines.append(f"{tokens:,} tokens: {' or '.join(labels)}")
         share = shared * writer.sent / tokens
-        lines.append(f"{shared:,} tokens at the beginning are the same in all: {share:.0%} of all")
+        lines.append(
+            f"{shared:,} tokens at the beginning are the same in all requests: {share:.0%} of all"
+        )
     if arguments.price and writer.sent:
         price, *cached = arguments.price
         line = f"{_cost(tokens, price)} for these tokens at {price:g} a million; answers cost more"
@@ -266,7 +276,7 @@ def _counted(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], i
         served = shared * (writer.sent - 1)
         for low in cached:
             cost = _cost(tokens - served, price, served, low)
-            line += f"\n{cost} where a cache serves the beginning at {low:g} a million"
+            line += f"\n{cost} if a cache serves the beginning at {low:g} a million"
         lines.append(line)
     failed = [*writer.examples, f"{_rows(writer.failed)} would fail"]
     notes = [*model_notes(job.renderer.trial, arguments), *(failed if writer.failed else [])]
@@ -289,7 +299,7 @@ def _rows(count: int) -> str:
 
 @contextmanager
 def _progress(reader: RowReader) -> Generator[Callable[[int, int], None]]:
-    """Give a function that shows how far the rows are: by a bar on a terminal, else by lines."""
+    """Give a function that shows the progress: as a bar on a terminal, else as lines."""
     bar: Any = None  # Any: rich may not be installed
     if sys.stderr is not None and sys.stderr.isatty():
         try:
@@ -307,7 +317,7 @@ def _progress(reader: RowReader) -> Generator[Callable[[int, int], None]]:
     def show(rows: int, failed: int) -> None:
         nonlocal calls, first, start, last
         calls, now = calls + 1, time.monotonic()
-        if calls <= 2:  # the time until the first row says nothing of the others
+        if calls <= 2:  # the first row takes longer than the others
             first, start, last = rows, now, now
         if now - last < (10 if bar is None else 0.2):
             return

@@ -10,12 +10,12 @@ from promptdsl.cli.errors import UsageError
 from promptdsl.cli.libraries import one_line
 
 DESCRIPTION = """\
-Read the RESULTS that a batch service gave for the requests in --batch, and write a line of JSON for
-each row: its answer, or why there is none."""
+Read the RESULTS of a batch service for the requests in --batch, and write a line of JSON for each
+row: its answer, or why it has none."""
 
 
 MOST_NOTES = 20
-"""How many lines that are left out are named."""
+"""The most lines that are named as left out."""
 
 
 def add_batch_read(add_parser: AddParser) -> None:
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
         notes.append(f"{len(left_out) - MOST_NOTES:,} more lines are left out")
     if missing:
         notes.append(
-            f"no right answer for {missing:,} of {rows:,} rows: see the 'error' in their lines"
+            f"no valid answer for {missing:,} of {rows:,} rows: see the 'error' in their lines"
         )
     summary = f"{arguments.output}: {rows:,} rows, {answered:,} with an answer"
     return summary, notes, 1 if missing else 0

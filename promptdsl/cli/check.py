@@ -19,12 +19,10 @@ from promptdsl.cli.show import as_json
 from promptdsl.comparing import visible
 
 DESCRIPTION = """\
-Look for mistakes in files, which are not run, and in the prompts that TARGETs name, which are
+Look for mistakes in files and prompts. Files are not run; the prompts that TARGETs name are
 rendered. Rules: promptdsl check --explain all"""
-CODES = "0 nothing found; 1 findings; 2 a wrong call, or nothing to look at"
-NO_TARGET = (
-    "only files were looked at: for the rules about prompts, name one, as prompts.py:support"
-)
+CODES = "0 nothing found; 1 findings; 2 a wrong call, or nothing to check"
+NO_TARGET = "only files were checked: to check a prompt, name it, such as prompts.py:support"
 
 
 def add_check(add_parser: AddParser) -> None:
@@ -36,8 +34,8 @@ def add_check(add_parser: AddParser) -> None:
     add = parser.add_argument
     usage = "files and folders (.); file.py:name, module:name"
     add("targets", metavar="PATH|TARGET", nargs="*", help=usage)
-    add("--select", metavar="RULES", help="these rules alone: PD101,PD2; PD,hints adds hints")
-    add("--ignore", metavar="RULES", help="leave out these rules, too: PD209,PD1")
+    add("--select", metavar="RULES", help="only these rules: PD101,PD2; PD,hints adds hints")
+    add("--ignore", metavar="RULES", help="leave out these rules: PD209,PD1")
     choices = ", ".join(FORMATS)
     add("--format", choices=FORMATS, default="text", metavar="FORMAT", help=choices)
     add("--explain", metavar="ID", help="explain a rule, or list them: all")
@@ -60,16 +58,16 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
         )
     except PromptError as error:
         raise UsageError(f"{error.what}: {error.fix}") from None
-    given = arguments.targets or [*settings.targets] or ["."]
-    paths = [it for it in given if os.path.exists(it)]
-    targets = [it for it in given if it not in paths]
-    for it in targets:
-        if ":" not in it:
-            others = [name for name in os.listdir() if name != it]
-            link = ", but a link to nothing" if os.path.islink(it) else ""
-            raise UsageError(f"no such file or folder: {it}{link or near(it, others)}")
+    names = arguments.targets or [*settings.targets] or ["."]
+    paths = [name for name in names if os.path.exists(name)]
+    targets = [name for name in names if name not in paths]
+    for target in targets:
+        if ":" not in target:
+            others = [file for file in os.listdir() if file != target]
+            link = ", but a link to a missing file" if os.path.islink(target) else ""
+            raise UsageError(f"no such file or folder: {target}{link or near(target, others)}")
     checker = Checker(settings)
-    files = [it.rpartition(":")[0] for it in targets]
+    files = [target.rpartition(":")[0] for target in targets]
     if not arguments.targets and settings.targets:
         paths.append(".")
     checker.paths(dict.fromkeys([*paths, *filter(os.path.isfile, files)]))
@@ -89,19 +87,20 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
                 checker.prompt(rendered)
     report = checker.report()
     if not report.files and not report.prompts:
-        why = "; ".join(report.unread) or f"{', '.join(given)} has no Python and no template"
-        raise UsageError(f"nothing was looked at: {why}")
-    notes = [*(f"not looked at: {it}" for it in report.unread), *([] if targets else [NO_TARGET])]
+        why = "; ".join(report.unread) or f"{', '.join(names)} has no Python and no template"
+        raise UsageError(f"nothing was checked: {why}")
+    notes = [*(f"not checked: {file}" for file in report.unread), *([] if targets else [NO_TARGET])]
     return FORMATS[arguments.format](report), notes, int(bool(report.findings))
 
 
 def _failure(error: BaseException) -> PromptError:
-    """Return what a target raises as an error with the lines of its code, not of this command."""
+    """Return the error of a target, with lines of its own code and none of this command."""
     if not isinstance(error, PromptError):
-        at = [f"{it.filename}:{it.lineno}" for it in user_frames(error)[-1:]]
+        at = [f"{frame.filename}:{frame.lineno}" for frame in user_frames(error)[-1:]]
         return PromptError(f"{type(error).__name__}: {error}", fix="correct its code", at=at)
-    ours = {f"{it.filename}:{it.lineno}" for it in traceback.extract_stack()}
-    return PromptError(error.what, fix=error.fix, at=[it for it in error.at if it not in ours])
+    ours = {f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_stack()}
+    lines = [line for line in error.at if line not in ours]
+    return PromptError(error.what, fix=error.fix, at=lines)
 
 
 def _explained(id: str) -> str:
@@ -113,7 +112,7 @@ def _explained(id: str) -> str:
 
 
 def _ids(text: str | None) -> list[str]:
-    return [it.strip() for it in (text or "").split(",") if it.strip()]
+    return [id.strip() for id in (text or "").split(",") if id.strip()]
 
 
 def _text(report: CheckReport) -> str:
@@ -121,7 +120,7 @@ def _text(report: CheckReport) -> str:
 
 
 def _json(report: CheckReport) -> str:
-    findings = [attrs.asdict(it) for it in report.findings]
+    findings = [attrs.asdict(finding) for finding in report.findings]
     return as_json({"findings": findings, "files": report.files, "prompts": report.prompts})
 
 
@@ -130,16 +129,17 @@ def _github(report: CheckReport) -> str:
     return "\n".join([*map(_annotation, report.findings), report.summary])
 
 
-def _annotation(it: Finding) -> str:
-    place = f"file={_escaped(it.file)}" + (f",line={it.line}" if it.line else "")
-    place += f",col={it.column}" if it.column else ""
-    return f"::error {place},title={it.rule}::{_escaped(f'{it.message}; {it.fix}', data=True)}"
+def _annotation(finding: Finding) -> str:
+    place = f"file={_escaped(finding.file)}" + (f",line={finding.line}" if finding.line else "")
+    place += f",col={finding.column}" if finding.column else ""
+    text = _escaped(f"{finding.message}; {finding.fix}", data=True)
+    return f"::error {place},title={finding.rule}::{text}"
 
 
 def _escaped(text: str, *, data: bool = False) -> str:
-    marks = "%" if data else "%:,"
+    special = "%" if data else "%:,"
     text = visible(text, one_line=True)
-    return re.sub(f"[{marks}]", lambda mark: f"%{ord(mark[0]):02X}", text)
+    return re.sub(f"[{special}]", lambda match: f"%{ord(match[0]):02X}", text)
 
 
 FORMATS: Mapping[str, Callable[[CheckReport], str]] = {

@@ -1,4 +1,4 @@
-"""All snapshots of a project against those of a revision."""
+"""The diff of all snapshots of a project, from those of a revision to those of the working tree."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,7 +21,7 @@ Files: TypeAlias = Mapping[str, bytes]
 def checkout_report(revision: str, paths: list[str]) -> tuple[DiffReport, list[str]]:
     """Return what changed in the snapshots of a project since it left a revision, and notes.
 
-    Only files that differ are read as snapshots. Those that cannot be read are in the report.
+    Only files that differ are read as snapshots. Unreadable files are in the report.
     """
     repository = Repository()
     folders = [repository.path(path) for path in paths]
@@ -38,31 +38,38 @@ def checkout_report(revision: str, paths: list[str]) -> tuple[DiffReport, list[s
 
     blobs = {name: blob for name, blob in blobs.items() if is_meant(name)}
     # The working tree may have other line ends than the repository.
-    contents = (it.replace(b"\r\n", b"\n") for it in repository.contents([*blobs.values()]))
-    before = dict(zip(blobs, contents, strict=True))
+    contents = repository.contents([*blobs.values()])
+    normalised = (content.replace(b"\r\n", b"\n") for content in contents)
+    before = dict(zip(blobs, normalised, strict=True))
     after, problems = _contents(repository.root, filter(is_meant, names))
-    known = _folders(before) | _folders(after)
-    others = {it for it in {**before, **after} if known.isdisjoint(it.split("/")[:-1])}
+    snapshot_folders = _folders(before) | _folders(after)
+    both = {**before, **after}
+    others = {name for name in both if snapshot_folders.isdisjoint(name.split("/")[:-1])}
     before, after = (
-        {it: files[it] for it in files if it not in others} for files in (before, after)
+        {name: files[name] for name in files if name not in others} for files in (before, after)
     )
-    conflicts = {after[it] for it in repository.conflicts() if it in after}
-    conflicts = {it for it in conflicts if CONFLICT in b"\n" + it}
-    found = [
+    conflicts = {after[name] for name in repository.conflicts() if name in after}
+    conflicts = {content for content in conflicts if CONFLICT in b"\n" + content}
+    readable = {name: before[name] for name in before if name not in problems}
+    prompts = [
         *(PromptComparison(name, "unreadable", problem=why) for name, why in problems.items()),
-        *_comparisons({it: before[it] for it in before if it not in problems}, after, conflicts),
+        *_comparisons(readable, after, conflicts),
     ]
     if paths:
-        found = [it for it in found if any(_is_in(it.name, folder) for folder in folders)]
-    if not found and not left_out:
+        prompts = [p for p in prompts if any(_is_in(p.name, folder) for folder in folders)]
+    if not prompts and not left_out:
         problem = "no snapshots there" if paths else f"no snapshots here, and none at {revision}"
         raise UsageError(f"{problem}: they are {FOLDER}/*/*{SNAPSHOT}")
-    notes = [] if base else [f"{revision} has no merge base with HEAD here: compared with itself"]
-    return DiffReport(tuple(sorted(found, key=lambda it: it.name))), notes
+    notes = (
+        []
+        if base
+        else [f"{revision} has no merge base with HEAD here: compared with the revision itself"]
+    )
+    return DiffReport(tuple(sorted(prompts, key=lambda prompt: prompt.name))), notes
 
 
 def _folders(files: Files) -> set[str]:
-    """Return the names of the folders of snapshots; pytest may have been given another one."""
+    """Return the names of the folders of snapshots: the usual one, and others set in pytest."""
     paths = [name.split("/") for name, content in files.items() if content.startswith(BEGINNING)]
     return {FOLDER, *(path[-3] for path in paths if FOLDER not in path and path[2:])}
 
@@ -72,7 +79,7 @@ def _is_in(path: str, folder: str) -> bool:
 
 
 def _contents(root: Path, names: Iterable[str]) -> tuple[dict[str, bytes], dict[str, str]]:
-    """Return the content of files that are there, and why others cannot be read."""
+    """Return the content of the files that exist, and why some cannot be read."""
     contents, problems = dict[str, bytes](), dict[str, str]()
     for name in names:
         path = root / name
@@ -85,19 +92,19 @@ def _contents(root: Path, names: Iterable[str]) -> tuple[dict[str, bytes], dict[
 
 
 def _comparisons(before: Files, after: Files, conflicts: set[bytes]) -> Iterator[PromptComparison]:
-    gone: dict[object, list[str]] = {}
+    removed: dict[object, list[str]] = {}
     for path in before:
         if path not in after:
-            gone.setdefault(_texts(path, before), []).append(path)
+            removed.setdefault(_texts(path, before), []).append(path)
     for path in after:
         texts = _texts(path, after)
         if any(text in conflicts for text in texts):
             yield PromptComparison(path, "unreadable", problem=f"{path}: it has merge conflicts")
-        elif path not in before and gone.get(texts):
-            yield PromptComparison(path, "renamed", was=gone[texts].pop(0))
+        elif path not in before and removed.get(texts):
+            yield PromptComparison(path, "renamed", was=removed[texts].pop(0))
         else:
             yield _comparison(path, before, after)
-    for paths in gone.values():
+    for paths in removed.values():
         yield from (_comparison(path, before, after) for path in paths)
 
 
@@ -116,25 +123,25 @@ def _comparison(path: str, before: Files, after: Files) -> PromptComparison:
     model = dict((new or old or EMPTY).header).get("model", "")
     if old is None or new is None:
         return PromptComparison(path, "added" if new else "removed", model=model)
-    found = diff(old, new)
-    return PromptComparison(path, "changed" if found else "same", found, model=model)
+    difference = diff(old, new)
+    return PromptComparison(path, "changed" if difference else "same", difference, model=model)
 
 
 def _payload_comparison(path: str, before: bytes | None, after: bytes | None) -> PromptComparison:
-    """Return how a payload differs; also where that is nothing that the model reads."""
+    """Return the comparison of a payload; its JSON differs, but perhaps not its prompt."""
     if before is None or after is None:
         return PromptComparison(path, "added" if before is None else "removed")
     provider = path.removesuffix(PAYLOAD).rpartition(".")[2]
     try:
-        found = diff(*(payload_side(path, content, provider) for content in (before, after)))
+        difference = diff(*(payload_side(path, content, provider) for content in (before, after)))
     except UsageError as error:
         return PromptComparison(path, "changed", problem=str(error))
-    problem = "" if found else "its JSON changed, in what is no part of the prompt"
-    return PromptComparison(path, "changed", found or None, problem=problem)
+    problem = "" if difference else "its JSON changed, but not the prompt in it"
+    return PromptComparison(path, "changed", difference or None, problem=problem)
 
 
 def _texts(path: str, files: Files) -> tuple[bytes | None, ...]:
-    """Return the content of a snapshot, and where it is that of a model, of its base."""
+    """Return the content of a snapshot; for a snapshot of a model, also the content of its base."""
     content = files.get(path)
     if content is None or not is_of_model(content):
         return (content,)

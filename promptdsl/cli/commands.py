@@ -1,4 +1,4 @@
-"""The commands, and what all of them take; the module of each is loaded when it is called."""
+"""The commands and their common options; the module of a command is loaded when it is called."""
 
 import argparse
 from collections.abc import Callable
@@ -31,7 +31,7 @@ AddParser: TypeAlias = Callable[..., argparse.ArgumentParser]
 
 
 def add_commands(parser: argparse.ArgumentParser, called: str | None) -> None:
-    """Add every command by its name, and the options of the one that is called."""
+    """Add all commands by name, and the options of the command that is called."""
     parsers = parser.add_subparsers(
         dest="command", metavar="COMMAND", title="commands", prog="promptdsl"
     )
@@ -55,11 +55,11 @@ def add_command(
     failed: str = "the prompt is wrong, or its code failed",
     codes: str = "",
 ) -> argparse.ArgumentParser:
-    """Add a command that ``run`` runs; ``takes`` is in its usage, ``failed`` is its exit code 1.
+    """Add a command. Its usage shows ``takes``; ``failed`` says what exit code 1 means.
 
-    ``run`` returns the data, the notes, and an exit code other than 0; it raises
-    :class:`UsageError` when the command is called wrongly, and whatever the code of a user raises.
-    ``codes`` are all exit codes, of a command that has others.
+    ``run`` runs the command. It returns the data, the notes, and an exit code other than 0. It
+    raises :class:`UsageError` for a wrong call, and whatever the code of a user raises. ``codes``
+    describes all exit codes of a command with other ones.
     """
     parser = add_parser(
         name if name in COMMANDS else name.rpartition(" ")[2],
@@ -70,14 +70,14 @@ def add_command(
         allow_abbrev=False,
     )
     parser.add_argument(
-        "--traceback", action="store_true", help="show how the failing line was reached"
+        "--traceback", action="store_true", help="show the calls that led to the failing line"
     )
     parser.set_defaults(run=run)
     return parser
 
 
 def add_arguments(add_argument: Callable[..., object], *, of: str) -> None:
-    """Add the options ``-p`` and ``--props`` to a parser or a group of one."""
+    """Add the options ``-p`` and ``--props`` to a parser or to a group of a parser."""
     add_argument(
         "-p",
         dest="pairs",
@@ -86,4 +86,4 @@ def add_arguments(add_argument: Callable[..., object], *, of: str) -> None:
         metavar="KEY=VALUE",
         help=f"an {of}, as text; KEY:=JSON gives any JSON value, such as count:=3; may be repeated",
     )
-    add_argument("--props", metavar="FILE", help="a JSON object of arguments; -p wins over it")
+    add_argument("--props", metavar="FILE", help="a JSON object of arguments; -p takes precedence")

@@ -1,4 +1,4 @@
-"""Transcripts in a SQLite database: ``chats.db:KEY`` names one, as a path names a file."""
+"""Transcripts in a SQLite database: ``chats.db:KEY`` is the name of a transcript."""
 
 import os
 import sqlite3
@@ -31,7 +31,7 @@ def names_in(path: str) -> list[str]:
 
 @contextmanager
 def file_of(name: str) -> Generator[str]:
-    """Return the path of a transcript: for one in a database, of a file with its lines."""
+    """Give the path of a transcript; for one in a database, of a temporary file with its lines."""
     ends = [end for end, sign in enumerate(name) if sign == ":" and is_database(name[:end])]
     if os.path.lexists(name) or not ends:
         yield name

@@ -25,14 +25,14 @@ from promptdsl.comparing import (
 
 DESCRIPTION = """\
 Show what changes for the model, and what it costs. A and B are targets (file.py:name), snapshots
-(*.prompt.txt), payloads or records (*.json), or one of these at a revision: git:REV:TARGET. A alone
-is rendered twice. --base compares all snapshots of the project with those it had when it left
-a branch. Example: promptdsl diff git:main:support.py:support support.py:support"""
+(*.prompt.txt), payloads or records (*.json), or one of these at a revision: git:REV:TARGET. Without
+B, A is rendered twice. --base compares all snapshots of the project with those at its merge base
+with REV. Example: promptdsl diff git:main:support.py:support support.py:support"""
 CODES = "0 nothing differs; 1 something does; 2 called wrongly, or a prompt failed"
 FORMATS = ("text", "json", "markdown", "html")
 DIFFERENT = 1
 WITH_BASE = ("sides", "base", "format", "output", "traceback", "is_cache_diff")
-"""What is taken with ``--base``; every other option is for a prompt that is rendered."""
+"""The options allowed with ``--base``; all others are for rendering a prompt."""
 
 
 def add_diff(add_parser: AddParser) -> None:
@@ -56,7 +56,7 @@ def add_diff(add_parser: AddParser) -> None:
         "--cache",
         dest="is_cache_diff",
         action="store_true",
-        help="tell only the tokens that a prompt cache can reuse",
+        help="show only the tokens that a prompt cache can reuse",
     )
     for name, which in (("before", "first"), ("after", "second")):
         group.add_argument(
@@ -71,7 +71,7 @@ def add_diff(add_parser: AddParser) -> None:
         type=partial(whole_number, unit="seconds"),
         default=60,
         metavar="SECONDS",
-        help="the time for a prompt at a revision (60)",
+        help="the time limit for a prompt at a revision (60)",
     )
     add_request(parser, marks=False, texts=False, brief=True)
     group = parser.add_argument_group("output")
@@ -85,7 +85,9 @@ def add_diff(add_parser: AddParser) -> None:
     group.add_argument(
         "--json", dest="format", action="store_const", const="json", help="as --format json"
     )
-    group.add_argument("--output", metavar="FILE", help="write to a file, and over an older report")
+    group.add_argument(
+        "--output", metavar="FILE", help="write to a file; an older report in it is replaced"
+    )
     defaults = vars(parser.parse_args([]))
     parser.set_defaults(cache=None, target="", failed=UsageError.code, defaults=defaults)
 
@@ -103,11 +105,11 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
         from promptdsl.cli.checkout_diff import checkout_report
 
         defaults: dict[str, object] = arguments.defaults
-        given = [name for name in defaults if defaults[name] != getattr(arguments, name)]
-        if any(name not in WITH_BASE for name in given):
+        changed = [name for name in defaults if defaults[name] != getattr(arguments, name)]
+        if any(name not in WITH_BASE for name in changed):
             raise UsageError("--base compares files: it takes no options of a prompt, such as -p")
         report, notes = checkout_report(arguments.base, arguments.sides)
-        data, problems, code = _told(report, arguments)
+        data, problems, code = _formatted(report, arguments)
         notes += problems
     if arguments.output is None:
         return data, notes, code
@@ -117,26 +119,27 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
 
 
 def _two(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
-    """Return the data, the notes and the exit code for two prompts, or for one rendered twice."""
+    """Return the data, notes and exit code for two prompts, or for a prompt rendered twice."""
     first, second = arguments.sides[0], arguments.sides[-1]
     if arguments.is_cache_diff and not (is_target(first) and is_target(second)):
         raise UsageError("--cache compares two targets of the working tree")
     arguments.target = first
     before = side(first, _props(arguments, "before"), arguments)
-    # An error from here on names the second prompt.
+    # From here on, errors name the second prompt.
     arguments.target = second
     after = side(second, _props(arguments, "after"), arguments)
     notes = model_notes(after, arguments) if isinstance(after, Rendered) else []
     if arguments.is_cache_diff:
         return _cache_diff(before, after, as_data=arguments.format == "json", notes=notes)
-    found = diff(before, after)
-    status: Status = "changed" if found else "same"
-    data, _, code = _told(DiffReport((PromptComparison(second, status, found),)), arguments)
+    difference = diff(before, after)
+    status: Status = "changed" if difference else "same"
+    report = DiffReport((PromptComparison(second, status, difference),))
+    data, _, code = _formatted(report, arguments)
     return data, notes, code
 
 
-def _told(report: DiffReport, arguments: argparse.Namespace) -> tuple[str, list[str], int]:
-    """Return a report in the format that is asked for, and its exit code."""
+def _formatted(report: DiffReport, arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+    """Return a report in the wanted format, its problems, and its exit code."""
     match arguments.format:
         case "text":
             data = visible(relative(report.text))
@@ -150,7 +153,7 @@ def _told(report: DiffReport, arguments: argparse.Namespace) -> tuple[str, list[
             data = report.markdown
         case _:
             data = report.html
-    problems = [it.problem for it in report.prompts if it.status == "unreadable"]
+    problems = [prompt.problem for prompt in report.prompts if prompt.status == "unreadable"]
     return data, problems, UsageError.code if problems else DIFFERENT if report else 0
 
 
@@ -170,6 +173,6 @@ def _cache_diff(
     if not as_data:
         return visible(relative(str(report))), notes, code
     names = ("shared", "served", "before", "after", "behind", "cost", "label", "extends")
-    gone = fields(report, "dropped", "pays_from")
-    data = {**fields(report, *names), **gone, "first": report.first and as_row(report.first)}
+    dropped = fields(report, "dropped", "pays_from")
+    data = {**fields(report, *names), **dropped, "first": report.first and as_row(report.first)}
     return as_json(data), notes, code

@@ -58,7 +58,7 @@ def add_eject(add_parser: AddParser) -> None:
         metavar="PATH",
         help="the file, or a folder; by default a file in the current folder",
     )
-    parser.add_argument("--force", action="store_true", help="replace a file that is there")
+    parser.add_argument("--force", action="store_true", help="replace an existing file")
     parser.add_argument("--json", action="store_true", help="print the file and its use as JSON")
 
 
@@ -103,17 +103,17 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 
 
 def _white_space(library: Library) -> str:
-    """Return the white-space settings of a library that are not the usual ones, as arguments."""
+    """Return the white-space settings of a library that differ from the defaults, as arguments."""
     if library.templates is None:
         return ""
     settings = library.templates.white_space
     usual = type(settings)()._asdict()
-    own = {key: value for key, value in settings._asdict().items() if value != usual[key]}
-    return ", ".join(f"{key}={value}" for key, value in own.items())
+    changed = {key: value for key, value in settings._asdict().items() if value != usual[key]}
+    return ", ".join(f"{key}={value}" for key, value in changed.items())
 
 
 def _template_copies(library: Library, name: str, path: str) -> dict[str, str]:
-    """Return the copy of a template by its path, and copies of the private files it includes."""
+    """Return the copy of a template and of the private files that it includes, by their paths."""
     info, folder = library.sections[name], library.templates
     assert folder is not None
     root = os.path.join(os.path.realpath(folder.folder), "")
@@ -135,12 +135,12 @@ def _template_copies(library: Library, name: str, path: str) -> dict[str, str]:
                 with open(original, encoding="utf-8-sig", newline="") as opened:
                     files[copy] = opened.read()
                 waiting.append(files[copy])
-    # Without the line end that its library leaves out, the text would not begin a line any more.
+    # The library removes this line end, so the text still begins a line.
     line_end = "\n" if folder.white_space.trim_blocks else ""
     for file, text in files.items():
-        fence = _FENCE.match(text)
-        if fence:
-            files[file] = f"{fence[0]}# From {info.section}{fence[1]}{text[fence.end() :]}"
+        opening = _FRONT_MATTER.match(text)
+        if opening:
+            files[file] = f"{opening[0]}# From {info.section}{opening[1]}{text[opening.end() :]}"
         else:
             files[file] = f"{{# From {info.section} #}}{line_end}{text}"
     return files
@@ -150,7 +150,7 @@ _INCLUDE = re.compile(r"\{%[-+]?\s*(?:include|import|from|extends)\b.*?%\}", re.
 _QUOTED = re.compile(r"""["']([^"':]+)["']""")
 
 
-_FENCE = re.compile(r"---[ \t]*(\r\n|\r|\n)")
+_FRONT_MATTER = re.compile(r"---[ \t]*(\r\n|\r|\n)")
 
 
 def _function_copy(info: SectionInfo, function: Callable[..., Any]) -> str:
@@ -167,7 +167,7 @@ def _function_copy(info: SectionInfo, function: Callable[..., Any]) -> str:
 
 
 def _names_in(tree: ast.AST) -> Iterator[str]:
-    """Yield the names that code reads, those in annotations that are texts too."""
+    """Yield the names that code reads, also in annotations that are written as text."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             yield node.id
@@ -181,29 +181,29 @@ def _names_in(tree: ast.AST) -> Iterator[str]:
 
 
 def _imports(module: ModuleType, names: set[str]) -> str:
-    """Return the imports of names as a module makes them.
+    """Return imports of names, written as in a module.
 
-    Its own names come from the module, and those that it imports under a condition too. What only
-    type checkers import is left out.
+    Names that the module defines, or imports under a condition, are imported from the module.
+    Names that only type checkers import are left out.
     """
     with tokenize.open(str(module.__file__)) as file:
         tree = ast.parse(file.read())
     imports, bound, future = Imports({}), set[str](), ""
     for node in tree.body:
         if isinstance(node, ast.Import):
-            for one in node.names:
-                name = one.asname or one.name.partition(".")[0]
+            for alias in node.names:
+                name = alias.asname or alias.name.partition(".")[0]
                 bound.add(name)
                 if name in names:
-                    imports.modules.add(ast.unparse(one))
+                    imports.modules.add(ast.unparse(alias))
         elif isinstance(node, ast.ImportFrom) and node.module == "__future__":
             future = f"{ast.unparse(node)}\n\n"
         elif isinstance(node, ast.ImportFrom):
             origin = imported_from(node, module)
-            for one in node.names:
-                bound.add(one.asname or one.name)
-                if (one.asname or one.name) in names:
-                    imports.add(origin, ast.unparse(one))
+            for alias in node.names:
+                bound.add(alias.asname or alias.name)
+                if (alias.asname or alias.name) in names:
+                    imports.add(origin, ast.unparse(alias))
     for name in names & vars(module).keys() - bound:
         if name not in _OF_EVERY_MODULE:
             imports.add(module.__name__, name)

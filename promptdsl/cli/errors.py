@@ -1,4 +1,4 @@
-"""The text of an error: its message with its line, and the frames of the author's code."""
+"""The errors of the commands, and the text of an error: its line, its message, its frames."""
 
 import traceback
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ class FileError(UsageError):
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """Return ``": did you mean 'x'?"`` for the nearest known names, else the list of them."""
+    """Return ``": did you mean 'x'?"`` for the nearest known names, else a list of all names."""
     from difflib import get_close_matches
 
     names = sorted(known)
@@ -33,14 +33,14 @@ def near(name: str, known: Iterable[str]) -> str:
 def error_text(error: BaseException, *, target: str, frames: bool) -> str:
     """Return an error for its author: ``file:line``, the problem and the advice.
 
-    ``target`` is printed where no line is known; ``frames`` prints the frames of the author's code
-    first.
+    If no line is known, the text begins with ``target``. With ``frames``, the frames of the
+    author's code come first.
     """
-    # What broke a library is where its own code failed.
+    # The line of a broken library is the line at which its own code failed.
     cause = error.__cause__ if isinstance(error, LibraryError) else None
     stack = user_frames(cause or error)
     if isinstance(error, PromptError):
-        # An error in the arguments of render() has the line of its caller, which is this command.
+        # An error in the arguments of render() has the line of its caller: of this command.
         ours = {f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_stack()}
         first, *others = [line for line in error.at if line not in ours] or [target]
         also = [f"  see also {line}" for line in others]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from promptdsl.cli.errors import UsageError, near
 
-# No hook and no monitor of the repository runs (filters of its files do), and a name is no pattern.
+# No hook or monitor of the repository is run, but filters of files are. Names are not patterns.
 GIT = (
     "git", "--literal-pathspecs", "-c", "core.fsmonitor=false",
     "-c", f"core.hooksPath={os.devnull}", "-c", "core.sparseCheckout=false",
@@ -36,13 +36,13 @@ class Repository:
         return self.here.resolve().relative_to(self.root.resolve())
 
     def run(
-        self, *arguments: str, given: bytes = b"", environment: dict[str, str] | None = None
+        self, *arguments: str, stdin: bytes = b"", environment: dict[str, str] | None = None
     ) -> bytes:
-        """Return the output of a git command; :class:`UsageError` with its message if it fails."""
+        """Return the output of a git command. Raises :class:`UsageError` with its message."""
         try:
             done = subprocess.run(
                 [*GIT, *arguments],
-                input=given,
+                input=stdin,
                 capture_output=True,
                 check=True,
                 cwd=self.here,
@@ -51,49 +51,49 @@ class Repository:
         except FileNotFoundError:
             raise UsageError("git is not installed") from None
         except subprocess.CalledProcessError as error:
-            told = error.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
-            raise UsageError(f"git: {told.splitlines()[0] if told else 'failed'}") from None
+            problem = error.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
+            raise UsageError(f"git: {problem.splitlines()[0] if problem else 'failed'}") from None
         return done.stdout
 
     def commit(self, revision: str) -> str:
-        """Return the id of a commit; :class:`UsageError` with the nearest names for an unknown."""
+        """Return the id of a commit. Raises :class:`UsageError` with the nearest names."""
         name = f"{revision}^{{commit}}"
         try:
-            found = self.run("rev-parse", "--verify", "--quiet", "--end-of-options", name)
+            commit = self.run("rev-parse", "--verify", "--quiet", "--end-of-options", name)
         except UsageError:
             refs = self.run("for-each-ref", "--format=%(refname:short)").decode("utf-8", "replace")
             advice = near(revision, refs.split())
             if self.run("rev-parse", "--is-shallow-repository") == b"true\n":
                 advice += "\n  the clone is shallow: fetch all of it with git fetch --unshallow"
             raise UsageError(f"no such revision: {revision}{advice}") from None
-        return found.decode().strip()
+        return commit.decode().strip()
 
     def merge_base(self, commit: str) -> str | None:
-        """Return the commit where the current branch left another one; ``None`` for none."""
+        """Return the last common commit of HEAD and another commit; ``None`` if there is none."""
         try:
             return self.run("merge-base", commit, "HEAD").decode().split()[0]
         except (UsageError, IndexError):
             return None
 
     def path(self, path: str) -> str:
-        """Return a path from the root, ``""`` for the root itself."""
+        """Return a path relative to the root; ``""`` for the root itself."""
         full = os.path.normpath(self.here.resolve() / path)
         if os.path.isabs(path):
             full = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
-        found = Path(os.path.relpath(full, self.root.resolve())).as_posix()
-        if found.split("/")[0] == "..":
+        inside = Path(os.path.relpath(full, self.root.resolve())).as_posix()
+        if inside.split("/")[0] == "..":
             raise UsageError(f"{path} is outside of {self.root}")
-        return "" if found == "." else found
+        return "" if inside == "." else inside
 
     def blobs(self, commit: str) -> dict[str, str]:
         """Return the ids of the files of a commit by their paths from the root."""
-        found: dict[str, str] = {}
+        blobs: dict[str, str] = {}
         for row in _rows(self.run("ls-tree", "-r", "-z", "--full-tree", commit)):
             facts, _, path = row.partition("\t")
             mode, kind, blob = facts.split(" ")
             if kind == "blob" and mode != LINK:
-                found[path] = blob
-        return found
+                blobs[path] = blob
+        return blobs
 
     def files(self) -> list[str]:
         """Return the files of the working tree, tracked and new ones, by their paths."""
@@ -116,23 +116,25 @@ class Repository:
         """Return the content of blobs, all read by one process."""
         if not blobs:
             return []
-        answer = self.run("cat-file", "--batch", given="".join(f"{it}\n" for it in blobs).encode())
-        found: list[bytes] = []
+        answer = self.run("cat-file", "--batch", stdin="".join(f"{id}\n" for id in blobs).encode())
+        contents: list[bytes] = []
         start = 0
         for _ in blobs:
             end = answer.index(b"\n", start)
             if answer.endswith(b" missing", start, end):
-                raise UsageError("git has not all files of the revision: fetch them first")
+                raise UsageError(
+                    "some files of the revision are not in this clone: fetch them first"
+                )
             size = int(answer[start:end].rpartition(b" ")[2])
-            found.append(answer[end + 1 : end + 1 + size])
+            contents.append(answer[end + 1 : end + 1 + size])
             start = end + size + 2
-        return found
+        return contents
 
     @contextmanager
     def checkout(self, commit: str) -> Generator[Path]:
         """Give a new folder with the files of a commit; it is removed at the end.
 
-        An index of its own is used: neither the working tree nor the repository is changed.
+        It uses a separate index, so that neither the working tree nor the repository is changed.
         """
         with tempfile.TemporaryDirectory(prefix="promptdsl-") as folder:
             files = Path(folder).resolve() / "files"
@@ -145,5 +147,5 @@ class Repository:
 
 
 def _rows(listed: bytes) -> list[str]:
-    """Return the rows of a list of git; each ends with a zero byte, as names may have line ends."""
+    """Return the rows of a list of git; rows end with a zero byte, as names may have line ends."""
     return [os.fsdecode(row) for row in listed.split(b"\0")[:-1]]

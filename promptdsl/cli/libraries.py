@@ -1,4 +1,4 @@
-"""The libraries and sections that a command names, and what is said about them."""
+"""Loading the libraries and sections that a command names, and their rows and texts."""
 
 import inspect
 import re
@@ -29,14 +29,14 @@ SECTION = "a section of an installed library, such as starter:untrusted"
 FAILED = "the library is wrong"
 WIDTH = 76
 TAKEN = frozenset({*dir(Library), "name"})
-"""What each library has: a section of such a name is an item of it, and no attribute."""
+"""The attributes of each library: a section with such a name is only an item of it."""
 
 
 @contextmanager
 def loaded_library(name: str) -> Generator[Library]:
-    """Give an installed library; what its code prints goes to standard error.
+    """Give an installed library; output of its code goes to standard error.
 
-    Raises :class:`UsageError` for an unknown one, and :class:`LibraryError` for a broken one.
+    Raises :class:`UsageError` for an unknown, and :class:`LibraryError` for a broken library.
     """
     is_installed = any(library.name == name for library in Library.installed())
     with redirect_stdout(sys.stderr):
@@ -51,9 +51,9 @@ def loaded_library(name: str) -> Generator[Library]:
 
 @contextmanager
 def loaded_section(target: str) -> Generator[tuple[Library, str]]:
-    """Give the library of a qualified name, and the name of the section in it.
+    """Give the library and the name of the section in ``LIBRARY:NAME``.
 
-    Raises :class:`UsageError` for another name and for a section that the library does not have.
+    Raises :class:`UsageError` for any other text, and for an unknown section.
     """
     library_name, colon, name = target.partition(":")
     if not colon or not library_name or not name:
@@ -62,7 +62,7 @@ def loaded_section(target: str) -> Generator[tuple[Library, str]]:
             "promptdsl list LIBRARY shows the sections"
         )
     with loaded_library(library_name) as library:
-        # Only names are looked at: a broken section says itself what is wrong.
+        # Only names are checked here: a broken section raises its own error.
         if name not in [*library.sections]:
             try:
                 library[name]
@@ -72,12 +72,12 @@ def loaded_section(target: str) -> Generator[tuple[Library, str]]:
 
 
 def section_prompt(library: Library, name: str) -> Callable[..., Any]:  # Any: parts
-    """Return a function that gives a section in a system turn; texts are read as inputs.
+    """Return a function that returns a section in a system turn; texts are parsed as its inputs.
 
-    One with turns of its own stays alone; one that takes children gets a text in their place.
+    A section with turns is returned as it is. A section that takes children gets a text as child.
     """
     component = library[name]
-    known = {one.name: one for one in library.sections[name].inputs or ()}
+    declared = {entry.name: entry for entry in library.sections[name].inputs or ()}
 
     def part(inputs: Arguments) -> Any:
         written = component(**inputs)
@@ -87,11 +87,11 @@ def section_prompt(library: Library, name: str) -> Callable[..., Any]:  # Any: p
         return written
 
     @wraps(component)
-    def prompt(**given: object) -> Any:
-        inputs = {
-            name: known[name].parsed(value) if name in known and isinstance(value, str) else value
-            for name, value in given.items()
-        }
+    def prompt(**arguments: object) -> Any:
+        inputs = dict(arguments)
+        for key, value in arguments.items():
+            if key in declared and isinstance(value, str):
+                inputs[key] = declared[key].parsed(value)
         try:
             return System(part(inputs))
         except PlacementError:
@@ -105,19 +105,22 @@ def section_row(info: SectionInfo) -> dict[str, object]:
     return {
         **as_section(info.section),
         **fields(info, "kind", "title", "description"),
-        "inputs": None if info.inputs is None else [_input_row(one) for one in info.inputs],
+        "inputs": None
+        if info.inputs is None
+        else [_input_row(declared) for declared in info.inputs],
         "file": relative(f"{info.file}:{info.line}").rpartition(":")[0],
         "line": info.line,
     }
 
 
-def _input_row(one: Input) -> dict[str, object]:
-    row: dict[str, object] = {"name": one.name, "type": one.type, "required": one.required}
-    return {**row, **({} if one.required else {"default": plain(one.default)}), "doc": one.doc}
+def _input_row(declared: Input) -> dict[str, object]:
+    row = fields(declared, "name", "type", "required")
+    default = {} if declared.required else {"default": plain(declared.default)}
+    return {**row, **default, "doc": declared.doc}
 
 
 def plain(value: object) -> object:
-    """Return a value if it is data, else its text: the default of a function may be anything."""
+    """Return a value if JSON can express it, else its text: a default may be any object."""
     try:
         as_json(value)
     except (TypeError, ValueError, RecursionError):
@@ -126,7 +129,7 @@ def plain(value: object) -> object:
 
 
 def short(value: object) -> str:
-    """Return a default as it is written."""
+    """Return a default as an author writes it."""
     return value.isoformat() if isinstance(value, date) else repr(value)
 
 

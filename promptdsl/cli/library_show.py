@@ -22,10 +22,10 @@ from promptdsl.cli.show import as_json, relative
 from promptdsl.comparing import visible
 
 DESCRIPTION = """\
-Show a section of a library: its inputs, its source, the text that it renders to with the given
-inputs and the defaults, and the tokens of this text."""
+Show a section of a library: its inputs, its source, its rendered text with the inputs of -p and the
+defaults of the others, and the tokens of this text."""
 RULE = 72
-"""The width of the rules between the parts, in characters, as in ``promptdsl render``."""
+"""The width of the lines between the parts of the output, in characters."""
 
 
 def add_show(add_parser: AddParser) -> None:
@@ -43,21 +43,25 @@ def add_show(add_parser: AddParser) -> None:
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """Return the data and the notes of the command."""
-    given = read_arguments(arguments.pairs, arguments.props)
+    values = read_arguments(arguments.pairs, arguments.props)
     with loaded_section(arguments.target) as (library, name):
         info = library.sections[name]
-        inputs = _inputs(info, given)
-        missing = [one for one in info.inputs or () if one.required and one.name not in inputs]
+        inputs = _inputs(info, values)
+        required = [declared for declared in info.inputs or () if declared.required]
+        missing = [declared for declared in required if declared.name not in inputs]
         rendered, problem = None, ""
         if missing:
-            options = [f"'{it.name}=[...]'" if _is_list(it) else f"{it.name}=..." for it in missing]
-            problem = f"to see what it renders to, give its inputs: -p {' -p '.join(options)}"
+            options = [
+                f"'{declared.name}=[...]'" if _is_list(declared) else f"{declared.name}=..."
+                for declared in missing
+            ]
+            problem = f"to see the rendered text, give its inputs: -p {' -p '.join(options)}"
         else:
             try:
                 prompt = section_prompt(library, name)(**inputs)
                 rendered = render(prompt, model=arguments.model)
             except TemplateError as error:
-                # Without front matter nobody knows the inputs before it is rendered.
+                # Without front matter, the inputs are not known before the render.
                 if info.inputs is not None:
                     raise
                 problem = f"{error.what}: give its value with -p, as name=value"
@@ -69,25 +73,26 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         return _text(info, rendered, problem), notes
 
 
-def _is_list(one: Input) -> bool:
-    return one.type.startswith("list")
+def _is_list(declared: Input) -> bool:
+    return declared.type.startswith("list")
 
 
-def _inputs(info: SectionInfo, given: Arguments) -> Mapping[str, object]:
+def _inputs(info: SectionInfo, values: Arguments) -> Mapping[str, object]:
+    """Return the values of the inputs of a section; texts are parsed."""
     if info.inputs is None:
-        return given
-    known = {one.name: one for one in info.inputs}
-    values: Arguments = {}
-    for name, value in given.items():
-        if name not in known:
-            there = near(name, known) or ": it has none"
-            raise UsageError(f"{info.section.name} has no input {name!r}{there}")
+        return values
+    by_name = {declared.name: declared for declared in info.inputs}
+    parsed: Arguments = {}
+    for name, value in values.items():
+        if name not in by_name:
+            others = near(name, by_name) or ": it has none"
+            raise UsageError(f"{info.section.name} has no input {name!r}{others}")
         try:
-            values[name] = known[name].parsed(value) if isinstance(value, str) else value
+            parsed[name] = by_name[name].parsed(value) if isinstance(value, str) else value
         except PromptError as error:
-            advice = f"; a list is JSON: -p '{name}=[\"...\"]'" if _is_list(known[name]) else ""
+            advice = f"; a list is JSON: -p '{name}=[\"...\"]'" if _is_list(by_name[name]) else ""
             raise UsageError(f"-p {name}={value}: {one_line(error)}{advice}") from None
-    return values
+    return parsed
 
 
 def _text(info: SectionInfo, rendered: Rendered | None, problem: str) -> str:
@@ -98,10 +103,10 @@ def _text(info: SectionInfo, rendered: Rendered | None, problem: str) -> str:
     lines += ["", "inputs: " + ("any" if info.inputs is None else "none")]
     if info.inputs:
         lines[-1] = "inputs:"
-    for one in info.inputs or ():
-        default = " (required)" if one.required else f" = {short(one.default)}"
-        lines.append(visible(f"  {one.name}: {one.type}{default}", one_line=True))
-        lines += wrapped(one.doc, "      ") if one.doc else []
+    for declared in info.inputs or ():
+        default = " (required)" if declared.required else f" = {short(declared.default)}"
+        lines.append(visible(f"  {declared.name}: {declared.type}{default}", one_line=True))
+        lines += wrapped(declared.doc, "      ") if declared.doc else []
     lines += ["", f"── source {'─' * (RULE - 10)}", visible(info.source.rstrip("\n"))]
     if rendered is None:
         return "\n".join([*lines, "", *wrapped(problem, "")])
@@ -114,9 +119,10 @@ def _json_text(info: SectionInfo, missing: list[Input], rendered: Rendered | Non
     schema = {
         "type": "object",
         "properties": {
-            one.name: {key: plain(value) for key, value in one.schema.items()} for one in inputs
+            declared.name: {key: plain(value) for key, value in declared.schema.items()}
+            for declared in inputs
         },
-        "required": [one.name for one in inputs if one.required],
+        "required": [declared.name for declared in inputs if declared.required],
         "additionalProperties": info.inputs is None,
     }
     tokens = rendered and {"total": rendered.tokens.total, "label": rendered.tokens.label}
@@ -125,7 +131,7 @@ def _json_text(info: SectionInfo, missing: list[Input], rendered: Rendered | Non
             **section_row(info),
             "schema": schema,
             "source": info.source,
-            "missing": [one.name for one in missing],
+            "missing": [declared.name for declared in missing],
             "rendered": None if rendered is None else str(rendered),
             "tokens": tokens,
         }

@@ -18,9 +18,9 @@ from promptdsl.cli.show import as_json, fields
 from promptdsl.comparing import visible
 
 DESCRIPTION = """\
-List the installed section libraries, each with its version and the package that brings it. None is
-loaded: what is told is what the packages declare. --check loads them, reads their sections, and
-tells what cannot be used and why. With LIBRARY, list its sections."""
+List the installed section libraries, each with its version and its package. No library is loaded:
+the list shows what the packages declare. --check loads the libraries and their sections, and shows
+what cannot be used and why. With LIBRARY, list its sections."""
 LIMIT = "PROMPTDSL_LIBRARIES"
 
 
@@ -38,7 +38,9 @@ def add_list(add_parser: AddParser) -> None:
         "target", metavar="LIBRARY", nargs="?", help="the name of a library, such as starter"
     )
     parser.add_argument(
-        "--check", action="store_true", help="load what is listed: exit with 1 if some is broken"
+        "--check",
+        action="store_true",
+        help="load what is listed; exit with 1 if something is broken",
     )
     parser.add_argument("--json", action="store_true", help="print the same as JSON")
 
@@ -55,7 +57,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
         if limit is not None:
             notes = [f"{LIMIT} is {limit!r}: other libraries are left out"]
         elif not libraries:
-            notes = ["no library is installed: promptdsl new library begins one"]
+            notes = ["no library is installed: begin one with promptdsl new library"]
         rows, lines = _libraries(libraries, check=arguments.check)
     failed = arguments.check and any(row.get("problem") or row.get("broken") for row in rows)
     return as_json(rows) if arguments.json else "\n".join(lines), notes, int(failed)
@@ -64,28 +66,29 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
 def _libraries(
     libraries: Sequence[InstalledLibrary], *, check: bool
 ) -> tuple[list[dict[str, object]], list[str]]:
-    """Return each library as data, and as a line for it and one for each problem."""
+    """Return each library as data, and as lines: its own, and one for each problem."""
     rows: list[dict[str, object]] = []
     lines: list[str] = []
     name, version = (
-        max((len(getattr(it, key)) for it in libraries), default=0) for key in ("name", "version")
+        max((len(getattr(library, key)) for library in libraries), default=0)
+        for key in ("name", "version")
     )
     for library in libraries:
         problem, broken = library.problem, dict[str, str]()
         if check and not problem:
             try:
                 with loaded_library(library.name) as loaded:
-                    its_rows, _ = _sections(loaded)
-                broken = {str(it["name"]): str(it["problem"]) for it in its_rows if "problem" in it}
+                    sections, _ = _sections(loaded)
+                broken = {str(s["name"]): str(s["problem"]) for s in sections if "problem" in s}
             except LibraryError as error:
                 problem = one_line(error)
         row = fields(library, "name", "version", "package", "target")
         rows.append({**row, "problem": problem or None, **({"broken": broken} if check else {})})
         text = f"{library.name:<{name}}  {library.version:<{version}}  {library.package}"
         lines.append(visible(text.rstrip(), one_line=True))
-        # That of a section names it.
-        for told in (problem, *broken.values()):
-            lines += wrapped(f"problem: {told}") if told else []
+        # The problem of a section names the section.
+        for text in (problem, *broken.values()):
+            lines += wrapped(f"problem: {text}") if text else []
     return rows, lines
 
 
@@ -104,8 +107,8 @@ def _sections(library: Library) -> tuple[list[dict[str, object]], list[str]]:
             continue
         rows.append(section_row(info))
         inputs = [
-            one.name if one.required else f"{one.name}={short(one.default)}"
-            for one in info.inputs or ()
+            declared.name if declared.required else f"{declared.name}={short(declared.default)}"
+            for declared in info.inputs or ()
         ]
         call = f"{info.section.name}({'...' if info.inputs is None else ', '.join(inputs)})"
         lines.append(visible(call, one_line=True))

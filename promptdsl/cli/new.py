@@ -1,4 +1,4 @@
-"""``promptdsl new``: the files of a new library, or of a new section in one."""
+"""``promptdsl new``: the files of a new library, or of a new section in a library."""
 
 import argparse
 import keyword
@@ -31,10 +31,10 @@ LIBRARY_FILES = {
     "forward.txt": "tests/__snapshots__/test_sample/test_scope[forward].prompt.txt",
     "tone.txt": "tests/__snapshots__/test_sample/test_tone.prompt.txt",
 }
-"""Where the files of ``scaffold/library`` go in a project. Their word ``sample`` is its name."""
+"""The paths of the files of ``scaffold/library`` in a project; ``sample`` becomes its name."""
 RESERVED = ("library", "promptdsl", "sections", "starter", "templates", "tests")
 TYPES = ("bool", "component", "date", "float", "int", "list", "object", "staticmethod", "str")
-"""What a stub is written with: a section of such a name would hide it there."""
+"""The names that a stub uses: a section with such a name would hide them there."""
 LIBRARY_DESCRIPTION = """\
 Begin a section library: an ordinary Python package with a function, a template, their tests, and
 types for editors. It builds, and its tests pass."""
@@ -82,23 +82,23 @@ def add_new(add_parser: AddParser) -> None:
     section.add_argument(
         "--function", action="store_true", help="add a function instead of a template"
     )
-    for one in (library, section):
-        one.add_argument("--force", action="store_true", help="replace files that are there")
-        one.add_argument("--json", action="store_true", help="print the files as JSON")
+    for command in (library, section):
+        command.add_argument("--force", action="store_true", help="replace existing files")
+        command.add_argument("--json", action="store_true", help="print the files as JSON")
 
 
 def run_library(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Return the files of a new library, and what comes next."""
-    given: str = arguments.target
-    name = re.sub("^promptdsl[-_]", "", given).replace("-", "_")
-    _check_name(name, given, "library")
+    """Write the files of a new library; return their paths, and the next steps as notes."""
+    written: str = arguments.target
+    name = re.sub("^promptdsl[-_]", "", written).replace("-", "_")
+    _check_name(name, written, "library")
     if name in RESERVED:
         raise UsageError(f"{name!r} is taken: name the library after its topic, such as support")
     distribution = f"promptdsl-{name.replace('_', '-')}"
     folder = os.path.normpath(distribution if arguments.folder is None else arguments.folder)
 
     def renamed(text: str) -> str:
-        # All at once: the name itself may hold one of these words.
+        # All words are replaced in one step, as the name may contain one of them.
         names = {"promptdsl-sample": distribution, "_Sample": class_name(name), "sample": name}
         return re.sub("promptdsl-sample|_Sample|sample", lambda word: names[word[0]], text)
 
@@ -115,12 +115,15 @@ def run_library(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         f"  .venv/bin/promptdsl list {name}",
     ]
     if any(name == library.name for library in Library.installed()):
-        notes.insert(0, f"a library {name!r} is installed already: with both, neither can be used")
+        notes.insert(
+            0,
+            f"a library {name!r} is installed already: if both are installed, neither can be used",
+        )
     return _written_text(files, arguments), notes
 
 
 def run_section(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Return the files of a new section, and what comes next."""
+    """Write the files of a new section; return their paths, and the next steps as notes."""
     library, _, name = arguments.target.rpartition(":")
     for word in name.split("/"):
         _check_name(word, name, "section")
@@ -150,7 +153,7 @@ def run_section(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         files[project.path(*snapshot)] = renamed("function.txt")
     elif template is None:
         line = f"{project.file}:{project.call.lineno}"
-        raise UsageError(f'{line}: write templates="templates" to have a template added')
+        raise UsageError(f'{line}: to add a template, write templates="templates"')
     else:
         files[template] = renamed("template.md.j2")
         files[project.path(*snapshot)] = renamed("template.txt")
@@ -159,20 +162,23 @@ def run_section(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     return _written_text({**files, **changed}, arguments), notes
 
 
-def _check_name(name: str, given: str, what: str) -> None:
-    """Refuse what is no plain name of Python, a device or a type."""
+def _check_name(name: str, written: str, what: str) -> None:
+    """Raise :class:`UsageError` for a name that is not valid in Python, or already has a meaning.
+
+    ``written`` is the name in the call of the command.
+    """
     if re.fullmatch("con|prn|aux|nul|(com|lpt)[0-9]", name):
-        raise UsageError(f"{given!r} cannot be the name of a file on Windows")
-    if given in TYPES:
-        raise UsageError(f"{given!r} is the name of a type, and no name of a {what}")
+        raise UsageError(f"{written!r} cannot be the name of a file on Windows")
+    if written in TYPES:
+        raise UsageError(f"{written!r} is the name of a type: choose another name for the {what}")
     if re.fullmatch("[a-z][a-z0-9_]{0,60}", name) and not keyword.iskeyword(name):
         return
     better = re.sub("[^a-z0-9]+", "_", name.lower()).strip("_0123456789")
     fix = f", such as {better}" if better and not keyword.iskeyword(better) else ""
     if keyword.iskeyword(name):
-        raise UsageError(f"{given!r} is a keyword of Python, and no name of a {what}")
+        raise UsageError(f"{written!r} is a keyword of Python: choose another name for the {what}")
     rule = "write lower-case letters, digits and _"
-    raise UsageError(f"{given!r} is no name of a {what}: {rule}{fix}")
+    raise UsageError(f"{written!r} is not a valid name of a {what}: {rule}{fix}")
 
 
 def _scaffold(kind: str, file: str) -> str:

@@ -26,17 +26,17 @@ from promptdsl.cli.errors import UsageError
 from promptdsl.cli.target import loaded_target
 
 PROVIDERS: tuple[str, ...] = get_args(AdapterName)
-"""The providers with an adapter of their own; ``provider_names()`` are the servers, too."""
+"""The providers with an adapter of their own; ``provider_names()`` also has the servers."""
 LISTED = f"{', '.join(PROVIDERS)}, or a server such as deepseek"
 FOR_PEOPLE = ("messages", "text")
-"""The forms of ``--for`` that are no provider's."""
+"""The values of ``--for`` that are not providers."""
 
 _BRIEF_HELP = {
     "--for": "the provider, if --model does not tell it",
     "--model": "the model, such as claude-opus-5-5",
     "-p": "an argument of the function, and more: promptdsl render -h",
 }
-"""The options of a render in a brief help; the others are not in it."""
+"""The only options of a render in a brief help."""
 
 
 def add_request(
@@ -49,9 +49,9 @@ def add_request(
 ) -> None:
     """Add the options of a render.
 
-    With ``marks``, cache marks can be placed. With ``texts``, ``--for`` also takes the forms for
-    people: ``messages`` and ``text``. A ``brief`` help has the first options alone. With
-    ``formats`` of files, ``--format`` takes the place of ``--for``.
+    With ``marks``, cache marks can be placed. With ``texts``, ``--for`` also takes ``messages`` and
+    ``text``, for people to read. A ``brief`` help only has the first options. With ``formats`` of
+    files, ``--format`` replaces ``--for``.
     """
     group = parser.add_argument_group("prompt")
     parser.set_defaults(for_people=FOR_PEOPLE if texts else ())
@@ -84,7 +84,7 @@ def add_request(
         action="append",
         default=[],
         metavar="DIR",
-        help="a folder that paths in data may point into; may be repeated",
+        help="a folder whose files may be named by paths in data; may be repeated",
     )
     if marks:
         add(
@@ -102,7 +102,7 @@ def add_request(
         metavar="FILE",
         help="the Jinja chat template of an open model, for chat_template",
     )
-    add("--strict", action="store_true", help="fail if the target cannot express text or media")
+    add("--strict", action="store_true", help="fail if text or media cannot be sent to the target")
 
 
 def _form_option(formats: Sequence[str], *, texts: bool) -> tuple[str, str, str]:
@@ -120,9 +120,9 @@ def _form_option(formats: Sequence[str], *, texts: bool) -> tuple[str, str, str]
 
 
 def checked_provider(name: str | None) -> ProviderName | None:
-    """Return the name of a provider; :class:`UsageError` for an unknown one.
+    """Return the name of a provider. Raises :class:`UsageError` for an unknown provider.
 
-    A module that a command loads may register servers: names are checked after it was loaded.
+    A module that a command loads may register servers, so names are checked after it is loaded.
     """
     provider = None if name is None else ProviderId(name)
     if provider in (None, *provider_names()):
@@ -135,9 +135,9 @@ def checked_provider(name: str | None) -> ProviderName | None:
 
 
 def whole_number(text: str, unit: str) -> int:
-    """Return a number that is written as in Python, such as ``100_000``."""
+    """Return a number that is written as in Python, such as ``100_000``; ``unit`` is for errors."""
     if _WHOLE.fullmatch(text) is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of {unit}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of {unit}")
     return int(text)
 
 
@@ -146,19 +146,19 @@ _WHOLE = re.compile(r"[0-9](?:_?[0-9]){0,99}")
 
 
 def _token_budget(text: str) -> int | Literal["window"]:
-    return "window" if text == "window" else whole_number(text, "tokens, and not 'window'")
+    return "window" if text == "window" else whole_number(text, "tokens or 'window'")
 
 
 @contextmanager
 def rendered_target(
     target: str, props: Arguments, arguments: argparse.Namespace
 ) -> Generator[Rendered]:
-    """Give the render of the prompt that TARGET names; its code prints to standard error."""
+    """Give the rendered prompt that TARGET names; output of its code goes to standard error."""
     with redirect_stdout(sys.stderr), loaded_target(target) as loaded:
         if isinstance(loaded, type):
             raise UsageError(f"{target} is a class: name a prompt, or a function that returns one")
         if props and not callable(loaded):
-            raise UsageError(f"{target} is no function: it takes no parameters")
+            raise UsageError(f"{target} is not a function: it takes no parameters")
         if arguments.form not in arguments.for_people:
             checked_provider(arguments.form)
         prompt = call_function(loaded, props, target) if callable(loaded) else loaded
@@ -193,14 +193,14 @@ def render_options(arguments: argparse.Namespace) -> dict[str, Any]:  # Any: key
 
 
 def render_notes(rendered: Rendered, arguments: argparse.Namespace) -> list[str]:
-    """Return the notes on a render: its losses, and whether its model is known."""
+    """Return the notes on a render: its losses, and a note on an unknown model."""
     subject = f"model {arguments.model!r}"
     losses = [str(loss) for loss in rendered.losses if loss.what != subject]
     return [*losses, *model_notes(rendered, arguments)]
 
 
 def model_notes(rendered: Rendered, arguments: argparse.Namespace) -> list[str]:
-    """Return the note on a model that is not known, with the name that may be meant."""
+    """Return the note on an unknown model, with the name that may be meant."""
     facts, subject = rendered.facts, f"model {arguments.model!r}"
     if not arguments.model or facts.known:
         return []

@@ -1,4 +1,4 @@
-"""The project of a library: its ``pyproject.toml``, and the module that makes the library."""
+"""The project of a library: its ``pyproject.toml``, and the module that defines the library."""
 
 import ast
 import os
@@ -12,15 +12,15 @@ from promptdsl.cli.errors import UsageError, near
 GROUP = "promptdsl.sections"
 BEGIN = "begin a library with promptdsl new library NAME"
 IMPORTS = ("Section", "Value", "component")
-"""What the function of a new section needs of promptdsl."""
+"""The names of promptdsl that the function of a new section needs."""
 
 
 @attrs.frozen
 class Project:
     """A folder with a ``pyproject.toml`` that declares a library.
 
-    ``module`` and ``variable`` are where the library is; ``file`` is the file of the module, and
-    ``call`` the call of ``Library`` in it.
+    The library is the ``variable`` of the ``module``. ``file`` is the file of the module,
+    ``source`` its code, and ``call`` the call of ``Library`` in it.
     """
 
     folder: str
@@ -33,9 +33,9 @@ class Project:
 
     @classmethod
     def around(cls, folder: str, name: str) -> Self:
-        """Return the project that a folder is in; with several libraries, that of the name.
+        """Return the project around a folder; ``name`` selects one of several libraries.
 
-        Raises :class:`UsageError` where there is none.
+        Raises :class:`UsageError` if there is no such project.
         """
         while not os.path.isfile(os.path.join(folder, "pyproject.toml")):
             above = os.path.dirname(folder)
@@ -65,9 +65,9 @@ class Project:
         return os.path.join(self.folder, *parts)
 
     def template(self, name: str) -> str | None:
-        """Return the path of the template of a section, ``None`` for a folder that is computed."""
-        given = {one.arg: one.value for one in self.call.keywords}.get("templates")
-        folder = given.value if isinstance(given, ast.Constant) else given or "templates"
+        """Return the path of the template of a section; ``None`` if its folder is computed."""
+        argument = self._argument("templates")
+        folder = argument.value if isinstance(argument, ast.Constant) else argument or "templates"
         if not isinstance(folder, str):
             return None
         path = os.path.join(os.path.dirname(self.file), folder, *name.split("/"))
@@ -77,18 +77,23 @@ class Project:
         """Return the names of the sections that are functions."""
         listed = self._listed()
         elements = [] if listed is None else listed.elts
-        return {ast.unparse(one).rpartition(".")[2] for one in elements}
+        return {ast.unparse(element).rpartition(".")[2] for element in elements}
+
+    def _argument(self, name: str) -> ast.expr | None:
+        """Return a keyword argument of the call of ``Library``."""
+        return {keyword.arg: keyword.value for keyword in self.call.keywords}.get(name)
 
     def _listed(self) -> ast.List | ast.Tuple | None:
-        given = {one.arg: one.value for one in self.call.keywords}.get("sections")
-        if given is not None and not isinstance(given, ast.List | ast.Tuple):
+        """Return the list ``sections=[...]`` in the call of ``Library``."""
+        sections = self._argument("sections")
+        if sections is not None and not isinstance(sections, ast.List | ast.Tuple):
             raise UsageError(
-                f"{self.file}:{given.lineno}: write sections=[...] as a list to have one added"
+                f"{self.file}:{sections.lineno}: to add a section, write sections=[...] as a list"
             )
-        return given
+        return sections
 
     def with_function(self, name: str, function: str) -> dict[str, str]:
-        """Return the files in which a function is added, and its entry in the library."""
+        """Return the changed files: the one with a new function, and the one that lists it."""
         package = self.module
         if os.path.basename(self.file) != "__init__.py":
             package = self.module.rpartition(".")[0]
@@ -102,34 +107,34 @@ class Project:
         if name in _bound(text):
             raise UsageError(f"{file} has a name {name!r}")
         is_imported = "sections" in _bound(self.source)
-        library = self._with_entry(f"sections.{name}" if is_imported else name)
+        library = self._with_section(f"sections.{name}" if is_imported else name)
         if not is_imported:
             origin = f"{package}.sections" if package else "sections"
             library = _with_import(library, f"from {origin} import {name}")
         return {file: text.rstrip("\n") + "\n" + function, self.file: library}
 
-    def _with_entry(self, entry: str) -> str:
-        """Return the source of the module with one more section in the call."""
+    def _with_section(self, code: str) -> str:
+        """Return the source of the module with one more section in the call of ``Library``."""
         listed, lines = self._listed(), self.source.split("\n")
         if listed is None:
-            given: list[ast.expr | ast.keyword] = [*self.call.args, *self.call.keywords]
-            last = given[-1]
+            arguments: list[ast.expr | ast.keyword] = [*self.call.args, *self.call.keywords]
+            last = arguments[-1]
             row, column = last.end_lineno or 0, last.end_col_offset or 0
-            entry = f", sections=[{entry}]"
+            code = f", sections=[{code}]"
         elif listed.elts:
             last = listed.elts[-1]
-            row, column, entry = last.end_lineno or 0, last.end_col_offset or 0, f", {entry}"
+            row, column, code = last.end_lineno or 0, last.end_col_offset or 0, f", {code}"
         else:
             row, column = listed.lineno, listed.col_offset + 1
-            entry += "," if isinstance(listed, ast.Tuple) else ""
-        # Columns of the parser are bytes.
+            code += "," if isinstance(listed, ast.Tuple) else ""
+        # The parser counts columns in bytes.
         line = lines[row - 1].encode()
-        lines[row - 1] = (line[:column] + entry.encode() + line[column:]).decode()
+        lines[row - 1] = (line[:column] + code.encode() + line[column:]).decode()
         return "\n".join(lines)
 
 
 def _declared(pyproject: str) -> dict[str, str]:
-    """Return the libraries that a ``pyproject.toml`` declares: where each is, by its name."""
+    """Return the libraries that a ``pyproject.toml`` declares: ``module:variable`` by name."""
     try:
         with open(pyproject, "rb") as file:
             data: Any = tomllib.load(file)  # Any: TOML
@@ -142,7 +147,7 @@ def _declared(pyproject: str) -> dict[str, str]:
 
 
 def _read(file: str) -> str:
-    """Return the source of a module; raises :class:`UsageError` for what is no code in UTF-8."""
+    """Return the source of a module. Raises :class:`UsageError` if it is no code in UTF-8."""
     try:
         with open(file, encoding="utf-8") as opened:
             source = opened.read()
@@ -156,13 +161,13 @@ def _read(file: str) -> str:
 
 def _library_call(source: str, file: str, library: str) -> ast.Call:
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
-    made = [one for one in calls if ast.unparse(one.func).endswith("Library")]
-    for one in made:
-        if one.args and ast.unparse(one.args[0]) == repr(library):
-            return one
-    if made:
-        return made[0]
-    raise UsageError(f"{file} makes no Library: name the module that does in pyproject.toml")
+    libraries = [call for call in calls if ast.unparse(call.func).endswith("Library")]
+    for call in libraries:
+        if call.args and ast.unparse(call.args[0]) == repr(library):
+            return call
+    if libraries:
+        return libraries[0]
+    raise UsageError(f"{file} makes no Library: name the module with the library in pyproject.toml")
 
 
 def _bound(source: str) -> set[str]:
@@ -172,7 +177,7 @@ def _bound(source: str) -> set[str]:
             case ast.FunctionDef() | ast.ClassDef():
                 names.add(statement.name)
             case ast.Import() | ast.ImportFrom():
-                names |= {one.asname or one.name for one in statement.names}
+                names |= {alias.asname or alias.name for alias in statement.names}
             case _:
                 pass
     return names
@@ -181,7 +186,7 @@ def _bound(source: str) -> set[str]:
 def _with_import(source: str, line: str) -> str:
     """Return a module with one more import, after the others."""
     body, lines = ast.parse(source).body, source.split("\n")
-    imports = [one for one in body if isinstance(one, ast.Import | ast.ImportFrom)]
+    imports = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
     first = body[0] if body and isinstance(body[0], ast.Expr) else None
     after = imports[-1] if imports else first
     at = 0 if after is None else int(after.end_lineno or 0)

@@ -14,14 +14,14 @@ from typing import Any, Literal, Union, cast, get_args, get_origin
 
 
 class Imports:
-    """The imports of a file that is written, and what is written with them."""
+    """The imports of a generated file; writing an annotation adds the imports that it needs."""
 
     def __init__(self, names: Mapping[str, set[str]]) -> None:
-        self.names = {module: {*found} for module, found in names.items()}
+        self.names = {module: {*imported} for module, imported in names.items()}
         self.modules: set[str] = set()
 
     def text(self) -> str:
-        """Return the imports: those of the standard library, then the others."""
+        """Return the imports as code: first of the standard library, then the others."""
         lines = {f"import {module}": module for module in self.modules}
         for module, names in self.names.items():
             lines[f"from {module} import {', '.join(sorted(names))}"] = module
@@ -32,7 +32,7 @@ class Imports:
         return "\n\n".join("\n".join(group) for group in groups if group) + "\n"
 
     def code_of(self, annotation: Any) -> str:  # Any: whatever an author writes as a type
-        """Return an annotation as code; ``Any`` for what cannot be written."""
+        """Return an annotation as code; ``Any`` if it cannot be written as code."""
         origin, args = get_origin(annotation), get_args(annotation)
         if annotation is None or annotation is types.NoneType:
             return "None"
@@ -40,23 +40,23 @@ class Imports:
             values = ", ".join(self.default_code(value) for value in args)
             return f"{self.add('typing', 'Literal')}[{values}]"
         if origin in (Union, types.UnionType):
-            return " | ".join(self.code_of(one) for one in args)
+            return " | ".join(map(self.code_of, args))
         if origin is typing.Annotated:
             return self.code_of(args[0])
         if origin is Callable and args:
             taken, returned = args
-            inner = "..."  # for a variable in the place of the list, too
+            inner = "..."  # also for a variable instead of the list
             if isinstance(taken, list):
                 inner = f"[{', '.join(map(self.code_of, cast('list[object]', taken)))}]"
             name = self.add("collections.abc", "Callable")
             return f"{name}[{inner}, {self.code_of(returned)}]"
         if isinstance(origin or annotation, type):
-            inner = ", ".join("..." if one is ... else self.code_of(one) for one in args)
+            inner = ", ".join("..." if arg is ... else self.code_of(arg) for arg in args)
             return self._class(origin or annotation) + (f"[{inner}]" if inner else "")
         return self.add("typing", "Any")
 
     def default_code(self, value: object) -> str:
-        """Return a default as code; ``...`` for one that code cannot tell."""
+        """Return a default as code; ``...`` if it cannot be written as code."""
         if type(value) is str:
             return code_of_text(value)
         if type(value) in (types.NoneType, bool, int):
@@ -98,10 +98,10 @@ def public_module(cls: type) -> str:
 
 
 def imported_from(statement: ast.ImportFrom, module: ModuleType) -> str:
-    """Return the full name of the module that a statement of another one imports from."""
+    """Return the full name of the module from which a statement in ``module`` imports."""
     return resolve_name("." * statement.level + (statement.module or ""), module.__package__)
 
 
 def code_of_text(text: str) -> str:
-    """Return a text as code, between double quotes where this can be."""
+    """Return a text as code, in double quotes if possible."""
     return json.dumps(text, ensure_ascii=False) if text.isprintable() else repr(text)

@@ -1,4 +1,4 @@
-"""``promptdsl records``: what was sent, and why, from the file of a record."""
+"""``promptdsl records``: shows what was sent, and why, from the file of a record."""
 
 import argparse
 import json
@@ -15,14 +15,14 @@ from promptdsl.cli.sides import is_record, read_json
 from promptdsl.comparing import payload_rendered, visible
 
 LONGEST = 300
-"""The characters of a text that are shown, at most."""
+"""The most characters of a text that are shown."""
 RULE = 72
-"""The width of the rules between the parts, in characters, as in ``promptdsl render``."""
+"""The width of the lines between the parts of the output, in characters."""
 DESCRIPTION = """\
 Show what was sent and why, from the file of a record (promptdsl render --record FILE): its parts
-with their lines and tokens, its texts with what wrote each piece, what was dropped and what it
-would cost to keep it, losses, libraries and settings. A payload of any provider, as JSON, is shown
-the same way, without lines."""
+with their lines and tokens, its texts with the origin of each piece, the dropped parts with the
+tokens that keeping them would cost, losses, libraries and settings. A JSON payload of any provider
+is shown in the same way, without lines."""
 
 
 def add_records(add_parser: AddParser) -> None:
@@ -45,10 +45,10 @@ def add_show(add_parser: AddParser) -> None:
         takes="FILE",
         description=DESCRIPTION,
         summary="show a record, or a payload",
-        failed="what the file holds is wrong",
+        failed="the content of the file is wrong",
     )
     parser.add_argument("target", metavar="FILE", help="the file of a record, or of a payload")
-    usage = f"the provider of a payload, if the payload does not tell it ({LISTED})"
+    usage = f"the provider of a payload, if the payload does not show it ({LISTED})"
     parser.add_argument("--for", dest="form", metavar="PROVIDER", help=usage)
     parser.add_argument("--json", action="store_true", help="print the record as JSON")
 
@@ -66,9 +66,9 @@ def show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         if is_record(data):
             record = PromptRecord.load(arguments.target)
         else:
-            # Nobody wrote it in this program: it has no lines.
-            whole = payload_rendered(data, arguments.form).record().to_json()
-            record = PromptRecord.from_dict(json.loads(whole, object_hook=_without_line))
+            # A payload has no source lines: those of the record are lines of this command.
+            text = payload_rendered(data, arguments.form).record().to_json()
+            record = PromptRecord.from_dict(json.loads(text, object_hook=_without_line))
     except PromptError as error:
         raise FileError(f"{arguments.target}: {error.what}\n  {error.fix}".rstrip()) from None
     if arguments.json:
@@ -77,7 +77,8 @@ def show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 
 
 def _without_line(data: dict[str, object]) -> dict[str, object]:
-    return {key: it for key, it in data.items() if key != "source" or not isinstance(it, str)}
+    source = data.get("source")
+    return {key: data[key] for key in data if key != "source" or not isinstance(source, str)}
 
 
 def _lines(record: PromptRecord) -> Iterator[str]:
@@ -104,8 +105,8 @@ def _lines(record: PromptRecord) -> Iterator[str]:
         "tokens": [record.token_tree()],
         "messages": [*_messages(record)] if data["content"] else [],
         costs: [
-            f"{part}{_said(row.get('text', ''))}"
-            for part, row in zip(record.dropped, data["dropped"], strict=True)
+            f"{dropped}{_indented(row.get('text', ''))}"
+            for dropped, row in zip(record.dropped, data["dropped"], strict=True)
         ],
         "losses": [*map(str, record.losses)],
         "libraries": [*libraries],
@@ -117,7 +118,7 @@ def _lines(record: PromptRecord) -> Iterator[str]:
 
 
 def _messages(record: PromptRecord) -> Iterator[str]:
-    """Yield each message, and the pieces of its texts with the line that wrote them."""
+    """Yield each message, and the pieces of its texts with the lines that wrote them."""
     tokens = record.to_dict()["tokens"]
     spans = {index: [*group] for index, group in groupby(record.spans, lambda span: span.message)}
     counts: list[int] = tokens["messages"] if tokens else []
@@ -131,7 +132,7 @@ def _messages(record: PromptRecord) -> Iterator[str]:
                 yield f"  {' '.join(str(word) for word in words if word)}\n    {_short(text)}"
 
 
-def _said(text: str) -> str:
+def _indented(text: str) -> str:
     return f"\n  {_short(text)}" if text else ""
 
 

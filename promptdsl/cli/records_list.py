@@ -13,8 +13,8 @@ from promptdsl.comparing import visible
 
 DESCRIPTION = """\
 List the records of a PromptLog: the time in UTC, the name and the id of each, its model, its
-tokens, and how many messages, losses (hints aside) and dropped parts it has. With --json, print
-whole records."""
+tokens, and the number of its messages, losses (without hints) and dropped parts. With --json, print
+complete records."""
 
 
 def add_list(add_parser: AddParser) -> None:
@@ -30,12 +30,16 @@ def add_list(add_parser: AddParser) -> None:
     )
     add = parser.add_argument
     add("target", metavar="FOLDER", help="the folder of the log")
-    add("--since", metavar="TIME", help="from this time on, such as 2026-11-27T14:03; UTC")
-    add("--name", help="of the prompt with this name alone")
-    add("--id", help="of the request with this id alone")
-    add("--lost", action="store_true", help="only with losses other than hints")
-    add("--dropped", action="store_true", help="only with dropped parts")
-    add("--salvage", action="store_true", help="pass over damaged lines, and name them")
+    add(
+        "--since",
+        metavar="TIME",
+        help="only records from this time on, such as 2026-11-27T14:03; UTC",
+    )
+    add("--name", help="only records of the prompt with this name")
+    add("--id", help="only the record of the request with this id")
+    add("--lost", action="store_true", help="only records with losses other than hints")
+    add("--dropped", action="store_true", help="only records with dropped parts")
+    add("--salvage", action="store_true", help="skip damaged lines, and name them")
     add("--json", action="store_true", help="print the records as JSON")
 
 
@@ -49,11 +53,11 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     except TranscriptError as error:
         fix = (error.fix or "").replace("salvage=True", "--salvage")
         raise FileError(f"{error.what}\n  {fix}") from None
-    found = [*_wanted(entries, arguments)]
+    wanted = [*_wanted(entries, arguments)]
     if arguments.json:
-        data = [fields(entry, "at", "name", "id", "record") for entry in found]
+        data = [fields(entry, "at", "name", "id", "record") for entry in wanted]
         return as_json(data), [*log.repairs]
-    rows = [[visible(cell, one_line=True) for cell in _row(entry)] for entry in found]
+    rows = [[visible(cell, one_line=True) for cell in _row(entry)] for entry in wanted]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
     return "\n".join(lines), [*log.repairs]
@@ -65,7 +69,7 @@ def _wanted(entries: tuple[LogEntry, ...], arguments: argparse.Namespace) -> Ite
         try:
             time = datetime.fromisoformat(arguments.since)
         except ValueError:
-            raise UsageError(f"--since {arguments.since} is no time in ISO 8601") from None
+            raise UsageError(f"--since {arguments.since} is not a time in ISO 8601") from None
         since = (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
     for entry in entries:
         is_named = arguments.name in (None, entry.name) and arguments.id in (None, entry.id)

@@ -1,4 +1,4 @@
-"""``promptdsl render``: a prompt, as a target takes it or as people read it."""
+"""``promptdsl render``: a prompt, as a payload for a provider or as text for people."""
 
 import argparse
 
@@ -17,8 +17,8 @@ from promptdsl.cli.write_files import write_report
 from promptdsl.comparing import visible
 
 DESCRIPTION = """\
-Render the prompt that TARGET names. Data goes to standard output. Losses of the target, and all
-that the code of the prompt prints, go to standard error."""
+Render the prompt that TARGET names. Data goes to standard output. Losses, and the output of the
+prompt's code, go to standard error."""
 
 
 def add_render(add_parser: AddParser) -> None:
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
             return as_json(text) if arguments.json else text, notes
         if not arguments.json:
             return visible(as_messages(rendered.messages)), notes
-        # What the prompt has none of is left out.
+        # Empty values are left out.
         output = rendered.output
         optional = {
             "tools": [

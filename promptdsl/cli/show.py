@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def as_explanation(explained: Mapping[str, tuple[object, str]]) -> str:
-    """Return every configuration value with the layer that set it, a line each."""
+    """Return a line for each configuration value, with the layer that set it."""
     rows: list[tuple[str, str, str]] = []
     for key, (value, layer) in explained.items():
         if callable(value):
@@ -35,9 +35,9 @@ def as_explanation(explained: Mapping[str, tuple[object, str]]) -> str:
 
 
 def as_json(value: object) -> str:
-    """Return strict JSON: bytes as base64, other values without a JSON type as their text.
+    """Return strict JSON: bytes as base64, and values without a JSON type as text.
 
-    Raises :class:`ValueError` for NaN and infinite numbers, ``TypeError`` for keys that are no
+    Raises :class:`ValueError` for NaN and infinite numbers, and ``TypeError`` for a key that is not
     text.
     """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2, default=_json_default)
@@ -58,13 +58,13 @@ def is_colourful() -> bool:
 
 
 def relative(text: str) -> str:
-    """Return text with each ``file:line`` in the current folder relative to it."""
+    """Return text in which each ``file:line`` of the current folder is a relative path."""
     here = re.escape(os.path.join(os.getcwd(), ""))
     return re.sub(rf'(?<![^\s"]){here}(?=[^\n:"]*(?::|", line )\d)', "", text)
 
 
 def as_row(part: "Loss | Difference | TokenPart") -> dict[str, object]:
-    """Return the fields of a part as data, with the file and the line of its source."""
+    """Return the fields of a loss, a difference or a part as data, with its file and line."""
     row = attrs.asdict(part, recurse=False, filter=lambda field, _: field.name not in _NO_DATA)
     section = row.pop("library", None)
     library = {} if section is None else {"library": as_section(section)}
@@ -72,7 +72,7 @@ def as_row(part: "Loss | Difference | TokenPart") -> dict[str, object]:
 
 
 def fields(part: object, *names: str) -> dict[str, object]:
-    """Return the fields of these names as data."""
+    """Return the fields with these names as data."""
     return {name: getattr(part, name) for name in names}
 
 
@@ -85,6 +85,6 @@ _NO_DATA = ("source", "message")
 
 
 def located(source: "Source | str | None") -> dict[str, object]:
-    """Return a file and a line as data."""
+    """Return the file and the line of a source as data."""
     file, _, line = relative(str(source or "")).rpartition(":")
     return {"file": file or None, "line": int(line) if line else None}

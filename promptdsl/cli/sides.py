@@ -23,7 +23,7 @@ from promptdsl.comparing import (
 SNAPSHOT = ".prompt.txt"
 GIT = "git:"
 Read = Callable[[str], bytes | None]
-"""A function from a path to the content of the file; ``None`` for a file that is not there."""
+"""A function from a path to the content of the file; ``None`` if there is no such file."""
 
 
 def side(name: str, props: Arguments, arguments: argparse.Namespace) -> Rendered | PromptFile:
@@ -55,7 +55,7 @@ def _is_file(name: str) -> bool:
 
 
 def is_target(name: str) -> bool:
-    """Return whether an argument names a prompt in the code that is there."""
+    """Return whether an argument names a prompt in the code of the working tree."""
     return not name.startswith(GIT) and not _is_file(name)
 
 
@@ -70,7 +70,7 @@ def file_side(path: str, read: Read, arguments: argparse.Namespace) -> PromptFil
 
 
 def payload_side(path: str, content: bytes, provider: str | None) -> PromptFile | Rendered:
-    """Return the prompt of a record, or of a payload, which is for a provider if one is named."""
+    """Return the prompt of a record, or of a payload for the named provider."""
     data = read_json(path, content)
     try:
         if is_record(data):
@@ -86,11 +86,11 @@ def read_json(path: str, content: bytes) -> object:
         data: object = json.loads(content)
         return data
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is no JSON: {error}") from None
+        raise UsageError(f"{path} is not JSON: {error}") from None
 
 
 def is_record(data: object) -> bool:
-    """Return whether data is a record, and no payload: its format is a version."""
+    """Return whether data is a record, not a payload: its format is a version."""
     if not isinstance(data, dict):
         return False
     return str(cast("dict[str, object]", data).get("format"))[:1].isdecimal()
@@ -105,34 +105,34 @@ def is_record_text(text: str) -> bool:
 
 
 def snapshot_side(path: str, content: bytes, read: Read) -> PromptFile:
-    """Return the prompt of a snapshot; that of a model is read with its base."""
+    """Return the prompt of a snapshot; a snapshot of a model is read with its base."""
     try:
-        found = parse(content.decode())
+        file = parse(content.decode())
         if not is_of_model(content):
-            return found
+            return file
         base = base_of(path, read)
         if base is None:
-            raise UsageError(f"{path}: the snapshot without a model is not beside it")
-        return applied(parse(base.decode()), found)
+            raise UsageError(f"{path}: the snapshot without a model is missing next to it")
+        return applied(parse(base.decode()), file)
     except SnapshotFormatError as error:
         raise UsageError(f"{path}: {error.what}") from None
     except UnicodeDecodeError:
-        raise UsageError(f"{path}: it is no UTF-8 text") from None
+        raise UsageError(f"{path}: it is not UTF-8 text") from None
 
 
 def base_of(path: str, read: Read) -> bytes | None:
-    """Return the snapshot without a model: that of a model has its name before the ending."""
+    """Return the base of a snapshot of a model: its path has no name of a model at the end."""
     stem = path.removesuffix(SNAPSHOT)
     for match in reversed([*re.finditer(r"\.", stem)]):
-        found = read(f"{stem[: match.start()]}{SNAPSHOT}")
-        # The name of a model may have a dot, and begin like that of another one.
-        if found is not None and not is_of_model(found):
-            return found
+        base = read(f"{stem[: match.start()]}{SNAPSHOT}")
+        # The name of a model may contain a dot, and begin with the name of another model.
+        if base is not None and not is_of_model(base):
+            return base
     return None
 
 
 def is_of_model(content: bytes) -> bool:
-    """Return whether a snapshot is that of a model, which needs its base."""
+    """Return whether a snapshot is for a model, so that it needs its base."""
     return b"\nbase: " in content[3:].partition(b"\n---")[0]
 
 

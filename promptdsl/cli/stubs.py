@@ -23,14 +23,14 @@ from promptdsl.cli.target import loaded_target
 from promptdsl.cli.write_files import write_files
 
 DESCRIPTION = """\
-Write MODULE.pyi beside a module that holds only a library: the signatures and docstrings of its
-sections. Editors complete them, and type checkers check calls. Write it again when a section has
-changed; --check tells whether that is needed."""
+Write MODULE.pyi next to a module that only defines a library: the signatures and docstrings of its
+sections. With it, editors complete them, and type checkers check calls. Write it again when a
+section has changed; --check shows whether that is needed."""
 MARK = "Written by promptdsl stubs"
 WIDEST = 100
-"""The widest line with all parameters of a section, in characters."""
+"""The most characters of a line with all parameters of a section."""
 TYPES = {"Literal": Literal, "date": date}
-"""What the types of front matter are made of, besides those of Python itself."""
+"""The names in types of front matter, in addition to the built-in names of Python."""
 
 
 def add_stubs(add_parser: AddParser) -> None:
@@ -51,12 +51,14 @@ def add_stubs(add_parser: AddParser) -> None:
     parser.add_argument(
         "--check", action="store_true", help="write nothing: exit with 1 if it is not up to date"
     )
-    parser.add_argument("--force", action="store_true", help="replace a file made by somebody else")
+    parser.add_argument(
+        "--force", action="store_true", help="replace a file that this command did not write"
+    )
     parser.add_argument("--json", action="store_true", help="print the file and its text as JSON")
 
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Return the data and the notes of the command; :class:`FileError` for a file out of date."""
+    """Return the data and the notes of the command. Raises :class:`FileError` for an old file."""
     target: str = arguments.target
     location, _, name = target.rpartition(":")
     names = location.split(".")
@@ -65,12 +67,14 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     with redirect_stdout(sys.stderr), loaded_target(target) as library:
         module = sys.modules[location]
         if not isinstance(library, Library):
-            raise UsageError(f"{target} is no Library: it is of the type {type(library).__name__}")
+            raise UsageError(
+                f"{target} is not a Library: it is of the type {type(library).__name__}"
+            )
         tree = ast.parse(Path(str(module.__file__)).read_text("utf-8"))
-        for node in (it for it in tree.body if isinstance(it, ast.ImportFrom)):
-            for one in node.names:
-                if (one.asname or one.name) == name:
-                    maker = f"{imported_from(node, module)}:{one.name}"
+        for node in (node for node in tree.body if isinstance(node, ast.ImportFrom)):
+            for alias in node.names:
+                if (alias.asname or alias.name) == name:
+                    maker = f"{imported_from(node, module)}:{alias.name}"
                     raise UsageError(f"{location} only imports {name}: promptdsl stubs {maker}")
         path = os.path.relpath(f"{os.path.splitext(str(module.__file__))[0]}.pyi")
         hidden = sorted(_public_names(module, tree) - {name})
@@ -93,14 +97,14 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 
 
 def _public_names(module: ModuleType, tree: ast.Module) -> set[str]:
-    """Return the names that a module itself defines: what it imports is its own business."""
+    """Return the public names that a module defines; its imports do not count."""
     names = set[str](getattr(module, "__all__", ()))
     for statement in tree.body:
         match statement:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 names.add(statement.name)
             case ast.Import() | ast.ImportFrom():
-                names |= {one.name for one in statement.names if one.asname == one.name}
+                names |= {alias.name for alias in statement.names if alias.asname == alias.name}
             case _:
                 names |= {
                     node.id
@@ -113,8 +117,8 @@ def _public_names(module: ModuleType, tree: ast.Module) -> set[str]:
 def stub_text(library: Library, target: str) -> str:
     """Return the stub of the module of a library: the library, with the types of its sections.
 
-    A section whose name is no name of Python, or one that each library has, such as ``name``, is
-    left out: it is called as ``library["billing/refunds"]``.
+    A section is left out if its name is not valid in Python, or is an attribute of each library,
+    such as ``name``. It is called as ``library["billing/refunds"]``.
     """
     variable = target.rpartition(":")[2]
     imports = Imports({"promptdsl": {"Library", "component"}})
@@ -133,55 +137,57 @@ def _method(function: Callable[..., Any], info: SectionInfo, imports: Imports) -
     name = info.section.name.partition(":")[2]
     names = TYPES if info.kind == "template" else inspect.unwrap(function).__globals__
     signature = inspect.signature(function).parameters.values()
-    typed = (one.replace(annotation=_evaluated(one.annotation, names)) for one in signature)
+    typed = (item.replace(annotation=_evaluated(item.annotation, names)) for item in signature)
     parameters = [*_parameters(typed, imports)]
     head = f"    def {name}({', '.join(parameters)}) -> object:"
     if len(head) > WIDEST:
-        inner = "".join(f"        {one},\n" for one in parameters)
+        inner = "".join(f"        {parameter},\n" for parameter in parameters)
         head = f"    def {name}(\n{inner}    ) -> object:"
     body = _docstring(inspect.getdoc(function) or "")
     return "\n".join(["    @staticmethod", "    @component", head, *body, ""])
 
 
 def _evaluated(annotation: object, names: Mapping[str, Any]) -> object:
-    """Return an annotation, also one that is written as text, as in front matter."""
+    """Return an annotation; one that is written as text, as in front matter, is evaluated."""
     if not isinstance(annotation, str):
         return annotation
     try:
         return eval(annotation, {**names})
-    except Exception:  # it may name what exists for type checkers only
+    except Exception:  # it may use names that only type checkers know
         return Any
 
 
 def _parameters(parameters: Iterable[inspect.Parameter], imports: Imports) -> Iterator[str]:
     last: object = None
     kinds = inspect.Parameter
-    for one in parameters:
-        if last is kinds.POSITIONAL_ONLY and one.kind is not last:
+    empty = inspect.Parameter.empty
+    for parameter in parameters:
+        kind = parameter.kind
+        if last is kinds.POSITIONAL_ONLY and kind is not last:
             yield "/"
-        if one.kind is kinds.KEYWORD_ONLY and last not in (one.kind, kinds.VAR_POSITIONAL):
+        if kind is kinds.KEYWORD_ONLY and last not in (kind, kinds.VAR_POSITIONAL):
             yield "*"
-        last = one.kind
-        text = str(one.replace(annotation=one.empty, default=one.empty))
-        if one.annotation is not one.empty:
-            text += f": {imports.code_of(one.annotation)}"
-        if one.default is not one.empty:
-            text += f" = {imports.default_code(one.default)}"
+        last = kind
+        text = str(parameter.replace(annotation=empty, default=empty))
+        if parameter.annotation is not empty:
+            text += f": {imports.code_of(parameter.annotation)}"
+        if parameter.default is not empty:
+            text += f" = {imports.default_code(parameter.default)}"
         yield text
     if last is kinds.POSITIONAL_ONLY:
         yield "/"
 
 
 def _docstring(doc: str) -> list[str]:
-    """Return the lines of a docstring in a method, whatever is in it; without one, its body."""
+    """Return the lines of a docstring in a method, also for special characters; or ``...``."""
     if not doc:
         return ["        ..."]
-    escaped = _QUOTES.sub(lambda it: it[0].replace('"', '\\"'), doc.replace("\\", "\\\\"))
+    escaped = _QUOTES.sub(lambda match: match[0].replace('"', '\\"'), doc.replace("\\", "\\\\"))
     escaped = "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in escaped)
     first, *others = escaped.split("\n")
     if not others:
         return [f'        """{first}"""']
-    return [f'        """{first}', *(f"        {it}".rstrip() for it in others), '        """']
+    return [f'        """{first}', *(f"        {line}".rstrip() for line in others), '        """']
 
 
 _QUOTES = re.compile(r'"{3,}|"+\Z')

@@ -1,4 +1,4 @@
-"""Loading TARGET: a name in a file or in a module, or a section of a library."""
+"""Loading the object that TARGET names: in a file or in a module, or a section of a library."""
 
 import importlib
 import os
@@ -18,18 +18,17 @@ FORM = "TARGET is file.py:name or module:name"
 
 
 class _LoadedFile(ModuleType):
-    """The module of a file, which is forgotten after the command."""
+    """The module of a file; it is removed from ``sys.modules`` after the command."""
 
 
 @contextmanager
 def loaded_target(target: str) -> Generator[object]:
     """Give the object that TARGET names; imports work as when its file or module is run.
 
-    The only prompt of a file or module, a timeline or a function, needs no name; where there is
-    none, its only part.
-    ``support:refunds`` is the section of an installed library where no module has the name of the
-    library. Raises :class:`UsageError` for a file, a module or a name that is not there, and
-    whatever the code in it raises.
+    The only prompt of a file or module, a timeline or a function, needs no name. Without such a
+    prompt, its only turn or section needs no name. ``support:refunds`` is a section of an installed
+    library, if no module has the name of the library. Raises :class:`UsageError` for a missing
+    file, module or name, and whatever the code raises.
     """
     location, colon, name = target.rpartition(":")
     if not colon or (len(location) == 1 and not name.isidentifier()):  # a drive, as in C:\a.py
@@ -50,7 +49,7 @@ def loaded_target(target: str) -> Generator[object]:
 
 
 def _value(module: ModuleType, name: str, location: str) -> object:
-    """Return what a name stands for in a module; without a name, its only prompt or function."""
+    """Return the value of a name in a module; without a name, its only prompt or function."""
     values = vars(module)
     if name in values:
         return values[name]
@@ -65,30 +64,32 @@ def _value(module: ModuleType, name: str, location: str) -> object:
 
 
 def _unnamed_prompts(values: Sequence[object]) -> list[object]:
-    """Return what a target without a name may mean: each timeline and function, else each part.
+    """Return what a target without a name may mean: timelines and functions, else all values.
 
-    Beside these a turn or a section is a part of one, and what ``@component`` makes writes parts.
+    A turn or a section next to a timeline is a part of it, and a component writes such parts.
     """
-    different = list({id(value): value for value in values}.values())
-    prompts: list[object] = [it for it in different if isinstance(it, Timeline | FunctionType)]
-    return prompts or different
+    distinct = list({id(value): value for value in values}.values())
+    prompts: list[object] = [
+        value for value in distinct if isinstance(value, Timeline | FunctionType)
+    ]
+    return prompts or distinct
 
 
 def _is_library(name: str) -> bool:
-    """Return whether a name is that of an installed library, and of no module here or installed."""
+    """Return whether a name belongs to an installed library, and to no module."""
     if not any(library.name == name for library in Library.installed()):
         return False
     paths: Sequence[str] | None = [os.getcwd(), *sys.path]
     for part in name.split("."):
-        found = PathFinder.find_spec(part, paths)
-        if found is None:
+        spec = PathFinder.find_spec(part, paths)
+        if spec is None:
             return True
-        paths = found.submodule_search_locations or []
+        paths = spec.submodule_search_locations or []
     return False
 
 
 def _load_file(path: str) -> ModuleType:
-    """Run a file as a module of its own name; its folder is the first to import from."""
+    """Run a file as a module with its name; imports look into its folder first."""
     if not os.path.isfile(path):
         folder, name = os.path.split(path)
         try:
@@ -97,7 +98,7 @@ def _load_file(path: str) -> ModuleType:
             files = []
         raise UsageError(f"no such file: {path}{near(name, files)}")
     full = os.path.abspath(path)
-    # The name of another module gets an underscore.
+    # If another module has this name, an underscore is added.
     name = os.path.splitext(os.path.basename(full))[0]
     while name in sys.modules or _is_installed(name, full):
         name += "_"
@@ -110,13 +111,13 @@ def _load_file(path: str) -> ModuleType:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     sys.path.insert(0, os.path.dirname(full))
     sys.modules[name] = module
-    # Compiled here under the given path: errors show that path, and no cache file is written.
+    # It is compiled here, so that errors show the path as written, and no cache file is made.
     exec(loader.source_to_code(source, path), module.__dict__)
     return module
 
 
 def _is_installed(name: str, full: str) -> bool:
-    """Return whether a name is that of an importable module other than the file itself."""
+    """Return whether an importable module other than the file itself has this name."""
     try:
         spec = find_spec(name)
     except (ImportError, ValueError):
@@ -126,7 +127,7 @@ def _is_installed(name: str, full: str) -> bool:
 
 
 def _import_module(name: str) -> ModuleType:
-    """Import a module from the current folder, or an installed one."""
+    """Import a module from the current folder, or an installed module."""
     if not all(part.isidentifier() for part in name.split(".")):
         raise UsageError(f"{FORM}, not {name!r}")
     sys.path.insert(0, os.getcwd())
@@ -139,7 +140,7 @@ def _import_module(name: str) -> ModuleType:
 
 
 def _is_prompt(name: str, value: object, module: ModuleType) -> bool:
-    """Return whether a value may be a target: a part, or a function that the module defines."""
+    """Return whether a value may be a target: a component, or a function of the module itself."""
     if name.startswith("_") or isinstance(value, type):
         return False
     if callable(value):

@@ -1,4 +1,4 @@
-"""Output for a terminal: a diff in colours, wrapped to its width, and the progress of long work."""
+"""Output for a terminal: the progress of long work, and a diff in colours."""
 
 import re
 import shutil
@@ -9,14 +9,14 @@ from collections.abc import Iterator, Sequence
 from promptdsl.comparing import changed_words
 
 STYLES = {"- ": "red", "+ ": "green", "… ": "dim"}
-"""The style of a line by its sign."""
+"""The style of a line, by its sign."""
 WORDS = "~ "
-"""The sign of a line with changed words, which are marked in the two lines before it instead."""
+"""The sign of a line with changed words; on a terminal, the two lines before show them."""
 _NAMES = re.compile("`[^`]*`")
 
 
 def progress(items: Sequence[str], done: str) -> Iterator[str]:
-    """Yield names; after a second, a line on a terminal says how many of them are done."""
+    """Yield the items; after a second, a line on a terminal shows how many are done."""
     shows, start = sys.stderr is not None and sys.stderr.isatty(), time.monotonic()
     for count, item in enumerate(items):
         if shows and time.monotonic() > start + 1:
@@ -27,7 +27,7 @@ def progress(items: Sequence[str], done: str) -> Iterator[str]:
 
 
 def coloured(text: str) -> str:
-    """Return the text of a diff in colours; as it is without the library ``rich``."""
+    """Return the text of a diff in colours; without the package ``rich``, the text itself."""
     try:
         from rich.console import Console
         from rich.text import Text
@@ -40,19 +40,19 @@ def coloured(text: str) -> str:
         for above, line, below in zip(["", *lines], lines, [*lines[1:], ""], strict=False):
             sign = line[:2] if line[:2] in (*STYLES, "  ") else ""
             shown = Text(line[len(sign) :], style=STYLES.get(sign, ""))
-            for start, end in _marked_words(above, line, below):
+            for start, end in _changed_words(above, line, below):
                 shown.stylize("reverse", start, end)
             if not sign:
                 shown.highlight_regex(_NAMES, "bold")
-            # The rest of a long line is below its text, not below its sign.
+            # A long line continues below its text, not below its sign.
             for number, row in enumerate(shown.wrap(console, columns - len(sign)) or [shown]):
                 begin = Text(" " * len(sign) if number else sign, style=shown.style)
                 console.print(begin + row, soft_wrap=True)
     return capture.get().removesuffix("\n")
 
 
-def _marked_words(above: str, line: str, below: str) -> Iterator[tuple[int, int]]:
-    """Yield where the changed words of a line begin and end, if it became another one."""
+def _changed_words(above: str, line: str, below: str) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of the changed words of a line that was changed."""
     is_before = line.startswith("- ") and below.startswith("+ ")
     if not is_before and not (line.startswith("+ ") and above.startswith("- ")):
         return

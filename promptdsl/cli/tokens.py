@@ -1,4 +1,4 @@
-"""``promptdsl tokens``: how many tokens a prompt is, part by part."""
+"""``promptdsl tokens``: the tokens of a prompt, part by part."""
 
 import argparse
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ def add_tokens(add_parser: AddParser) -> None:
         "--depth",
         type=partial(whole_number, unit="levels"),
         metavar="N",
-        help="the levels of parts that are shown: 0 for only the total; without it all levels",
+        help="how many levels of parts are shown: 0 only shows the total; without it all levels",
     )
     group.add_argument(
         "--sort",
@@ -39,7 +39,7 @@ def add_tokens(add_parser: AddParser) -> None:
         default="order",
         help="the order of sibling parts: as they are sent, or the largest first",
     )
-    group.add_argument("--json", action="store_true", help="print the whole report as JSON")
+    group.add_argument("--json", action="store_true", help="print the complete report as JSON")
 
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 
 
 def _json_text(record: PromptRecord, parts: Sequence[dict[str, Any]]) -> str:  # Any: JSON data
-    """Return the tokens of a record, each file and line apart."""
+    """Return the tokens of a record as JSON, with the file and the line of each source."""
     data = record.to_dict()
     tokens, libraries = data["tokens"], {row["name"]: row for row in data["libraries"]}
     names = ("total", "label", "typical", "messages", "tools", "form", "sections")

@@ -1,4 +1,4 @@
-"""``promptdsl transcript``: recorded conversations are shown, checked and converted."""
+"""``promptdsl transcript``: shows, checks, repairs and converts recorded conversations."""
 
 import argparse
 import os
@@ -29,8 +29,8 @@ from promptdsl.cli.terminal import progress
 from promptdsl.cli.write_files import write_report
 from promptdsl.comparing import visible
 
-OWN, MARK, SUM = "transcript", b'"promptdsl.transcript"', b',"sum":"'
-"""The form of the file of a transcript, what its first line has, and what each line has."""
+TRANSCRIPT, FIRST_LINE, EACH_LINE = "transcript", b'"promptdsl.transcript"', b',"sum":"'
+"""The name of the format of a transcript, a text in its first line, and a text in each line."""
 INPUTS = {
     "FILE": "a file, or DATABASE:KEY",
     "STORE": "a folder, or a database of SQLite",
@@ -39,7 +39,7 @@ INPUTS = {
 
 
 def add_transcript(add_parser: AddParser) -> None:
-    """Add the command, which has commands of its own: their docstrings are their help."""
+    """Add the command and its own commands; their docstrings are their help."""
     usage, summary = "promptdsl transcript COMMAND ... [options]", COMMANDS["transcript"][1]
     parser = add_parser("transcript", usage=usage, help=summary, allow_abbrev=False)
     kinds = parser.add_subparsers(
@@ -48,52 +48,59 @@ def add_transcript(add_parser: AddParser) -> None:
     commands = {_show: "FILE", _check: "FILE ...", _repair: "FILE OUT", _vacuum: "FILE OUT"}
     for run, takes in {**commands, _list: "STORE", _convert: "INPUT [OUT]"}.items():
         name, description = run.__name__[1:], run.__doc__ or "."
-        one = add_command(
+        command = add_command(
             kinds.add_parser,
             f"transcript {name}",
             run=run,
             takes=takes,
             description=description,
             summary=description[0].lower() + re.split("[:,.]", description)[0][1:],
-            failed="what a file holds is wrong",
+            failed="the content of a file is wrong",
         )
-        add, (given, _, out) = one.add_argument, takes.partition(" ")
-        add("target", metavar=given, nargs="+" if out == "..." else None, help=INPUTS[given])
+        add, (metavar, _, out) = command.add_argument, takes.partition(" ")
+        add("target", metavar=metavar, nargs="+" if out == "..." else None, help=INPUTS[metavar])
         if "OUT" in out:
             add("out", metavar="OUT", nargs="?" if "[" in out else None, help="a new file")
         if run is _show:
-            add("--all", action="store_true", help="show all entries; what does not stand has a -")
+            add(
+                "--all",
+                action="store_true",
+                help="show all entries; those that are not current begin with -",
+            )
         if run in (_show, _list):
             add("--json", action="store_true", help="print the same as JSON")
         if run is _convert:
-            for option, forms in {"--from": (OWN, *FORMS), "--to": (OWN, *PROVIDERS)}.items():
+            formats = {"--from": (TRANSCRIPT, *FORMS), "--to": (TRANSCRIPT, *PROVIDERS)}
+            for option, names in formats.items():
                 # Servers are not listed: there are many.
-                usage = f"{', '.join(forms)}, or a server"
-                add(option, required=True, metavar="FORM", help=usage)
-            repair = "calls without results are an error, answered as interrupted, or left out"
+                usage = f"{', '.join(names)}, or a server"
+                add(option, required=True, metavar="FORMAT", help=usage)
+            repair = (
+                "calls without results are an error, get a result 'interrupted', or are left out"
+            )
             add("--repair", choices=("error", "fill", "prune"), default="error", help=repair)
 
 
 def _opened(name: str, *, salvage: bool = False) -> Transcript:
-    """Return a transcript, all of it read."""
+    """Return a transcript after reading all its entries."""
     with file_of(name) as path:
         try:
             with Transcript.open(path, read_only=True, salvage=salvage) as transcript:
                 _ = [entry.message for entry in transcript.entries]
         except TranscriptError as error:
-            raise _told(error, path, name) from None
+            raise _usage_error(error, path, name) from None
     transcript.repairs = tuple(note.replace(path, name) for note in transcript.repairs)
     return transcript
 
 
-def _told(error: TranscriptError, path: str, name: str) -> UsageError:
-    """Return the error of this command for one of a file."""
+def _usage_error(error: TranscriptError, path: str, name: str) -> UsageError:
+    """Return the error of this command for the error of a file."""
     if isinstance(error.__cause__, OSError):
         return UsageError(error.what)
     if "salvage" in (fix := error.fix or ""):
-        if not _begins_as_one(path):
-            return FileError(f"{name} is no transcript")
-        fix = f"promptdsl transcript repair {name} OUT keeps what is good"
+        if not _begins_as_transcript(path):
+            return FileError(f"{name} is not a transcript")
+        fix = f"promptdsl transcript repair {name} OUT keeps the undamaged entries"
     return FileError(f"{error.what.replace(path, name)}\n  {fix}".rstrip())
 
 
@@ -103,7 +110,7 @@ def _written(out: str, write: Callable[[str], None]) -> str:
     try:
         write(out)
     except TranscriptError as error:
-        raise _told(error, out, out) from None
+        raise _usage_error(error, out, out) from None
     return out
 
 
@@ -113,7 +120,7 @@ def _line_on(path: str, transcript: Transcript) -> str:
 
 
 def _size(path: str, transcript: Transcript) -> int:
-    """Return the bytes of a file; of a transcript in a database, those of its lines."""
+    """Return the bytes of a file; for a transcript in a database, the bytes of its lines."""
     if os.path.exists(path):
         return os.path.getsize(path)
     return sum(len(entry.to_line().encode()) for entry in transcript.entries)
@@ -121,35 +128,35 @@ def _size(path: str, transcript: Transcript) -> int:
 
 def _notes_on(path: str, transcript: Transcript) -> list[str]:
     opaque = [entry for entry in transcript.entries if entry.opaque]
-    told = [f"read-only: entry {it.number} has the unknown type {it.type!r}" for it in opaque]
-    return [f"{path}: {note}" for note in (*transcript.repairs, *told)]
+    unknown = [f"read-only: entry {e.number} has the unknown type {e.type!r}" for e in opaque]
+    return [f"{path}: {note}" for note in (*transcript.repairs, *unknown)]
 
 
 def _show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Show what stands in a transcript: numbers, times in UTC, roles, texts, tags and tokens."""
+    """Show what is in a transcript now: numbers, times in UTC, roles, texts, tags and tokens."""
     transcript = _opened(arguments.target)
-    standing = {turn.entry.number for turn in transcript.turns}
+    current = {turn.entry.number for turn in transcript.turns}
     data = fields(transcript, "metadata", "usage")
     if arguments.all:
-        found = [(entry.number, entry, entry.message) for entry in transcript.entries]
-        data["entries"] = [fields(it, "number", "at", "type", "data") for _, it, _ in found]
+        rows = [(entry.number, entry, entry.message) for entry in transcript.entries]
+        data["entries"] = [fields(entry, "number", "at", "type", "data") for _, entry, _ in rows]
     else:
-        found = [(turn.number, turn.entry, turn.message) for turn in transcript.turns]
+        rows = [(turn.number, turn.entry, turn.message) for turn in transcript.turns]
         data["turns"] = [
             {"number": number, "at": entry.at, "note": entry.data.get("note")}
             | ({"message": message.to_dict()} if message else {})
-            for number, entry, message in found
+            for number, entry, message in rows
         ]
     lines: list[str] = []
-    for number, entry, message in found:
-        said = entry.data if entry.opaque else entry.data.get("note", entry.data)
-        role, texts = entry.type, [as_json(said)]
+    for number, entry, message in rows:
+        content = entry.data if entry.opaque else entry.data.get("note", entry.data)
+        role, texts = entry.type, [as_json(content)]
         if message is not None:
             texts = re.split(r"\n {2}(?! )(?:text\n)?", as_messages([message]))[1:]
             if entry.type == "message" or (entry.type != "summary" and not arguments.all):
                 role = message.role
-        is_gone = entry.number not in standing and (message is not None or role == "note")
-        start = f"{'-' if is_gone else ' '}{number:>4}  {_time(entry.at):19}  {role:9}  "
+        is_removed = entry.number not in current and (message is not None or role == "note")
+        start = f"{'-' if is_removed else ' '}{number:>4}  {_time(entry.at):19}  {role:9}  "
         room = max(shutil.get_terminal_size().columns - len(start), 20)
         for text in texts or [""]:
             lines.append(f"{start}{_one_line(text, room)}".rstrip())
@@ -162,10 +169,10 @@ def _show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 
 
 def _check(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
-    """Check transcripts for damage, which is told with its line and its byte; all of a database."""
+    """Check transcripts for damage, and show its line and byte; of a database, all transcripts."""
     lines, notes, code = list[str](), list[str](), 0
-    given = arguments.target
-    paths = [it for name in given for it in (names_in(name) if is_database(name) else [name])]
+    names = arguments.target
+    paths = [p for name in names for p in (names_in(name) if is_database(name) else [name])]
     for path in progress(paths, "checked"):
         try:
             transcript = _opened(path)
@@ -178,7 +185,7 @@ def _check(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
 
 
 def _repair(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Write what is good of a damaged transcript to a new file: what was lost is told."""
+    """Write the undamaged entries of a transcript to a new file, and show what was lost."""
     path, notes = arguments.target, list[str]()
     try:
         transcript = _opened(path)
@@ -193,7 +200,7 @@ def _repair(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 
 
 def _vacuum(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Write what stands in a transcript to a new file: what was removed is not in it."""
+    """Write the current content of a transcript to a new file, without removed content."""
     transcript = _opened(arguments.target)
     out = _written(arguments.out, transcript.vacuum)
     return _line_on(out, _opened(out)), _notes_on(arguments.target, transcript)
@@ -202,73 +209,76 @@ def _vacuum(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 def _list(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     """List the transcripts in a folder or a database of SQLite, the latest at the end.
 
-    Of a folder, these are the files *.jsonl that begin as a transcript.
+    In a folder, these are the files *.jsonl that begin like a transcript.
     """
     rows, notes = list[tuple[str, str, dict[str, Any]]](), list[str]()
     for path in progress(_names_in(arguments.target), "listed"):
         try:
-            found = _opened(path)
+            transcript = _opened(path)
         except (OSError, UsageError) as error:
             notes.append(str(error))
             continue
-        last = max((entry.at for entry in found.entries), key=_time, default=None)
-        title, time = found.metadata.get("title", ""), _time(last)
-        row = {"file": path, "title": title, "turns": len(found.turns), "last": last}
-        line = f"{time:19}  {_line_on(path, found)}  {_one_line(title)}".rstrip()
-        rows.append((time, line, {**row, "bytes": _size(path, found)}))
+        last = max((entry.at for entry in transcript.entries), key=_time, default=None)
+        title, time = transcript.metadata.get("title", ""), _time(last)
+        row = {"file": path, "title": title, "turns": len(transcript.turns), "last": last}
+        line = f"{time:19}  {_line_on(path, transcript)}  {_one_line(title)}".rstrip()
+        rows.append((time, line, {**row, "bytes": _size(path, transcript)}))
     rows.sort(key=lambda row: row[0])
     text = "\n".join(line for _, line, _ in rows)
     return as_json([row for *_, row in rows]) if arguments.json else text, notes, bool(notes)
 
 
-def _begins_as_one(path: str) -> bool:
-    """Return whether a file has the header of a transcript, or lines of one under another line."""
+def _begins_as_transcript(path: str) -> bool:
+    """Return whether a file begins like a transcript: its header, or a checksum below it."""
     with open(path, "rb") as file:
         lines = [*islice(file, 2)]
-    return any(MARK in line for line in lines[:1]) or any(SUM in line for line in lines[1:])
+    is_first = any(FIRST_LINE in line for line in lines[:1])
+    return is_first or any(EACH_LINE in line for line in lines[1:])
 
 
 def _names_in(target: str) -> list[str]:
-    """Return the paths of the transcripts in a folder, their names in a database."""
+    """Return the paths of the transcripts in a folder, or their names in a database."""
     if is_database(target):
         return names_in(target)
     try:
-        files = [it for it in os.scandir(target) if it.name.endswith(".jsonl") and it.is_file()]
+        files = [f for f in os.scandir(target) if f.name.endswith(".jsonl") and f.is_file()]
     except OSError as error:
         raise UsageError(f"cannot read {target}: {error.strerror}") from None
     names = list[str]()
-    for path in sorted(it.path for it in files):
+    for path in sorted(file.path for file in files):
         try:
-            if _begins_as_one(path):
+            if _begins_as_transcript(path):
                 names.append(path)
         except OSError:
-            names.append(path)  # opening it says why
+            names.append(path)  # the error comes when it is opened
     return names
 
 
 def _convert(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Convert a conversation to another form: of a transcript (with OUT) or of a provider."""
+    """Convert a conversation to another format: of a transcript (with OUT) or of a provider."""
     path, out, to, form = arguments.target, arguments.out, arguments.to, vars(arguments)["from"]
-    if to == OWN and out is None:
-        raise UsageError(f"--to {OWN} writes a file: name it, OUT")
+    if to == TRANSCRIPT and out is None:
+        raise UsageError(f"--to {TRANSCRIPT} writes a file: name it, OUT")
     for name in (form, to):
-        if name not in (OWN, *FORMS):
+        if name not in (TRANSCRIPT, *FORMS):
             checked_provider(name)
-    own = form == OWN
-    transcript, notes = (_opened(path), []) if own else recorded(path, form, arguments.repair)
+    if form == TRANSCRIPT:
+        transcript, notes = _opened(path), list[str]()
+    else:
+        transcript, notes = recorded(path, form, arguments.repair)
     notes += _notes_on(path, transcript)
-    if to == OWN:
+    if to == TRANSCRIPT:
         return _line_on(_written(out, transcript.save), transcript), notes
     rendered = render(Timeline(History(transcript)), provider=to)
     data = as_json(rendered.payload())
     if out is not None:
         data = _written(out, lambda path: write_report(path, f"{data}\n", lambda _: False))
-    # The line of a loss is one of this command.
+    # The source line of a loss would be a line of this command.
     return data, [*notes, *(str(attrs.evolve(loss, source=None)) for loss in rendered.losses)]
 
 
 def _time(at: str | None) -> str:
-    """Return a time in UTC, to the second; nothing for what is no time."""
+    """Return a time in UTC, in seconds; empty if it is not a time."""
     try:
         return f"{datetime.fromisoformat(at or '').astimezone(UTC):%Y-%m-%d %H:%M:%S}"
     except (ValueError, OverflowError):

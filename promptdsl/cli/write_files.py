@@ -1,4 +1,4 @@
-"""Writing files: all of them or none, and never over another one."""
+"""Writing files: all of them or none, and never over files of others."""
 
 import os
 import shutil
@@ -10,13 +10,14 @@ from promptdsl.cli.errors import UsageError
 from promptdsl.comparing import write_over
 
 
-def write_report(path: str, text: str, is_own: Callable[[str], bool]) -> None:
-    """Write a text with prompts in it to a file, over one that the same command wrote.
+def write_report(path: str, text: str, may_replace: Callable[[str], bool]) -> None:
+    """Write a text with prompts in it to a file, which may replace one of the same command.
 
-    Raises :class:`UsageError` for a file that is not ``is_own``, and for what cannot be written.
+    Raises :class:`UsageError` if ``may_replace`` is false for the text of an existing file, and if
+    the file cannot be written.
     """
     try:
-        write_over(path, text, is_own)
+        write_over(path, text, may_replace)
     except OSError as error:
         problem = f"cannot write {error.filename or path}: {error.strerror or error}"
         raise UsageError(problem) from None
@@ -27,17 +28,17 @@ def write_report(path: str, text: str, is_own: Callable[[str], bool]) -> None:
 def write_files(
     files: Mapping[str, str], *, changed: Mapping[str, str] | None = None, force: bool
 ) -> None:
-    """Write texts as UTF-8 at their paths, and make the folders; all of them or none.
+    """Write texts as UTF-8 to their paths, and make the folders: all of them or none.
 
-    Each is written beside its place first, and put there when all are written. ``changed`` are
-    files with something added to them, which keep their line ends; behind a link, its file is
-    changed. A file that is written over keeps its mode. Raises :class:`UsageError` for other files
-    that exist, without ``force``, and for what cannot be written.
+    Each text is first written to a temporary file next to its path. When all are written, these
+    files replace the paths. ``changed`` are files to which text was added: they keep their line
+    ends, and of a link, its file is changed. A replaced file keeps its mode. Raises
+    :class:`UsageError` if one of ``files`` exists, without ``force``, and if one cannot be written.
     """
-    there = [path for path in files if os.path.lexists(path)]
-    if there and not force:
-        others = f" and {len(there) - 1} more" if there[1:] else ""
-        raise UsageError(f"there is a file {there[0]}{others}: --force replaces what is there")
+    existing = [path for path in files if os.path.lexists(path)]
+    if existing and not force:
+        others = f" and {len(existing) - 1} more" if existing[1:] else ""
+        raise UsageError(f"there is a file {existing[0]}{others}: --force replaces what is there")
     data = {path: text.encode("utf-8") for path, text in files.items()}
     real = {os.path.realpath(path): text for path, text in (changed or {}).items()}
     made: list[Path] = []
@@ -49,7 +50,7 @@ def write_files(
             has_crlf = os.path.exists(path) and b"\r\n" in Path(path).read_bytes()
             data[path] = (text.replace("\n", "\r\n") if has_crlf else text).encode("utf-8")
         for path, content in data.items():
-            folders = [it for it in Path(path).parents if not it.is_dir()]
+            folders = [folder for folder in Path(path).parents if not folder.is_dir()]
             for folder in reversed(folders):
                 folder.mkdir()
                 made.append(folder)

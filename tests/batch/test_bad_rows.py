@@ -76,7 +76,7 @@ def test_an_empty_table_among_others_is_noted(folder: Folder) -> None:
         folder.table(text, name)
         for name, text in (("a.csv", "question\n"), ("b.csv", "question\n1\n"))
     ]
-    assert (0, "a.csv has no row\n") == folder.batch("ask", *tables)[::2]
+    assert (0, "a.csv has no rows\n") == folder.batch("ask", *tables)[::2]
 
 
 def test_a_struct_column_is_refused_only_where_it_is_taken(folder: Folder) -> None:
@@ -116,7 +116,7 @@ def test_stopping_at_the_first_bad_row_and_going_on(folder: Folder) -> None:
     """``--on-error stop`` stops there; each ``--resume`` goes on behind it, to the whole batch."""
     table = folder.table([GOOD, {}, LAST, {}])
     asked = ("ask", table, "--on-error", "stop")
-    stopped = "stopped at the first row that failed: --resume goes on"
+    stopped = "stopped at the first row that failed: continue with --resume"
     for rows, resume in ((2, ()), (4, ("--resume",))):
         done = folder.batch(*asked, *resume)
         assert (1, True) == (done.code, stopped in done.err)
@@ -146,8 +146,8 @@ def test_stopping_at_the_first_bad_row_and_going_on(folder: Folder) -> None:
         ),
         (("ask", "rows.jsonl", "-p", "questoin=1"), "prompts.py:ask has no parameter 'questoin'"),
         (("ask", "missing.jsonl"), "no such file: missing.jsonl"),
-        (("os", "rows.jsonl"), "prompts.py:os is no function whose parameters are columns"),
-        (("ask", "rows.jsonl", "--id", "a", "--dedupe"), "--id and --dedupe do not go together"),
+        (("os", "rows.jsonl"), "prompts.py:os is not a function with the columns as parameters"),
+        (("ask", "rows.jsonl", "--id", "a", "--dedupe"), "write --id or --dedupe, not both"),
         (("ask", "rows.jsonl", "b.jsonl", "c.jsonl"), "no such file: b.jsonl"),
         (("ask", "rows.jsonl", "b.txt", "c.txt"), "b.txt is no table that is read"),
         (
@@ -163,7 +163,7 @@ def test_stopping_at_the_first_bad_row_and_going_on(folder: Folder) -> None:
             ("ask", "rows.jsonl", "--model", "claude-opus-5-5", "--set", "max_tokens=9"),
             "anthropic requires max_tokens as a number",
         ),
-        (("ask", "rows.jsonl", "--address", "x:1"), "--address is that of a Ray cluster"),
+        (("ask", "rows.jsonl", "--address", "x:1"), "--address names a Ray cluster"),
         (("ask", "rows.jsonl", "--output", "rows.jsonl"), "cannot write rows.jsonl: "),
         (("ask", "rows.jsonl", "--output", "."), "the folder . has files: name a new folder"),
     ],
@@ -183,5 +183,5 @@ def test_a_batch_that_cannot_begin(
 def test_what_is_no_price(folder: Folder, price: str) -> None:
     """One price or two are taken; the error says so in words."""
     done = folder.batch("ask", folder.table([GOOD]), "--dry-run", f"--price={price}")
-    problem = f"argument --price: {price!r} is neither a price nor two: write 2.5 or 2.5,0.25"
+    problem = f"argument --price: {price!r} is not one price or two: write 2.5 or 2.5,0.25"
     assert (2, "", problem) == (*done[:2], done.err.strip().partition("error: ")[2])

@@ -350,7 +350,7 @@ def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         1,
         "answers.jsonl: 2 rows, 1 with an answer\n",
-        "no right answer for 1 of 2 rows: see the 'error' in their lines\n",
+        "no valid answer for 1 of 2 rows: see the 'error' in their lines\n",
         "the service gave no answer: it does not say why",
     ) == (
         read(written("r.jsonl", [yes[0], SAYS_NOTHING])),
@@ -695,7 +695,7 @@ def test_cells_of_two_columns_of_two_tables(capsys: pytest.CaptureFixture[str]) 
     assert [
         *(f"r.jsonl:{n} is left out: r.jsonl:{n + 1} answers d, too" for n in range(1, 21)),
         "2 more lines are left out",
-        "no right answer for 3 of 5 rows: see the 'error' in their lines",
+        "no valid answer for 3 of 5 rows: see the 'error' in their lines",
     ] == err.splitlines()
 
 

@@ -44,20 +44,20 @@ def test_the_page_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> N
         ("shop.py:support -p plan=pro", 1, "2 findings"),
         ("shop.py:support --budget 5", 1, "PD002 the prompt cannot be rendered: "),
         ("", 1, "1 file and 0 prompts checked, 1 finding"),
-        ("", 1, "only files were looked at"),
+        ("", 1, "only files were checked"),
         ("shop.py --ignore PD1", 0, "0 findings"),
         ("absent.py", 2, "no such file or folder: absent.py"),
         ("absent.py:x", 2, "no such file: absent.py"),
         ("shop.py:suport", 2, "did you mean 'support'?"),
         ("pyproject.toml --select PD9", 2, "there is no rule 'PD9'"),
-        ("empty", 2, "nothing was looked at: empty"),
+        ("empty", 2, "nothing was checked: empty"),
         ("--explain PD101", 0, "PD101: value built into an instruction"),
         ("--explain all", 0, "PD210  content that the target does not get"),
         ("--explain PD9", 2, "there is no rule 'PD9'"),
         ("--explain pd104", 0, "Hints that it takes: empty_block"),
         ("--help", 0, "--explain ID"),
         ("notes.ipynb", 2, "notes.ipynb: it is neither Python nor a template"),
-        ("wrong.py shop.py", 1, "not looked at: wrong.py: '(' was never closed (line 2)"),
+        ("wrong.py shop.py", 1, "not checked: wrong.py: '(' was never closed (line 2)"),
     ],
 )
 def test_calls(arguments: str, code: int, told: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -161,7 +161,7 @@ BROKEN, TITLE, MARK, GPT, CLAUDE, BUILT, TWICE = (
 )
 MODELS = "--model gpt-5 --model claude-sonnet-4-5"
 ONLY_FILES = (
-    "only files were looked at: for the rules about prompts, name one, as prompts.py:support\n"
+    "only files were checked: to check a prompt, name it, such as prompts.py:support\n"
 )
 REPORTS = {
     f"two.py:one two.py:two two.py:three odd.py:broken {MODELS}": (
@@ -180,8 +180,8 @@ REPORTS = {
     ),
     "wrong.py two.py . wrong2.py two.py": (
         f"{BUILT}2 files and 0 prompts checked, 1 finding\n",
-        "not looked at: wrong.py: '(' was never closed (line 2)\n"
-        f"not looked at: wrong2.py: '(' was never closed (line 3)\n{ONLY_FILES}",
+        "not checked: wrong.py: '(' was never closed (line 2)\n"
+        f"not checked: wrong2.py: '(' was never closed (line 3)\n{ONLY_FILES}",
     ),
 }
 

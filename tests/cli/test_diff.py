@@ -137,7 +137,7 @@ def test_payloads_are_compared(cli: Command, prompts: Path, text: str, code: int
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ("{", "a.json is no JSON: "),
+        ("{", "a.json is not JSON: "),
         ("{}", "a.json: no provider has a payload with the keys (none)\n  name the provider: "),
     ],
 )

@@ -99,12 +99,12 @@ PAYLOADS = {
     "text": ("Hi.", "Hello.", "`user` changed: 1 line"),
     "gone": ("Hi.", None, "removed"),
     "new": (None, "Hi.", "added"),
-    "no prompt": (f"{ID}1", f"{ID}2", "its JSON changed, in what is no part of the prompt"),
+    "no prompt": (f"{ID}1", f"{ID}2", "its JSON changed, but not the prompt in it"),
     "no payload": ("Hi.", NUMBER, f"{PAYLOAD}: messages[1]: a dictionary is needed, not int"),
     "no JSON": (
         "Hi.",
         '"',
-        f"{PAYLOAD} is no JSON: Expecting ',' delimiter: line 1 column 45 (char 44)",
+        f"{PAYLOAD} is not JSON: Expecting ',' delimiter: line 1 column 45 (char 44)",
     ),
 }
 
@@ -158,7 +158,7 @@ def test_added_and_removed_snapshots_are_told(cli: Command, prompts: Path) -> No
 def test_what_cannot_be_read_is_named(cli: Command, prompts: Path) -> None:
     """A file that is no text is an error of the call, and the others are compared."""
     (prompts / ODD).write_bytes(b"\xff")
-    assert (2, ["unreadable"], f"{ODD}: it is no UTF-8 text\n") == told(cli, "--base", "main")
+    assert (2, ["unreadable"], f"{ODD}: it is not UTF-8 text\n") == told(cli, "--base", "main")
 
 
 def test_a_merge_conflict_is_named(cli: Command, git: Git, prompts: Path) -> None:
@@ -369,7 +369,7 @@ def test_without_a_merge_base_it_says_so(cli: Command, git: Git) -> None:
     """Another history is compared as it is."""
     git("checkout", "-q", "--orphan", "other")
     git("commit", "-qm", "other")
-    note = "main has no merge base with HEAD here: compared with itself\n"
+    note = "main has no merge base with HEAD here: compared with the revision itself\n"
     assert (0, ["same"], note) == told(cli, "--base", "main")
 
 

@@ -64,8 +64,8 @@ USAGE: Mapping[str, tuple[list[str], str]] = {
     ),
     "no name of a library": (
         ["new", "library", "Help-Desk 2"],
-        "promptdsl new: error: 'Help-Desk 2' is no name of a library: write lower-case letters, "
-        "digits and _, such as help_desk",
+        "promptdsl new: error: 'Help-Desk 2' is not a valid name of a library: write lower-case "
+        "letters, digits and _, such as help_desk",
     ),
     "a list that is no JSON": (
         ["show", "desk:scope", "-p", "topics=orders"],
@@ -78,11 +78,11 @@ USAGE: Mapping[str, tuple[list[str], str]] = {
     ),
     "a type": (
         ["new", "section", "str"],
-        "promptdsl new: error: 'str' is the name of a type, and no name of a section",
+        "promptdsl new: error: 'str' is the name of a type: choose another name for the section",
     ),
     "a keyword": (
         ["new", "section", "class"],
-        "promptdsl new: error: 'class' is a keyword of Python, and no name of a section",
+        "promptdsl new: error: 'class' is a keyword of Python: choose another name for the section",
     ),
     "a name that is taken": (
         ["new", "library", "promptdsl-sections"],
@@ -110,7 +110,7 @@ USAGE: Mapping[str, tuple[list[str], str]] = {
     ),
     "no library in a module": (
         ["stubs", "promptdsl_desk.sections:tone"],
-        "promptdsl stubs: error: promptdsl_desk.sections:tone is no Library: it is of the type "
+        "promptdsl stubs: error: promptdsl_desk.sections:tone is not a Library: it is of the type "
         "component",
     ),
 }
@@ -148,7 +148,7 @@ def test_the_sections_of_a_library_are_listed(cli: Command) -> None:
 def test_a_section_without_its_inputs_says_which_to_give(cli: Command) -> None:
     """Without a required input all but the text is shown, and how to give it."""
     done = cli("show", "desk:scope")
-    last = "to see what it renders to, give its inputs: -p 'topics=[...]'"
+    last = "to see the rendered text, give its inputs: -p 'topics=[...]'"
     assert (0, last, "") == (done.code, done.out.split("\n")[-2], done.err)
 
 
@@ -222,7 +222,7 @@ def test_a_template_goes_into_a_folder_that_is_written_out(
         'from promptdsl import Library\n\nsupport = Library("support", templates=None)\n', "utf-8"
     )
     monkeypatch.chdir(prompts / "promptdsl-support")
-    problem = 'promptdsl_support/library.py:3: write templates="templates" to have a template added'
+    problem = 'promptdsl_support/library.py:3: to add a template, write templates="templates"'
     assert (2, "", f"promptdsl new: error: {problem}\n") == cli("new", "section", "role")
     assert 0 == cli("new", "section", "role", "--function").code
 

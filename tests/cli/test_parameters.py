@@ -112,7 +112,7 @@ def test_properties_come_from_a_file(cli: Command, prompts: Path) -> None:
         ),
         (
             ["support.py:demo", "-p", "plan:=NaN"],
-            "-p plan:=NaN: not JSON: NaN is no JSON number",
+            "-p plan:=NaN: not JSON: NaN is not a JSON number",
         ),
         (
             ["support.py:demo", "-p", "qestion=x"],
@@ -131,7 +131,7 @@ def test_properties_come_from_a_file(cli: Command, prompts: Path) -> None:
         (["support.py:nothing", "-p", "x=1"], "support.py:nothing has no parameter 'x'"),
         (
             ["support.py:GREETING", "-p", "x=1"],
-            "support.py:GREETING is no function: it takes no parameters",
+            "support.py:GREETING is not a function: it takes no parameters",
         ),
         (
             ["support.py:demo", "--props", "no.json"],

@@ -17,7 +17,7 @@ from tests.commands import Done
 SAMPLE = Path(__file__).parents[1] / "samples" / "transcript-0.1.0.jsonl"
 WHOLE = "a.jsonl: turns 3, entries 15, bytes 2,231\n"
 TOLD = "line 9 at byte 1219 of 'damaged.jsonl' is damaged: it is entry 9 behind 7: "
-FIX = "  promptdsl transcript repair damaged.jsonl OUT keeps what is good\n"
+FIX = "  promptdsl transcript repair damaged.jsonl OUT keeps the undamaged entries\n"
 DAMAGE = f"{TOLD}lost, doubled or moved\n{FIX}"
 ALL = ("a.jsonl", "--all")
 CHECK = ("transcript", "check", "a.jsonl")
@@ -113,7 +113,7 @@ def test_a_text_controls_no_terminal(cli: Command) -> None:
     [
         (["a.jsonl"], Done(0, WHOLE, "")),
         (["damaged.jsonl", "a.jsonl"], Done(1, WHOLE, DAMAGE)),
-        (["other.jsonl"], Done(1, "", "other.jsonl is no transcript\n")),
+        (["other.jsonl"], Done(1, "", "other.jsonl is not a transcript\n")),
         (["no", "a.jsonl"], Done(2, WHOLE, "cannot open 'no': No such file or directory\n")),
         (["folder.jsonl"], Done(2, "", "cannot read 'folder.jsonl': Is a directory\n")),
     ],
@@ -215,7 +215,7 @@ def test_only_what_stands_is_kept(cli: Command, files: Path) -> None:
     [
         ("repair damaged.jsonl a.jsonl", 2, "there is a file a.jsonl"),
         ("repair damaged.jsonl damaged.jsonl", 2, "there is a file damaged.jsonl"),
-        ("repair other.jsonl new", 1, "other.jsonl is no transcript"),
+        ("repair other.jsonl new", 1, "other.jsonl is not a transcript"),
         ("repair no new", 2, "cannot open 'no'"),
         ("repair a.jsonl no/new", 2, "cannot write 'no/new'"),
         ("vacuum a.jsonl a.jsonl", 2, "there is a file a.jsonl"),
@@ -226,8 +226,8 @@ def test_only_what_stands_is_kept(cli: Command, files: Path) -> None:
         ("convert a.jsonl --from nobody --to openai", 2, "unknown provider 'nobody'"),
         ("convert a.jsonl --to openai", 2, "--from"),
         ("convert support.py --from openai --to gemini", 1, "support.py: not JSON"),
-        ("convert a.jsonl --from codex --to gemini", 1, "a.jsonl is no session of codex"),
-        ("convert other.jsonl --from claude-code --to gemini", 1, "no session of claude-code"),
+        ("convert a.jsonl --from codex --to gemini", 1, "a.jsonl is not a session of codex"),
+        ("convert other.jsonl --from claude-code --to gemini", 1, "not a session of claude-code"),
         ("convert a.jsonl --from openai --to gemini", 1, "a.jsonl: messages[0]: "),
         ("convert no --from openai --to gemini", 2, "cannot read no"),
         ("list no", 2, "cannot read no"),
