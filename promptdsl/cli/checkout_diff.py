@@ -60,11 +60,9 @@ def checkout_report(revision: str, paths: list[str]) -> tuple[DiffReport, list[s
     if not prompts and not left_out:
         problem = "no snapshots there" if paths else f"no snapshots here, and none at {revision}"
         raise UsageError(f"{problem}: they are {FOLDER}/*/*{SNAPSHOT}")
-    notes = (
-        []
-        if base
-        else [f"{revision} has no merge base with HEAD here: compared with the revision itself"]
-    )
+    notes: list[str] = []
+    if base is None:
+        notes = [f"{revision} has no merge base with HEAD here: compared with the revision itself"]
     return DiffReport(tuple(sorted(prompts, key=lambda prompt: prompt.name))), notes
 
 

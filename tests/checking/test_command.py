@@ -160,9 +160,7 @@ BROKEN, TITLE, MARK, GPT, CLAUDE, BUILT, TWICE = (
     'line runs twice: make the id an argument, or number it: f"a-{number}"\n',
 )
 MODELS = "--model gpt-5 --model claude-sonnet-4-5"
-ONLY_FILES = (
-    "only files were checked: to check a prompt, name it, such as prompts.py:support\n"
-)
+ONLY_FILES = "only files were checked: to check a prompt, name it, such as prompts.py:support\n"
 REPORTS = {
     f"two.py:one two.py:two two.py:three odd.py:broken {MODELS}": (
         f"{BROKEN}{TITLE}{MARK}{CLAUDE}{GPT}{BUILT}{TWICE}"
