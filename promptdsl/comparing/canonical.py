@@ -6,7 +6,7 @@ parts; ``snapshot_file.py`` has their classes.
 
 - An entry has a title: it is one turn, the tools, or the output schema.
 - A part is a mark, and the text below it. The mark is one line, such as ``─▷ rules``.
-- A cache mark is the mark of a part that has no text of its own: ``─⚑ cache``.
+- A cache mark, such as ``─⚑ cache``, is a mark after the text that a provider caches.
 """
 
 import re
@@ -114,7 +114,7 @@ class FileWriter:
     tool_names: dict[str, str] = attrs.field(factory=dict[str, str])
     """The name of the tool of the last call with each id."""
     shown_ids: dict[str, str] = attrs.field(factory=dict[str, str])
-    """What is shown instead of each id of a turn: a scrubber may have replaced it."""
+    """The text that is shown for each id of a turn, after the scrubbers."""
 
     def file(self, total: int) -> PromptFile:
         """Return the file of a prompt of ``total`` tokens."""
@@ -142,7 +142,7 @@ class FileWriter:
             yield "waiting", "the last calls have no results yet, so nothing can be sent"
         losses: dict[tuple[str, str], dict[str, None]] = {}
         for loss in rendered.losses:
-            # The title of a message shows already how the message is sent.
+            # How a message is sent is in its title already.
             why = loss.why.partition(", so ")[0]
             reason = why if len(loss.at) == 1 else f"{loss.what}: {loss.why}"
             name = "hint" if loss.kind == "hint" else "loss"
@@ -201,7 +201,7 @@ class FileWriter:
         """Yield the entries of all turns; a merged message has several turns."""
         losses = self.rendered.losses
         unsent = {loss.at for loss in losses if loss.kind == "content" or loss.what == "text block"}
-        before: int | None = None
+        last_number: int | None = None  # of the last message so far, in the request
         for index, (message, turns) in enumerate(_turns(self.rendered)):
             self.tool_names |= {call.id: call.name for call in message.calls}
             results = [block for block in message.content if isinstance(block, ToolResultBlock)]
@@ -220,9 +220,10 @@ class FileWriter:
                         fence=_fence([*sent_blocks.values()]),
                         is_named=_is_sent(message.name, sent),
                         id=writer.sent_id(first, first_sent) if is_result else "",
-                        note=ABOVE if first_sent.number == before else "",
+                        note=ABOVE if first_sent.number == last_number else "",
                     )
-                    before = max(block.number or 0 for block in sent_blocks.values() if block.role)
+                    numbers = [block.number or 0 for block in sent_blocks.values() if block.role]
+                    last_number = max(numbers)
                 elif sent_blocks and all((index, number) in unsent for number in sent_blocks):
                     title = attrs.evolve(title, note=NOT_SENT)
                 for number, spans in turn.blocks.items():
