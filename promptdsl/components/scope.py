@@ -21,7 +21,7 @@ import attrs
 from promptdsl.components import fast_path
 from promptdsl.foundation.errors import ContentError, PlacementError, PromptError, ScopeError
 from promptdsl.foundation.frozen import is_list
-from promptdsl.foundation.signatures import ListedSignature, refuse_what_is_left_out
+from promptdsl.foundation.signatures import ListedSignature, allow_left_out
 from promptdsl.foundation.source import Source, author, door, end_traceback
 from promptdsl.tree.masks import CLOSED, FAILED, OPEN, PLACED
 from promptdsl.tree.node import DEFAULTS, Child, Node, label, named_label
@@ -66,7 +66,7 @@ class Component(Node):
                 fix=f"write a function that returns {base}(...), with @component before it",
                 at=(author(),),
             )
-        refuse_what_is_left_out(cls)
+        allow_left_out(cls)
         nodes = (base for base in cls.__mro__ if issubclass(base, Node))
         cls._node = next(node for node in nodes if not issubclass(node, Component))
         cls._accepts = getattr(cls._options_type, "__optional_keys__", cls._accepts)

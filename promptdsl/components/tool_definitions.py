@@ -22,7 +22,7 @@ from promptdsl.foundation.errors import (
 )
 from promptdsl.foundation.frozen import is_list, is_mapping, plain
 from promptdsl.foundation.json import JsonObject
-from promptdsl.foundation.signatures import nothing
+from promptdsl.foundation.signatures import LeftOut
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.prompt import OUTPUT_MODES, OutputMode, OutputSchema, ToolDefinition
@@ -32,7 +32,7 @@ from promptdsl.tree.node import found_in
 from promptdsl.tree.turn_nodes import OutputNode, ToolNode
 
 _NO_ARGUMENTS: JsonObject = {"type": "object", "properties": {}}
-_NO_TYPES = (NoneType, nothing, partial, str, int, float, list, tuple)
+_NO_TYPES = (NoneType, LeftOut, partial, str, int, float, list, tuple)
 _UNFIT = re.compile(r"[^a-zA-Z0-9_-]+")
 
 

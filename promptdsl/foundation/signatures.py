@@ -1,4 +1,12 @@
-"""Signatures that list each option, for ``inspect``, ``help()`` and editors; what is left out."""
+"""Signatures of components: the options that editors show, and errors for missing arguments.
+
+``LEFT_OUT`` is the default of every required argument of a component. Python itself raises a
+``TypeError`` without advice for a missing argument. With this default the call reaches the
+component, whose own check raises an error that says what to write. :func:`allow_left_out` sets it.
+
+``listed_signature`` returns a signature that lists each option of a ``TypedDict``, for
+``inspect.signature()``, ``help()`` and editors. There, a required argument has no default.
+"""
 
 from collections.abc import Mapping
 from types import FunctionType
@@ -8,25 +16,33 @@ if TYPE_CHECKING:
     from inspect import Signature
 
 
-class nothing:  # noqa: N801 (errors name a type)
-    """A required argument that was left out: refused by each component, as any wrong value is."""
+class LeftOut:
+    """The type of :data:`LEFT_OUT`, the value of a required argument that was not given."""
 
     def __repr__(self) -> str:
         return "nothing"
 
 
-LEFT_OUT = nothing()
+# Errors name the type of a wrong value: "a Lazy takes a function, not nothing".
+LeftOut.__name__ = "nothing"
+LEFT_OUT = LeftOut()
+"""The value of a required argument that was not given. Each component refuses it."""
 
 
-def refuse_what_is_left_out(cls: type) -> None:
-    """Give required arguments a default that is no value, as Python's own error has no advice."""
-    for name, way in vars(cls).items():
-        init: object = getattr(way, "__func__", way)
-        is_called = name == "__init__" or (init is not way and not name.startswith("_"))
-        if is_called and isinstance(init, FunctionType):
-            defaults = init.__defaults__ or ()
-            required = init.__code__.co_argcount - 1 - len(defaults)
-            init.__defaults__ = (LEFT_OUT,) * required + defaults
+def allow_left_out(component: type) -> None:
+    """Give the required arguments of a component the default ``LEFT_OUT``.
+
+    This changes ``__init__`` and the public class methods, such as ``Image.from_bytes``. It is
+    called once for each class, when the class is created.
+    """
+    for name, attribute in vars(component).items():
+        function: object = getattr(attribute, "__func__", attribute)
+        is_class_method = function is not attribute
+        is_called = name == "__init__" or (is_class_method and not name.startswith("_"))
+        if is_called and isinstance(function, FunctionType):
+            defaults = function.__defaults__ or ()
+            required = function.__code__.co_argcount - 1 - len(defaults)  # without self or cls
+            function.__defaults__ = (LEFT_OUT,) * required + defaults
 
 
 class ListedSignature:
@@ -37,7 +53,7 @@ class ListedSignature:
 
     def __get__(self, instance: object, cls: Any) -> "Signature":  # Any: a class with these two
         if instance is not None:
-            raise AttributeError("an object is not called: it has no signature")
+            raise AttributeError("an instance cannot be called: only its class has a signature")
         return listed_signature(cls.__init__, cls._options_type, cls._option_defaults)
 
 
@@ -53,19 +69,20 @@ def listed_signature(
     from inspect import Parameter, signature
 
     full = signature(function)
-    given = [it for it in full.parameters.values() if it.name != "self"]
-    # Positional arguments beside those that it takes are declared to be refused, too: Never.
-    kept = [
-        x.replace(default=Parameter.empty) if x.default is LEFT_OUT else x
-        for x in given
-        if x.kind is not Parameter.VAR_POSITIONAL or x.annotation not in (Never, "Never")
+    declared = [parameter for parameter in full.parameters.values() if parameter.name != "self"]
+    # ``*args: Never`` is declared only to refuse further arguments: it is not shown.
+    shown = [
+        parameter.replace(default=Parameter.empty) if parameter.default is LEFT_OUT else parameter
+        for parameter in declared
+        if parameter.kind is not Parameter.VAR_POSITIONAL
+        or parameter.annotation not in (Never, "Never")
     ]
-    # Keywords that nobody knows are declared as well, to refuse them: Never.
-    refused = options is not None or (kept and kept[-1].annotation in (Never, "Never"))
-    if refused and kept[-1].kind is Parameter.VAR_KEYWORD:
-        kept.pop()
+    # ``**options: Never`` is declared only to refuse unknown keywords: it is not shown, either.
+    refuses_others = options is not None or (shown and shown[-1].annotation in (Never, "Never"))
+    if refuses_others and shown[-1].kind is Parameter.VAR_KEYWORD:
+        shown.pop()
     listed = [
         Parameter(name, Parameter.KEYWORD_ONLY, default=defaults.get(name, ...), annotation=type)
         for name, type in ({} if options is None else options.__annotations__).items()
     ]
-    return full.replace(parameters=[*kept, *listed])
+    return full.replace(parameters=[*shown, *listed])
