@@ -45,7 +45,7 @@ from tests.internals import (
     inline_line,
     invisible,
     is_json,
-    is_whole,
+    is_valid_unicode,
     json_body,
     json_pieces,
     json_problem,
@@ -70,8 +70,8 @@ from tests.internals import (
     thawed,
     title,
     unique_pairs,
+    valid_unicode,
     visible_json,
-    whole,
     with_its_article,
     within_line,
     write_json,
@@ -426,8 +426,8 @@ def encodings() -> Calls:
     yield from each(visible, "\u200ba\n\t\x07", one_line=True)
     yield from each(visible_json, '"\x7f\u2028\u200b\U000e0041"', '"a"')
     yield from each(on_one_line, "a\n\u200b\x07\u00e4", "a b")
-    yield from each(whole, "a\ud800\udc00b\ud800", Texts("a"), "\u00e4")
-    yield from each(is_whole, "\ud800", "\u00e4", "a")
+    yield from each(valid_unicode, "a\ud800\udc00b\ud800", Texts("a"), "\u00e4")
+    yield from each(is_valid_unicode, "\ud800", "\u00e4", "a")
     yield from each(
         equal_start, ("abcd", "abxd"), ("abc", "abcde"), ("", "a"), ("xa", "ya"), ("aab", "aac")
     )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from promptdsl import *
 from tests.folding import folded
 from tests.hostile import CLOSERS, CODE, FENCES, HOSTILE, TOLERANT, TWINS, VALUES
-from tests.internals import whole
+from tests.internals import valid_unicode
 from tests.tolerant_reader import OWN, literals_in, tags_in
 
 Write = Callable[[str], Any]
@@ -188,7 +188,7 @@ def test_code_is_given_back() -> None:
     written = spoken((Developer(Code(text, "py")) for text in CODED), "markdown", {})
     values = spoken((Developer(Code(Value(text), "py")) for text in CODED), "markdown", {})
     found = [CODE_FENCE.findall(text)[0][1] for text in (*written, *values)]
-    assert [*(whole(text)[0] for text in CODED), *CODED] == [
+    assert [*(valid_unicode(text)[0] for text in CODED), *CODED] == [
         *found[: len(CODED)],
         *map(decode, found[len(CODED) :]),
     ]

@@ -42,7 +42,7 @@ from tests.internals import (
     skeleton,
     text_of,
     title,
-    whole,
+    valid_unicode,
 )
 from tests.searching import examples, with_each
 from tests.tolerant_reader import UNSEEN, is_of_name, plain, ranges, tags_in
@@ -946,19 +946,19 @@ def test_data_text(value: object, expected: str) -> None:
 )
 def test_whole(text: str, expected: tuple[str, bool]) -> None:
     """Lone surrogates become U+FFFD, and whether there were any is told."""
-    assert expected == whole(text)
+    assert expected == valid_unicode(text)
 
 
 @given(text=ANY_TEXT)
 def test_whole_text_is_strict_utf8(text: str) -> None:
     """Any text is strict UTF-8 once it is whole, and as long as before."""
-    assert len(text) == len(whole(text)[0].encode().decode())
+    assert len(text) == len(valid_unicode(text)[0].encode().decode())
 
 
 def test_whole_keeps_the_object() -> None:
     """A text without lone surrogates comes back as the object it is."""
     text = "caf\u00e9"
-    assert text is whole(text)[0]
+    assert text is valid_unicode(text)[0]
 
 
 @pytest.mark.parametrize(
@@ -1017,7 +1017,7 @@ def test_invisible(text: str, expected: tuple[str, ...]) -> None:
 
 
 @every_length
-@pytest.mark.parametrize("read", [controls, invisible, whole])
+@pytest.mark.parametrize("read", [controls, invisible, valid_unicode])
 @pytest.mark.parametrize(
     "run", ["\U0001f468\u200d", "\u200d", "\x00", "\ud800", "\U0001f3f4\U000e0067"]
 )
@@ -1058,7 +1058,7 @@ def characters(last: str) -> str:
         (inline_line, NUMBERED | {*"<>\u2028\u2029\n"}),
         (title, LINE_ENDS),
         (json_text, NUMBERED | {*"<>&\u2028\u2029\t\n"}),
-        (lambda text: whole(text)[0], LONE),
+        (lambda text: valid_unicode(text)[0], LONE),
     ],
     ids=[
         "body",

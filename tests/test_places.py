@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from promptdsl import Developer, List, Text, Timeline, Value, decode, render
 from tests.hostile import FENCES, HOSTILE, LARGEST_REFERENCE, VALUES
-from tests.internals import skeleton, whole
+from tests.internals import skeleton, valid_unicode
 from tests.searching import examples
 from tests.tolerant_reader import OWN, literals_in, tags_in
 from tests.value_places import (
@@ -141,7 +141,7 @@ def _back(place: ValuePlace, value: str) -> str:
     Conversation has none for lone surrogates, JSON none for two that together are a character.
     """
     if not place.encoded:
-        return whole(value)[0]
+        return valid_unicode(value)[0]
     if place.notation == "json":
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
     return value

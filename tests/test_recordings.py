@@ -290,7 +290,7 @@ def test_only_what_is_new_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     messages = [Message("user", "h\u00e9" + str(n)) for n in range(100)]
     rendered(messages, "1")
     seen: list[str] = []
-    monkeypatch.setattr(reading, "is_whole", lambda text: bool(seen.append(text)) or True)
+    monkeypatch.setattr(reading, "is_valid_unicode", lambda text: bool(seen.append(text)) or True)
     rendered([*messages, Message("user", "\u00e9")], "2")
     assert ["\u00e9"] == seen
 

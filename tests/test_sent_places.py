@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from promptdsl import *
 from tests.errors import raised
 from tests.folding import failures
-from tests.internals import Written, guard, whole
+from tests.internals import Written, guard, valid_unicode
 from tests.providers.conversations import PDF, PNG, PROMPTS, marked, media, say
 from tests.providers.every_target import FACTS, MADE_FACTS, write
 from tests.providers.prompts import ANY_PROMPTS, TRANSFORMATIONS
@@ -65,8 +65,8 @@ def is_sent_as(block: Block, place: SentPlace, facts: ModelFacts) -> bool:
         if not head.startswith(f"<{place.fence}") or not sent.endswith(f"</{place.fence}>"):
             return False
         sent = body if isinstance(block, TextBlock) else ""
-        text = guard(whole(text)[0], (place.fence,)) if isinstance(block, TextBlock) else ""
-    text = whole(text)[0]
+        text = guard(valid_unicode(text)[0], (place.fence,)) if isinstance(block, TextBlock) else ""
+    text = valid_unicode(text)[0]
     if facts.provider == "chat_template":
         # A backslash breaks a control token.
         text, sent = text.replace("\\", ""), sent.replace("\\", "")

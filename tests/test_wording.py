@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from promptdsl import *
 from tests.errors import this_line
 from tests.hostile import HOSTILE
-from tests.internals import attribute, body, field, inline, whole
+from tests.internals import attribute, body, field, inline, valid_unicode
 from tests.renders import comes_to, losses_of, only_text
 from tests.tolerant_reader import OWN, guarded, minimal
 
@@ -492,13 +492,15 @@ def test_every_payload_is_utf8(target: str, words: str) -> None:
 @every_value
 def test_conversation_is_kept_to_the_byte(speak: Turned, values: list[str]) -> None:
     """What is said is sent to the byte, lone surrogates aside."""
-    assert [whole(value)[0] for value in values] == [only_text(speak(value)) for value in values]
+    assert [valid_unicode(value)[0] for value in values] == [
+        only_text(speak(value)) for value in values
+    ]
 
 
 def test_a_tools_answer_is_kept_to_the_byte() -> None:
     """So is what a tool answers."""
     calls = Assistant(ToolUse("t", {}, id="a"))
-    assert [("tool", ("result", "a", whole(value)[0])) for value in VALUES] == [
+    assert [("tool", ("result", "a", valid_unicode(value)[0])) for value in VALUES] == [
         comes_to(calls, ToolMessage("a", value))[-1] for value in VALUES
     ]
 

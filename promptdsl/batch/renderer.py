@@ -23,7 +23,7 @@ from promptdsl.foundation.errors import DataError, OptionError, nearest, shown
 from promptdsl.foundation.extras import require
 from promptdsl.foundation.files import NOTED_FILES
 from promptdsl.foundation.frozen import is_mapping
-from promptdsl.foundation.unicode import whole
+from promptdsl.foundation.unicode import valid_unicode
 
 _KEEP_EMPTY = "write --keep-empty, or keep_empty=True in code, to send it all the same"
 _TURNS = ("messages", "contents", "input")
@@ -208,7 +208,9 @@ class RowRenderer:
             raise DataError(what, fix="rename it, and the parameter of the target")
         # Not self(...): in Ray Data all calls run in one thread, which would wait for itself.
         results = [*map(self.result, numbered(arrow_rows(table, names)))]
-        problems = [None if it.problem is None else whole(str(it.problem))[0] for it in results]
+        problems = [
+            None if it.problem is None else valid_unicode(str(it.problem))[0] for it in results
+        ]
         added = {"body": [result.body or None for result in results], "problem": problems}
         for name, texts in added.items():
             table = table.append_column(name, require("pyarrow", "batch").array(texts, "string"))

@@ -18,7 +18,7 @@ from promptdsl.batch.writer import ERRORS, IDS, SCHEMAS, read_manifest
 from promptdsl.foundation.answers import read_answer
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.extras import require
-from promptdsl.foundation.files import written_whole
+from promptdsl.foundation.files import atomic_writer
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.json import ABSENT, json_problem, read_json
 
@@ -103,7 +103,7 @@ def write_results(
     """
     rows = answered = 0
     notes: list[str] = []
-    with written_whole(output) as write:
+    with atomic_writer(output) as write:
         for answer in read_results(paths, folder, columns, notes=notes):
             rows += 1
             answered += "error" not in answer

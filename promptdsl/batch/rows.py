@@ -12,7 +12,7 @@ from promptdsl.batch.cells import OddCell
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.extras import require
 from promptdsl.foundation.json import ABSENT, json_problem, read_json
-from promptdsl.foundation.unicode import is_whole
+from promptdsl.foundation.unicode import is_valid_unicode
 
 SUFFIXES = {".jsonl": "json", ".ndjson": "json", ".csv": ",", ".tsv": "\t", ".parquet": "parquet"}
 """The kinds of files that are read, by the end of their names; of CSV, the delimiter."""
@@ -186,14 +186,14 @@ def _csv(file: BinaryIO, path: str, delimiter: str) -> Iterator[_Read]:
         cells = cells or [""]  # a blank line is an empty cell of the only column
         if not names:
             names = cells
-            if not all(map(is_whole, names)):
+            if not all(map(is_valid_unicode, names)):
                 raise DataError(f"the first line of {path} is not UTF-8", fix="save it as UTF-8")
             twice = next((name for name in names if names.count(name) > 1), None)
             if twice is not None:
                 raise DataError(f"{path} has two columns {twice!r}", fix="rename one")
         elif len(cells) != len(names):
             yield line, {}, f"the row has {len(cells)} cells, the first line {len(names)}"
-        elif not all(map(is_whole, cells)):
+        elif not all(map(is_valid_unicode, cells)):
             yield line, {}, "the row is not UTF-8"
         else:
             yield line, dict(zip(names, cells, strict=True)), ""

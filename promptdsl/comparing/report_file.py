@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.files import written_whole
+from promptdsl.foundation.files import atomic_writer
 
 
 def write_over(path: str, text: str, may_replace: Callable[[str], bool]) -> None:
@@ -19,5 +19,5 @@ def write_over(path: str, text: str, may_replace: Callable[[str], bool]) -> None
         if old and not may_replace(old):
             raise DataError(f"{path} has other content", fix="name a new file")
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-    with written_whole(path) as write:
+    with atomic_writer(path) as write:
         write(text.encode())

@@ -11,7 +11,7 @@ from promptdsl.config.schema_rules import RULE_NAMES
 from promptdsl.config.wire import ImageFormula, MediaKind, Wire
 from promptdsl.config.wires import wire_of
 from promptdsl.foundation.errors import ConfigError, OptionError, is_one_of, nearest, shown
-from promptdsl.foundation.unicode import is_whole
+from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages.provider_names import ProviderName
 
 if TYPE_CHECKING:
@@ -384,7 +384,7 @@ def _fix(name: str, value: object) -> str | None:
         fix = "write a string, or None"
         if name == "reasoning_key" and value in _TAKEN and value != "content":
             is_right, fix = False, "write a key of its own, such as 'reasoning_content'"
-        is_right = is_right and is_whole(str(value))
+        is_right = is_right and is_valid_unicode(str(value))
     elif name == "thinking_tags":
         is_right = _are_tags(value)
         fix = "write two texts, such as ('<think>', '</think>'), or None"
@@ -425,7 +425,7 @@ _TAKEN = (
 
 def _is_own_key(key: object) -> bool:
     """Return whether a key may be one that only a server has."""
-    return isinstance(key, str) and key not in _TAKEN and is_whole(key)
+    return isinstance(key, str) and key not in _TAKEN and is_valid_unicode(key)
 
 
 def _are_tags(value: object) -> bool:

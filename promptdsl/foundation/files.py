@@ -152,7 +152,7 @@ def _opened_and_compared(path: str) -> int:
 
 
 @contextmanager
-def written_whole(path: str | os.PathLike[str]) -> Generator[Callable[[bytes], None]]:
+def atomic_writer(path: str | os.PathLike[str]) -> Generator[Callable[[bytes], None]]:
     """Give a function that writes bytes to a file, which is in its place after the block.
 
     If anything raises, the file is what it was. A new file is for its owner alone (mode 0600); one

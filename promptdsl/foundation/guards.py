@@ -21,7 +21,7 @@ from unicodedata import category, normalize
 
 from promptdsl.foundation.errors import ConfigError
 from promptdsl.foundation.escaping import CHARACTERS, reference, reference_of
-from promptdsl.foundation.unicode import CONTROL, NOT_CRLF, UNSEEN, is_whole, pattern
+from promptdsl.foundation.unicode import CONTROL, NOT_CRLF, UNSEEN, is_valid_unicode, pattern
 
 NONE: frozenset[str] = frozenset()
 LONGEST = 64
@@ -434,7 +434,7 @@ def _patterned(literals: frozenset[str], others: _Others = _NOTHING) -> re.Patte
 def check_delimiter(delimiter: str, *, tag: bool = False) -> None:
     """Raise :class:`ConfigError` for a delimiter that no guard can keep out of a text."""
     bare = _visible(delimiter).lower()
-    if not bare or not is_whole(delimiter):
+    if not bare or not is_valid_unicode(delimiter):
         raise ConfigError(
             f"the delimiter {delimiter!r} is blank, or no valid text",
             fix="choose one that can be seen, such as '[[event'",

@@ -10,7 +10,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, Never, TypeAlias
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.unicode import is_whole
+from promptdsl.foundation.unicode import is_valid_unicode
 
 if TYPE_CHECKING:
     JsonValue: TypeAlias = (
@@ -114,7 +114,7 @@ def write_json(value: object, *, wrapped: int = 0) -> str:
         raise DataError(f"not a JSON value: {error}", fix=PLAIN) from None
     if _may_be_deep(text) and _is_deep(value, wrapped):
         raise too_deep()
-    return text if is_whole(text) else json.dumps(value)
+    return text if is_valid_unicode(text) else json.dumps(value)
 
 
 def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -92,7 +92,7 @@ INVISIBLE = pattern(
 """A spelling with characters that are not seen, or one that is no part of any: the group."""
 
 
-def is_whole(text: str) -> bool:
+def is_valid_unicode(text: str) -> bool:
     """Return whether a text has a UTF-8 form, that is, no lone surrogate."""
     if text.isascii():
         return True
@@ -103,10 +103,10 @@ def is_whole(text: str) -> bool:
     return True
 
 
-def whole(text: str) -> tuple[str, bool]:
+def valid_unicode(text: str) -> tuple[str, bool]:
     """Return a text with U+FFFD for every lone surrogate, and whether it had any."""
     text = exact(text)
-    if is_whole(text):
+    if is_valid_unicode(text):
         return text, False
     return _SURROGATE.sub("\ufffd", text), True
 

@@ -9,7 +9,7 @@ from typing import Literal, Self, TypeAlias
 import attrs
 
 from promptdsl import Block, DataError, Loss, Message, ReasoningBlock, Rendered, ToolDefinition
-from promptdsl.foundation.unicode import is_whole, whole
+from promptdsl.foundation.unicode import is_valid_unicode, valid_unicode
 from promptdsl.integrations import LazyLosses
 from promptdsl.integrations.values import JSON, SIGNATURE, mapping_of, signature_of
 
@@ -122,7 +122,7 @@ class Crossing:
 
     def clean(self, text: str, name: str) -> str:
         """Return a text with U+FFFD in place of lone surrogates; a hint names such a text."""
-        clean, is_changed = whole(text)
+        clean, is_changed = valid_unicode(text)
         if is_changed:
             reason = "it has no UTF-8 form: U+FFFD is sent"
             self.hint("lone_surrogate", f"a lone surrogate in {name}", reason)
@@ -138,10 +138,10 @@ class Crossing:
 
     def clean_id(self, id: str) -> str:
         """Return an id without lone surrogates; a digest keeps a changed id unique."""
-        if is_whole(id):
+        if is_valid_unicode(id):
             return id
         digest = sha256(id.encode("utf-8", "surrogatepass")).hexdigest()
-        return f"{whole(id)[0]}_{digest[:32]}"
+        return f"{valid_unicode(id)[0]}_{digest[:32]}"
 
     def portable_tools(self, rendered: Rendered) -> list[ToolDefinition]:
         """Return the tools. Those that only one provider has are lost."""

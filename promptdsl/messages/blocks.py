@@ -109,9 +109,9 @@ class _MediaBlock(AnyBlock):
         """The media type of the source, or else the one that its extension tells."""
         if self.source.media_type is not None or self.source.kind in ("base64", "file_id"):
             return self.source.media_type
-        from promptdsl.messages.media.media_type import told_type
+        from promptdsl.messages.media.media_type import type_by_extension
 
-        return told_type(self.source.value)
+        return type_by_extension(self.source.value)
 
     @property
     def pixels(self) -> tuple[int, int] | None:

@@ -186,13 +186,13 @@ def _told_kind(entries: _Entries, where: str) -> MediaKind | None:
     key = next((key for key in SHORTHANDS[1:-1] if isinstance(source.get(key), str)), None)
     if key is None:
         return None
-    from promptdsl.messages.media.media_type import kind_of_type, told_type
+    from promptdsl.messages.media.media_type import kind_of_type, type_by_extension
 
     value = str(source[key])
     inside = data_url(value) if key == "url" else None
     declared = source.get("media_type") or (inside and inside.media_type)
     if declared is None and key in ("path", "url", "uri"):
-        declared = told_type(value)
+        declared = type_by_extension(value)
     media_type = plain_type(declared) if isinstance(declared, str) else None
     if media_type is None or "/" not in media_type:
         raise _error(

@@ -15,7 +15,7 @@ from promptdsl.foundation.errors import nearest
 from promptdsl.foundation.guards import holds, paired_tags, written_tags
 from promptdsl.foundation.json import JsonValue
 from promptdsl.foundation.source import author, door
-from promptdsl.foundation.unicode import whole
+from promptdsl.foundation.unicode import valid_unicode
 from promptdsl.testing.assertions import kind_of
 from promptdsl.testing.hostile import HOSTILE, HostileText, shortened
 from promptdsl.testing.injection_data import data_problem, differences
@@ -96,7 +96,7 @@ def assert_injection_safe(
         try:
             rendered = _rendered(write(hostile.text), target)
         except UnicodeEncodeError:
-            if whole(hostile.text)[0] == hostile.text:
+            if valid_unicode(hostile.text)[0] == hostile.text:
                 raise
             continue
         if target not in calm:
@@ -220,7 +220,7 @@ class CalmPrompt:
         place = InjectionPlace(span.text, before, after, start, end, prefix=prefix, spoken=spoken)
         expected = place.calm.replace(WORD, self.probe)
         if spoken:
-            kept = whole(expected)[0] == probe
+            kept = valid_unicode(expected)[0] == probe
             names = self._closed_in_turn(span)
             if not config.guard_conversation:
                 return attrs.evolve(place, kept=kept, names=names)

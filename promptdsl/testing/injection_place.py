@@ -12,7 +12,7 @@ import attrs
 
 from promptdsl import decode
 from promptdsl.foundation.guards import guard, holds, written_tags
-from promptdsl.foundation.unicode import whole
+from promptdsl.foundation.unicode import valid_unicode
 
 WORD = "40716253"
 """A harmless text that no prompt holds, and that upper() and quote() leave as it is."""
@@ -70,7 +70,7 @@ class InjectionPlace:
         if not self.strict and self._completes(piece) > self._completes(self.calm):
             return "completes a tag of the prompt"
         if self.spoken:
-            changed = self.kept and piece != whole(self.calm.replace(WORD, given))[0]
+            changed = self.kept and piece != valid_unicode(self.calm.replace(WORD, given))[0]
             return "is not sent as it is" if changed and not self.names else None
         if self.strict and ("<" in lines or ">" in lines):
             return "writes a tag"

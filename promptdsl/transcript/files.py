@@ -9,7 +9,7 @@ from os import PathLike
 from typing import NamedTuple
 
 from promptdsl.foundation.errors import ConflictError, OptionError, TranscriptError, shown
-from promptdsl.foundation.files import close, sync_folder, write_all, written_whole
+from promptdsl.foundation.files import atomic_writer, close, sync_folder, write_all
 from promptdsl.transcript.entries import TranscriptEntry, entry_of, line_of
 from promptdsl.transcript.lines import FORMAT, HEADER, object_of
 
@@ -310,5 +310,5 @@ def save_lines(path: str | PathLike[str], entries: Iterable[TranscriptEntry]) ->
     data = HEADER + b"".join(map(line_of, entries))
     if os.path.exists(name):
         TranscriptFile(name, read_only=False, salvage=False).close()
-    with named("write", name), written_whole(name) as write:
+    with named("write", name), atomic_writer(name) as write:
         write(data)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from promptdsl.foundation.json import DECODER, unique
-from promptdsl.foundation.unicode import is_whole
+from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages.message_checks import KEYS
 from promptdsl.messages.roles import ROLES
 from promptdsl.transcript.entry_types import BUILT_IN, is_known
@@ -21,7 +21,7 @@ _KEYS = frozenset({"n", "at", "type", "data", "change"})
 def with_sum(data: dict[str, object]) -> bytes:
     """Return the line of an object, with the CRC-32 of its bytes without the checksum."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    if not is_whole(text):
+    if not is_valid_unicode(text):
         text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     return summed(text)
 

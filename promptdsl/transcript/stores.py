@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
 from weakref import WeakSet
 
 from promptdsl.foundation.errors import ConflictError, OptionError, TranscriptError, shown
-from promptdsl.foundation.unicode import is_whole
+from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.transcript.entries import TranscriptEntry, entry_of
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class BoundStore:
         read_only: bool,
         turn: "Lock | None" = None,
     ) -> None:
-        if not isinstance(key, str) or not key or "\0" in key or not is_whole(key):
+        if not isinstance(key, str) or not key or "\0" in key or not is_valid_unicode(key):
             raise OptionError(f"{shown(key)} is no key", fix='write a text, such as "tickets/1881"')
         if isinstance(store, type) or not callable(getattr(store, "load", None)):
             what = f"{shown(store)} is no store"

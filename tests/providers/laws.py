@@ -11,7 +11,7 @@ import attrs
 
 from promptdsl import *
 from tests.folding import failures, unequal
-from tests.internals import whole as utf8
+from tests.internals import valid_unicode as utf8
 from tests.providers.conversations import answered
 from tests.providers.every_target import SERVICES, read, strings_in, write
 from tests.providers.recorder import Clients

@@ -141,7 +141,7 @@ def kind_of_type(media_type: str) -> MediaKind:
     return kinds[0] if kinds else "document"
 
 
-def told_type(address: str) -> str | None:
+def type_by_extension(address: str) -> str | None:
     """Return the media type that the extension of a path or an address tells, or ``None``.
 
     It is a guess: bytes of a known format are of the type that they show.
@@ -165,7 +165,7 @@ def type_of_file(data: bytes, name: str, kind: MediaKind | None) -> str | None:
 
     The first bytes of all other files show their type, or that it is not the one of the name.
     """
-    told, sniffed = told_type(name) or "", sniff(data)
+    told, sniffed = type_by_extension(name) or "", sniff(data)
     if kind != "document" or told in ("text/plain", "application/pdf", "application/rtf"):
         return None
     family = "text/" if sniffed is None else "application/" if sniffed in _ARCHIVES else "\0"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from promptdsl import messages as b
 from promptdsl.foundation.json import JsonObject
 from promptdsl.messages.field_checks import optional, string
-from promptdsl.messages.media.media_type import told_type
+from promptdsl.messages.media.media_type import type_by_extension
 from promptdsl.messages.media.source import MediaSource, SourceKind, is_address
 from promptdsl.providers.gemini.spelling import base64_text, entries_of, is_base64, standard_base64
 from promptdsl.providers.shared.clean import utf8, with_bytes
@@ -88,7 +88,7 @@ def _media_type_of(kind: str, address: str) -> str | None:
     if kind == "video" and _YOUTUBE.match(address):
         return "video/mp4"
     path = re.split(r"[?#]", address, maxsplit=1)[0]
-    media_type = _SUFFIXES.get(path.rpartition(".")[2].lower()) or told_type(address)
+    media_type = _SUFFIXES.get(path.rpartition(".")[2].lower()) or type_by_extension(address)
     return media_type or ("" if address.lower().startswith(_UPLOADED) else None)
 
 

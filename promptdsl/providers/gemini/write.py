@@ -10,7 +10,7 @@ from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.wires.gemini import WIRE
 from promptdsl.foundation.json import ABSENT, JsonValue, read_json
-from promptdsl.foundation.unicode import is_whole
+from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.gemini.media import RESULT_TYPES, needs_bytes, sent_type, source_param
@@ -183,7 +183,7 @@ def _thought_part(request: Turns, place: Place, block: b.ReasoningBlock) -> Para
     """Return a thought with its signature, ``None`` (a hint) where it cannot be replayed."""
     signature = "" if block.signature in SUBSTITUTES else block.signature or ""
     own = place.message.role == "assistant" and block.origin in request.facts.origins
-    if not (own and is_whole(block.text) and is_base64(signature)):
+    if not (own and is_valid_unicode(block.text) and is_base64(signature)):
         reason = "not of this provider, or it cannot be sent as it came"
         lose_reasoning(request, place, block, reason)
         return None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.frozen import EMPTY, is_mapping
-from promptdsl.foundation.unicode import is_whole
+from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.media.source import is_address, plain_type
@@ -402,7 +402,7 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
                 continue
         elif type(block) is ToolUseBlock and role == "assistant" and block.name in legal_names:
             id, arguments = block.id, block.arguments
-            short = len(id) <= longest and id.isascii() and is_whole(arguments)
+            short = len(id) <= longest and id.isascii() and is_valid_unicode(arguments)
             plain = short and block.cache is None and block.extra is EMPTY and are_calls_bare
             if plain and are_arguments(arguments):
                 function = {"name": block.name, "arguments": arguments}

@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 from promptdsl.foundation.escaping import attribute
 from promptdsl.foundation.guards import guard
 from promptdsl.foundation.json import read_json, write_json
-from promptdsl.foundation.unicode import is_blank, is_whole, whole
+from promptdsl.foundation.unicode import is_blank, is_valid_unicode, valid_unicode
 from promptdsl.messages import ToolUseBlock
 from promptdsl.messages.media.source import MediaSource, data_url, plain_type
 from promptdsl.providers.shared.request import Param, Place, Request
@@ -54,7 +54,7 @@ TEXT_TYPE = re.compile(
 
 def utf8(text: str) -> str:
     """Return a text with U+FFFD for lone surrogates, which have no UTF-8 form."""
-    return whole(text)[0]
+    return valid_unicode(text)[0]
 
 
 def mended(name: str, longest: int, misfit: re.Pattern[str] = MISFIT) -> str:
@@ -119,7 +119,7 @@ def text_of_arguments(request: Request, place: Place, block: ToolUseBlock, key: 
 
 def is_sendable(request: Request, place: Place, *texts: str | None) -> bool:
     """Return whether reasoning can be sent byte for byte; a lone surrogate in it is a hint."""
-    if all(is_whole(text) for text in texts if text):
+    if all(is_valid_unicode(text) for text in texts if text):
         return True
     why = "it has a lone surrogate, which cannot be sent"
     request.hint(place, "unsent_reasoning", "reasoning", why)

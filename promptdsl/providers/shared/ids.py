@@ -6,7 +6,7 @@ The ids of calls are those of providers with two sides; others take ``fitting_id
 import re
 from collections import deque
 
-from promptdsl.foundation.unicode import is_whole
+from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages.prompt import ToolDefinition
 from promptdsl.providers.shared.clean import MISFIT, mended, utf8
 from promptdsl.providers.shared.request import Place, Request
@@ -64,7 +64,7 @@ def fitting_id(id: str, longest: int, shortest: int = 0) -> str:
 
     One that cannot be sent becomes its beginning and a digest of all of it, which keeps it unique.
     """
-    if shortest <= len(id) <= longest and is_whole(id):
+    if shortest <= len(id) <= longest and is_valid_unicode(id):
         return id
     from hashlib import sha256
 

@@ -8,7 +8,7 @@ import attrs
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.frozen import new_dict, new_list, new_set
-from promptdsl.foundation.unicode import is_blank, whole
+from promptdsl.foundation.unicode import is_blank, valid_unicode
 from promptdsl.messages import (
     Block,
     MediaBlock,
@@ -238,7 +238,7 @@ class Request:
 
     def clean(self, place: Place, text: str, what: str) -> str:
         """Return a text with U+FFFD for lone surrogates; each text that has one is a hint."""
-        clean, replaced = whole(text)
+        clean, replaced = valid_unicode(text)
         if replaced:
             self.lose_surrogate(place, what)
         return clean

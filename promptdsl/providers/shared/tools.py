@@ -11,7 +11,7 @@ from promptdsl.config.wires import wire_of
 from promptdsl.foundation.errors import shown
 from promptdsl.foundation.frozen import is_mapping, plain, thawed
 from promptdsl.foundation.json import ENCODER, JsonDict, JsonObject
-from promptdsl.foundation.unicode import is_whole
+from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.prompt import (
@@ -58,7 +58,7 @@ def write_tools(
         own.add(origin)
     request.taken_names |= {tool.name for tool in tools}
     encoded = ENCODER.encode([(it.description, it.input_schema) for it in tools])
-    are_whole = is_whole(encoded)
+    is_valid = is_valid_unicode(encoded)
     rules = rules_of(request.facts.tool_schemas)
     all_may_change = rules is not None and rules.may_change(encoded)
     output = request.prompt.sent_output
@@ -69,7 +69,7 @@ def write_tools(
             request.lose(tool, "content", f"tool {tool.name!r}", reason)
             continue
         if tool.raw is None:
-            if not are_whole:
+            if not is_valid:
                 texts = (tool.description, tool.input_schema)
                 _note_surrogates(request, tool, f"tool {tool.name!r}", *texts)
             _note_keys_beside(request, tool, origin)
@@ -214,7 +214,7 @@ def _note_surrogates(
     request: Request, subject: ToolDefinition | OutputSchema, what: str, *data: object
 ) -> None:
     """Record a hint where plain data contains a lone surrogate."""
-    if not is_whole(ENCODER.encode(data)):
+    if not is_valid_unicode(ENCODER.encode(data)):
         request.lose_surrogate(subject, what)
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from promptdsl.config.wires import compacts
 from promptdsl.foundation.errors import DataError, PromptError
-from promptdsl.foundation.unicode import is_whole
+from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages import (
     Block,
     DataBlock,
@@ -135,7 +135,9 @@ def _parts(
             except DataError as error:
                 raise DataError(f"messages[{index}]: {error.what}", fix=error.fix) from None
         plain, role = message._plain, message.role
-        if (plain is None or not (plain.isascii() or is_whole(plain))) and role not in FENCED:
+        if (
+            plain is None or not (plain.isascii() or is_valid_unicode(plain))
+        ) and role not in FENCED:
             message, waits = settle(message, node, index)
             hollow = hollow or waits
         if fresh or message is not item:

@@ -17,7 +17,7 @@ from promptdsl.foundation.files import write_all
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.json import JsonDict, JsonObject, write_json
 from promptdsl.foundation.source import door
-from promptdsl.foundation.unicode import is_whole
+from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.rendering.reports.log_reader import FILES, FORMAT, MARK, LogEntry, read_log_file
 from promptdsl.transcript.entries import utc_now
 from promptdsl.transcript.files import OpenFile, named
@@ -248,7 +248,7 @@ def _json(value: object) -> str:
     """
     with suppress(TypeError, ValueError, RecursionError):
         text = _ENCODER.encode(value)
-        if is_whole(text):
+        if is_valid_unicode(text):
             return text
     return write_json(value)  # which says what is wrong
 

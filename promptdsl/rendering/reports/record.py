@@ -13,12 +13,12 @@ import attrs
 from promptdsl.budget.dropped import Dropped
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.files import written_whole
+from promptdsl.foundation.files import atomic_writer
 from promptdsl.foundation.frozen import is_mapping, json_leaf, plain
 from promptdsl.foundation.json import ENCODER, LEVELS, JsonDict, unique
 from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.source import Source, author, door
-from promptdsl.foundation.unicode import is_whole
+from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages import TextBlock, ToolResultBlock
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
@@ -107,14 +107,14 @@ class PromptRecord:
     def to_json(self) -> str:
         """Return the JSON text of the record, on one line."""
         text = ENCODER.encode(self._data)
-        return text if is_whole(text) else json.dumps(self._data)
+        return text if is_valid_unicode(text) else json.dumps(self._data)
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Write the JSON text to a file, in UTF-8, whole or not at all, over what it has.
 
         A new file is for its owner alone (mode 0600). Raises :class:`OSError`.
         """
-        with written_whole(file) as write:
+        with atomic_writer(file) as write:
             write(f"{self.to_json()}\n".encode())
 
     @property

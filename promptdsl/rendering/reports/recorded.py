@@ -20,7 +20,7 @@ from promptdsl.foundation.frozen import is_mapping, plain
 from promptdsl.foundation.json import JsonDict
 from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.source import Source, author
-from promptdsl.foundation.unicode import is_whole
+from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages.blocks import CLASSES
 from promptdsl.messages.description import shown_text
 from promptdsl.messages.loss import Loss
@@ -197,7 +197,7 @@ def _dropped_rows(dropped: Sequence[Dropped], fitted: RootNode) -> list[JsonDict
     kept.update(id(item) for run in runs for item in run.items)
     for part, row in zip(dropped, rows, strict=True):
         text = part.said or "\n\n".join(filter(None, _texts_in(part.gone, kept)))
-        row["text"] = text if is_whole(text) else _as_read(text)
+        row["text"] = text if is_valid_unicode(text) else _as_read(text)
     return rows
 
 

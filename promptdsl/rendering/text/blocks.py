@@ -13,7 +13,7 @@ from promptdsl.foundation.errors import ContentError
 from promptdsl.foundation.escaping import text_of
 from promptdsl.foundation.json import ABSENT, read_json
 from promptdsl.foundation.source import Source, note_caller
-from promptdsl.foundation.unicode import is_whole, whole
+from promptdsl.foundation.unicode import is_valid_unicode, valid_unicode
 from promptdsl.messages import (
     Block,
     CodeBlock,
@@ -62,7 +62,7 @@ def settle(
         text: Block = block
         if isinstance(block, ToolResultBlock) and len(block.content) == 1:
             text = block.content[0]
-        if not isinstance(text, TextBlock) or not is_whole(text.text):
+        if not isinstance(text, TextBlock) or not is_valid_unicode(text.text):
             break
     else:
         return message, False
@@ -78,7 +78,7 @@ def settle(
 def settle_block(block: Block, *, media_roots: MediaRoots, replaced: Replaced) -> Block:
     """Return a block that can be sent; the same object if nothing had to change."""
     if isinstance(block, DataBlock | TextBlock) and not isinstance(block, JsonBlock):
-        text, changed = whole(block.text)
+        text, changed = valid_unicode(block.text)
         if not changed:
             return block
         replaced()

@@ -26,7 +26,7 @@ from promptdsl.foundation.guards import (
     readable_tags,
 )
 from promptdsl.foundation.readable import PLAIN_LINE, Neighbours, among_lines, readable, within_line
-from promptdsl.foundation.unicode import controls, invisible, whole
+from promptdsl.foundation.unicode import controls, invisible, valid_unicode
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.rendering.text.neighbours import PartLines
 from promptdsl.rendering.text.pieces import PieceKind, SpanKind, TextRun, guarded, value_run
@@ -426,7 +426,7 @@ def written(text: str, note: NoteLoss) -> str:
     """Return text unchanged, except for U+FFFD in place of a lone surrogate, which is a loss."""
     if text.isascii():
         return text
-    text, changed = whole(text)
+    text, changed = valid_unicode(text)
     if changed:
         note(LONE_SURROGATE)
     return text

@@ -11,7 +11,7 @@ import attrs
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.guards import guard
 from promptdsl.foundation.source import Source
-from promptdsl.foundation.unicode import is_whole
+from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages import Block, DocumentBlock, TextBlock, ToolResultBlock
 from promptdsl.messages.details import NO_DETAILS, Details, RawOrigin
 from promptdsl.messages.fast_path import text_block, tool_result_block
@@ -135,7 +135,9 @@ class Lowering:
             return False
         (part,) = turn.content
         text = part if isinstance(part, str) else only_string(part)
-        is_sent = text.isascii() or is_whole(text) if text else isinstance(part, ToolUseNode)
+        is_sent = (
+            text.isascii() or is_valid_unicode(text) if text else isinstance(part, ToolUseNode)
+        )
         if not is_sent:
             return False
         turn = cast("TurnNode", turn)

@@ -12,7 +12,7 @@ import attrs
 
 from promptdsl.foundation.escaping import title as one_line
 from promptdsl.foundation.guards import has_bracket
-from promptdsl.foundation.unicode import is_whole
+from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages import Block
 from promptdsl.messages.loss import Loss
 from promptdsl.rendering.text.encode import (
@@ -111,7 +111,9 @@ def _is_plain(part: Child) -> bool:
     if not string or string.isspace() or string[0] in "\r\n" or "<" in string:
         return False
     is_ascii = string.isascii() and title.isascii()
-    return is_ascii or (is_whole(title) and is_whole(string) and not has_bracket(string))
+    return is_ascii or (
+        is_valid_unicode(title) and is_valid_unicode(string) and not has_bracket(string)
+    )
 
 
 def instructions(layout: Layout, turn: TurnNode) -> str:
