@@ -280,7 +280,7 @@ def test_counters_of_single_requests_are_forgotten() -> None:
     def kept() -> int:
         history = History(messages, step=1)
         render(Timeline(history, User("Q")), counter=lambda text: len(text), budget=60)  # noqa: PLW0108
-        return len(recorded_before(messages).found)  # type: ignore[union-attr]
+        return len(recorded_before(messages).findings)  # type: ignore[union-attr]
 
     assert max(kept() for _ in range(20)) == max(kept() for _ in range(20))
 
@@ -302,7 +302,7 @@ def test_what_is_known_moves_on() -> None:
     grown = [*messages, *talk(2)]
     rendered(grown, "2")
     assert [None, None] == [recalled(messages[-1]), recorded_before(messages)]
-    assert tuple(grown) == recorded_before(grown).given  # type: ignore[union-attr]
+    assert tuple(grown) == recorded_before(grown).messages  # type: ignore[union-attr]
 
 
 def test_two_that_end_in_the_same_message() -> None:

@@ -195,7 +195,7 @@ def _cleared_run(run: RecordedNode, options: ClearResults) -> RecordedNode:
             items.append(message if is_plain else _cleared(message, options, names))
         start = recording(run).start
         edited = EditedRecording(tuple(messages), tuple(items), run._mask, start)
-        edited.found = before.found if before else {}
+        edited.findings = before.findings if before else {}
         return edited
 
     edited, first = remember(run, ("cleared", options), fold), first_of(run)

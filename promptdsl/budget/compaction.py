@@ -153,7 +153,7 @@ def _find(
     rest = before.rest
     if rest is not None:
         items = (*rest.items, *messages[before.count :])
-        rest = Recording((), items, COMPACTED, rest.start, found=rest.found)
+        rest = Recording((), items, COMPACTED, rest.start, findings=rest.findings)
     return _Compaction(size, before.index, rest)
 
 

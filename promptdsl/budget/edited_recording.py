@@ -38,5 +38,5 @@ def as_recorded(run: RecordedNode) -> Sequence[Message]:
     if isinstance(known, EditedRecording):
         known = known.made_of if isinstance(known.made_of, EditedRecording) else known
         first = run.start - known.start
-        items = known.given[first : first + len(items)]
+        items = known.messages[first : first + len(items)]
     return items

@@ -89,7 +89,7 @@ def _uncleared(member: Node) -> Node:
     if not isinstance(known, EditedRecording) or known.made_of is None:
         return member
     run = copied(member, member.content, member._mask)
-    object.__setattr__(run, "items", known.given)
+    object.__setattr__(run, "items", known.messages)
     object.__setattr__(run, "known", known.made_of)
     return run
 
@@ -106,7 +106,7 @@ def edited_run(run: RecordedNode, key: object, change: Change) -> RecordedNode:
             return before
         new = [m if m._plain is not None else change(m) for m in messages[len(done) :]]
         edited = EditedRecording(tuple(messages), (*done, *new), run._mask, recording(run).start)
-        edited.found = before.found if before else {}
+        edited.findings = before.findings if before else {}
         return edited
 
     edited, first = remember(run, key, fold), first_of(run)
@@ -142,11 +142,11 @@ def _edited(run: RecordedNode) -> Iterator[tuple[Message, Message]]:
     known, first, items = recording(run), first_of(run), run.items
     if isinstance(known, EditedRecording) and known.made_of is not None:
         # A cleared result is no cut result.
-        before = known.given[first : first + len(items)]
+        before = known.messages[first : first + len(items)]
         items = [new if new is old else None for old, new in zip(before, items, strict=True)]
         first += known.start - known.made_of.start
         known = known.made_of
     if isinstance(known, EditedRecording):
-        before = known.given[first : first + len(items)]
+        before = known.messages[first : first + len(items)]
         pairs = zip(before, items, known.items[first : first + len(items)], strict=True)
         yield from ((old, new) for old, left, new in pairs if new is left and new is not old)

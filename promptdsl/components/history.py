@@ -338,7 +338,7 @@ def _entries(
     if form == "messages" and len(entries) >= conversation_cache.SHORTEST:
         known = recorded_before(entries)
     # A recording may be long, but has few types; the part that is known has one.
-    new = entries if known is None else entries[len(known.given) :]
+    new = entries if known is None else entries[len(known.messages) :]
     kinds = set(map(type, new))
     if kinds <= _PLAIN:
         return entries, known

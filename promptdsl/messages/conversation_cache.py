@@ -1,7 +1,7 @@
-"""The cache of reading a long conversation, for its next turn.
+"""The cache of reading a long conversation, so that its next turn is rendered faster.
 
-It is an attribute of the last message that it covers, so it is freed with the conversation. When
-the conversation grows, the cache moves to the new last message.
+The cache is an attribute of the last message that it covers, so it is freed with the conversation.
+When the conversation grows, the cache moves to the new last message.
 """
 
 from collections.abc import Sequence
@@ -14,20 +14,22 @@ from promptdsl.foundation.frozen import is_list, new_dict
 from promptdsl.messages.message import Message, recalled, remember
 
 SHORTEST = 16
-"""The smallest number of messages of a recording that is cached."""
+"""The least number of messages of a conversation that is cached."""
 NEWEST = 64
-"""The largest number of messages after the recording: in front of more, it is not searched."""
+"""The largest number of new messages: where there are more, no cache is looked for."""
 
 
 @attrs.define(eq=False)
 class Recording:
     """The cache of reading a long history: its messages, and the findings of passes.
 
-    A ``Recorded`` node refers to it; the cache of writing is a ``Passage`` in ``providers/shared``.
+    A ``Recorded`` node refers to it. The cache of writing a payload is in ``providers/shared``.
     """
 
-    given: tuple[Message, ...]
+    messages: tuple[Message, ...]
+    """All messages of the conversation, as they were given."""
     items: tuple[Message, ...]
+    """The messages after reading: what the passes work on."""
     mask: int
     start: int = 0
     """The number of the first item in its history."""
@@ -35,34 +37,36 @@ class Recording:
     """Whether all messages may belong to the system text."""
     hollow: bool = False
     """Whether some block has yet to become text."""
-    found: dict[object, Any] = attrs.field(factory=new_dict)  # Any: each pass knows its own finding
-    """The findings of passes. A value is replaced, never changed: two threads may share it."""
+    findings: dict[object, Any] = attrs.field(factory=new_dict)  # Any: each pass has its own type
+    """The findings of passes. A finding is replaced, never changed: two threads may share it."""
 
     def kept(self, before: "Recording | None") -> "Recording":
-        """Return this recording, cached if it is long enough, in place of the one ``before``."""
-        if len(self.given) >= SHORTEST:
-            remember(self.given[-1], self)
-            if before is not None and before.given[-1] is not self.given[-1]:
-                remember(before.given[-1], None)
+        """Return this cache, stored if it is long enough, in place of the one ``before``."""
+        if len(self.messages) >= SHORTEST:
+            remember(self.messages[-1], self)
+            if before is not None and before.messages[-1] is not self.messages[-1]:
+                remember(before.messages[-1], None)
         return self
 
 
-def recording_of(given: object) -> Recording | None:
-    """Return the recording of a conversation that was read before, if it is the same tuple."""
-    last = given[-1] if is_list(given) and given else None
+def recording_of(messages: object) -> Recording | None:
+    """Return the cache of a conversation that was read before, if it is the same tuple."""
+    last = messages[-1] if is_list(messages) and messages else None
     recording = recalled(last) if type(last) is Message else None
-    return recording if isinstance(recording, Recording) and recording.given is given else None
+    if isinstance(recording, Recording) and recording.messages is messages:
+        return recording
+    return None
 
 
-def recorded_before(given: Sequence[object]) -> Recording | None:
-    """Return the recording of the longest cached beginning of a conversation."""
-    for index in range(len(given) - 1, max(len(given) - NEWEST, SHORTEST) - 2, -1):
-        message = given[index]
+def recorded_before(messages: Sequence[object]) -> Recording | None:
+    """Return the cache of the longest cached beginning of a conversation."""
+    for index in range(len(messages) - 1, max(len(messages) - NEWEST, SHORTEST) - 2, -1):
+        message = messages[index]
         if type(message) is not Message:
             return None
         recording = recalled(message)
         if isinstance(recording, Recording):
-            known = recording.given
-            if len(known) == index + 1 and all(map(is_, known, given)):
+            known = recording.messages
+            if len(known) == index + 1 and all(map(is_, known, messages)):
                 return recording
     return None

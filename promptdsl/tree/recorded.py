@@ -42,13 +42,13 @@ def remember(run: RecordedNode, key: object, fold: Callable[[Sequence[Message], 
     """
     known = recording(run)
     stop = run.start - known.start + len(run.items)
-    before = cast("T | None", known.found.get(key))
+    before = cast("T | None", known.findings.get(key))
     result = fold(known.items if stop >= len(known.items) else known.items[:stop], before)
     if result is not before:
-        kept = {**known.found, key: result}
+        kept = {**known.findings, key: result}
         if len(kept) > MOST:
             del kept[next(iter(kept))]
-        known.found = kept
+        known.findings = kept
     return result
 
 

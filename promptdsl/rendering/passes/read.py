@@ -125,7 +125,7 @@ def _parts(
     leading, hollow, same = True, False, not fresh
     start = 0
     if known is not None:
-        leading, hollow, start = known.leading, known.hollow, len(known.given)
+        leading, hollow, start = known.leading, known.hollow, len(known.messages)
     for index, item in enumerate(items[start:] if start else items, start):
         if isinstance(item, Message):
             message = item
@@ -176,7 +176,7 @@ def _joined(
     if known is None:
         return Recording(given, tuple(run), mask)
     joined = Recording(given, (*known.items, *run), known.mask | mask)
-    joined.found = known.found
+    joined.findings = known.findings
     return joined
 
 
