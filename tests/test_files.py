@@ -14,7 +14,7 @@ from tests.internals import files_module as files
 from tests.internals import read_file
 
 LIMIT = 100
-ELSEWHERE = "came in data and lies under no declared media root"
+ELSEWHERE = "came in data and is not in a declared media root"
 
 
 @pytest.fixture

@@ -204,7 +204,7 @@ def test_a_mistake_is_planted(mutant: dict[str, str], after: list[str]) -> None:
     ("mutant", "message"),
     [
         (_mistake("no such text", ""), "0 times in promptdsl/foundation/tables.py: 'no such text'"),
-        (_mistake("def _one(", "def"), "no Python in promptdsl/foundation/tables.py: 'def'"),
+        (_mistake("def _fixed_line(", "def"), "no Python in promptdsl/foundation/tables.py: 'def'"),
     ],
     ids=["not there", "no Python"],
 )
@@ -242,9 +242,9 @@ def test_lines_that_run() -> None:
     [
         ("(text,), [[]]", "(text,), []", ["    return (text,), [[]]"]),
         (
-            "def _one(text: str)",
-            "def _one(text: str = '')",
-            ["def _one(text: str) -> Lines:", "    return (text,), [[]]"],
+            "def _fixed_line(text: str)",
+            "def _fixed_line(text: str = '')",
+            ["def _fixed_line(text: str) -> Lines:", "    return (text,), [[]]"],
         ),
     ],
 )

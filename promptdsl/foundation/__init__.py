@@ -1,1 +1,1 @@
-"""The ground: errors, source lines, escaping, JSON, files. It knows nothing of prompts."""
+"""What all other packages use: errors, source lines, escaping, JSON, files; nothing of prompts."""

@@ -1,4 +1,4 @@
-"""The JSON value in the text of an answer, where a model may write more around it."""
+"""The JSON value in the text of an answer: a model may write other text around it."""
 
 import json
 import re
@@ -9,21 +9,21 @@ from promptdsl.foundation.json import ABSENT, DECODER, Absent, JsonObject, JsonV
 
 _OPENING = re.compile(r"[ \t]*(`{3,}|~{3,})[^`]*")
 """The line that opens a code fence."""
-_SIGN = re.compile(r'["{}\[\]]')
-_IN_STRING = re.compile(r'["\\]')
+_QUOTE_OR_BRACKET = re.compile(r'["{}\[\]]')
+_QUOTE_OR_BACKSLASH = re.compile(r'["\\]')
 _PAIRS = {"{": "}", "[": "]"}
 
 
 def read_answer(text: str, fits: Callable[[JsonValue], bool] | None = None) -> JsonValue | Absent:
     """Return the JSON value of an answer, or ``ABSENT`` where there is none.
 
-    It is the whole text, else the value in a code fence, else the only object or list in the prose.
-    Nothing is repaired: a value that is cut off is none. Of several values the one counts that
-    ``fits``. Raises :class:`DataError` where several do.
+    It is the complete text, else the value in a code fence, else the only object or list in the
+    prose. Nothing is repaired: a value that is cut off does not count. Of several values, the one
+    that ``fits`` is returned. Raises :class:`DataError` where several remain.
     """
-    whole = read_json(text)
-    if whole is not ABSENT:
-        return whole
+    complete = read_json(text)
+    if complete is not ABSENT:
+        return complete
     fenced = [value for value in map(read_json, _fenced(text)) if not isinstance(value, Absent)]
     if fenced and (fits is None or any(map(fits, fenced))):
         return _only(fenced, fits)
@@ -32,7 +32,7 @@ def read_answer(text: str, fits: Callable[[JsonValue], bool] | None = None) -> J
 
 
 def _fenced(text: str) -> list[str]:
-    """Return the contents of the code fences in a text; one that is not closed has none."""
+    """Return the contents of the code fences in a text; a fence that is not closed is left out."""
     contents: list[str] = []
     fence, start = "", 0
     lines = text.splitlines()
@@ -47,7 +47,7 @@ def _fenced(text: str) -> list[str]:
 
 
 def has_shape(value: JsonValue, schema: JsonObject) -> bool:
-    """Return whether a value is of the type that a schema says, with the keys that it requires."""
+    """Return whether a value has the type of a schema, and the keys that the schema requires."""
     kinds = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
     kind, required = schema.get("type"), schema.get("required")
     if isinstance(kind, str) and kind in kinds and not isinstance(value, kinds[kind]):
@@ -58,7 +58,7 @@ def has_shape(value: JsonValue, schema: JsonObject) -> bool:
 
 
 def _only(values: list[JsonValue], fits: Callable[[JsonValue], bool] | None) -> JsonValue | Absent:
-    """Return the only value, or the only one that fits; a value that is repeated is one."""
+    """Return the only value, or the only one that fits; equal values count once."""
     by_text = {json.dumps(value, sort_keys=True): value for value in values}
     if fits is not None and len(by_text) > 1:
         by_text = {text: value for text, value in by_text.items() if fits(value)} or by_text
@@ -70,7 +70,7 @@ def _only(values: list[JsonValue], fits: Callable[[JsonValue], bool] | None) -> 
 
 
 def _values_in(text: str) -> list[JsonValue]:
-    """Return the objects and lists in prose, outermost ones alone; none where one is cut off."""
+    """Return the outermost objects and lists in prose; nothing where one of them is cut off."""
     values: list[JsonValue] = []
     start = 0
     while (begin := _next_bracket(text, start)) >= 0:
@@ -90,9 +90,10 @@ def _next_bracket(text: str, start: int) -> int:
 
 
 def _end_of(text: str, begin: int) -> tuple[int, bool]:
-    """Return the index behind the bracket that closes the one at ``begin``; whether none does.
+    """Return the index after the bracket that closes the one at ``begin``; whether none does.
 
-    A list that ends in other words than JSON's, such as an interval ``[0, 1)``, is its bracket.
+    Of a list that is no JSON and is not closed, such as the interval ``[0, 1)``, only the opening
+    bracket is skipped.
     """
     is_at_end = False
     try:
@@ -108,18 +109,18 @@ def _end_of(text: str, begin: int) -> tuple[int, bool]:
 
 
 def _closing(text: str, begin: int) -> int:
-    """Return the index behind the bracket that closes the one at ``begin``, -1 without one."""
+    """Return the index after the bracket that closes the one at ``begin``, -1 without one."""
     waiting: list[str] = []
     place = begin
-    while sign := _SIGN.search(text, place):
-        place = sign.end()
-        if sign[0] == '"':
+    while match := _QUOTE_OR_BRACKET.search(text, place):
+        place = match.end()
+        if match[0] == '"':
             place = _end_of_string(text, place)
             if place < 0:
                 return -1
-        elif sign[0] in _PAIRS:
-            waiting.append(_PAIRS[sign[0]])
-        elif waiting and sign[0] == waiting[-1]:
+        elif match[0] in _PAIRS:
+            waiting.append(_PAIRS[match[0]])
+        elif waiting and match[0] == waiting[-1]:
             waiting.pop()
             if not waiting:
                 return place
@@ -127,8 +128,8 @@ def _closing(text: str, begin: int) -> int:
 
 
 def _end_of_string(text: str, start: int) -> int:
-    while sign := _IN_STRING.search(text, start):
-        if sign[0] == '"':
-            return sign.end()
-        start = sign.end() + 1
+    while match := _QUOTE_OR_BACKSLASH.search(text, start):
+        if match[0] == '"':
+            return match.end()
+        start = match.end() + 1
     return -1

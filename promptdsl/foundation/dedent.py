@@ -1,4 +1,4 @@
-"""Removing the indentation that source code gives a text."""
+"""Removing from a text the indentation of the code in which it is written."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -11,7 +11,7 @@ V = TypeVar("V")
 def dedent_parts(parts: Sequence[str | V]) -> tuple[str | V, ...]:
     """Return the parts of one text without outer blank lines and common indentation.
 
-    Parts that are not strings are placeholders for text that is never changed. Strings side by side
+    Parts that are not strings are placeholders for text that is never changed. Neighbouring strings
     become one.
     """
     joined: list[str | V] = []
@@ -42,7 +42,7 @@ def dedent_parts(parts: Sequence[str | V]) -> tuple[str | V, ...]:
         del head[: next((n for n, line in enumerate(head) if line.strip()), len(head) - 1)]
     if tail:
         del tail[next((n for n in range(len(tail), 1, -1) if tail[n - 1].strip()), 1) :]
-    # Blank lines that lie wholly inside a string become empty.
+    # Blank lines that are completely inside a string become empty.
     for number, inner in enumerate(split):
         if inner is not None:
             first, stop = int(number > 0), len(inner) - int(number < last)

@@ -115,7 +115,7 @@ class UnknownNameError(PromptError, AttributeError):
 
 
 class DataError(PromptError):
-    """Data that cannot be read, such as a block or message in dictionary form.
+    """Data that cannot be read, such as the dictionary of a block or a message.
 
     >>> from promptdsl import DataError, Message
     >>> try:
@@ -230,7 +230,7 @@ class BudgetError(PromptError):
 
     limit: int
     required: int
-    largest: tuple[Any, ...]  # Any: parts of a budget, a room above this one
+    largest: tuple[Any, ...]  # Any: parts of a budget, a package above this one
 
     def __init__(
         self,
@@ -272,7 +272,7 @@ class ConflictError(TranscriptError):
     True
     """
 
-    entries: tuple[Any, ...] = ()  # Any: TranscriptEntry, of a room above this one
+    entries: tuple[Any, ...] = ()  # Any: TranscriptEntry, of a package above
 
 
 class SubscriberError(TranscriptError):
@@ -288,7 +288,7 @@ class SubscriberError(TranscriptError):
     1 1
     """
 
-    entry: Any  # Any: a TranscriptEntry, of a room above this one
+    entry: Any  # Any: a TranscriptEntry, of a package above
 
     def __init__(
         self, what: str, *, fix: str = "", at: Iterable[object] = (), entry: object = None
@@ -312,7 +312,7 @@ class ToolError(PromptError):
 
 
 class TargetError(PromptError):
-    """A payload for another target than the rendered one.
+    """A payload for another provider than the one that the prompt was rendered for.
 
     >>> from promptdsl import TargetError, User, render
     >>> try:
@@ -324,7 +324,7 @@ class TargetError(PromptError):
 
 
 class LossError(PromptError):
-    """Content that the target cannot express, with ``strict=True``, which forbids such a loss.
+    """Content that the provider does not accept, where ``strict=True`` forbids to leave it out.
 
     >>> from promptdsl import Loss, LossError
     >>> losses = [Loss("content", "a video", "the provider takes none")]
@@ -337,9 +337,9 @@ class LossError(PromptError):
 
 
 def shown(value: object) -> str:
-    """Return an author's value as an error shows it, on one line; a long one without its end.
+    """Return an author's value as an error shows it: on one line, and cut after 60 characters.
 
-    A value that cannot be printed, such as a database row that lost its session, is its type.
+    For a value that cannot be printed, such as a database row without a session, it is its type.
     """
     try:
         text = on_one_line(repr(value))
@@ -349,7 +349,7 @@ def shown(value: object) -> str:
 
 
 def shown_name(value: object) -> str:
-    """Return a key or a word of an author's data; one that is no string as an error shows it."""
+    """Return a key or a word of an author's data; of another type, as :func:`shown` returns it."""
     return exact(value) if isinstance(value, str) else shown(value)
 
 
@@ -373,7 +373,7 @@ def nearest(name: object, known: Iterable[str]) -> str:
 
 
 def with_article(name: str) -> str:
-    """Return a name after its article: ``a User``, ``an 'image'``, ``an Untrusted``, ``a unit``."""
+    """Return a name with its article: ``a User``, ``an 'image'``, ``an Untrusted``, ``a unit``."""
     word = name.lstrip("'").lower()
     has_vowel = word.startswith(("a", "e", "i", "o", "un")) and not word.startswith("uni")
     return f"an {name}" if has_vowel else f"a {name}"

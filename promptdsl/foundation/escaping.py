@@ -1,19 +1,20 @@
-"""Encoding values for their place in a prompt, and decoding them: pure string functions.
+"""Encoding of values for their location in a prompt, and decoding: pure string functions.
 
-A value is text from outside, such as a user's. It is written with character references, so that it
-cannot open or close a tag, start a heading or forge a fence; ``decode`` returns the original:
+A value is text from outside, such as a user's. It is written with character references, such as
+``&lt;``, so that it cannot open or close a tag, start a heading or forge a fence (the tags or
+delimiters around a text). ``decode`` returns the original. There is a function for each location:
 
 =============  ===================================================================
 ``body``       inside a fence or tag, in full (``guards.py`` has the minimal encoding)
 ``attribute``  inside the quotes of an attribute
 ``field``      one line of an event
-``inline``     in unfenced instruction text, which is Markdown
+``inline``     in instruction text without a fence, which is Markdown
 ``cell``       in a Markdown table
 ``json_text``  as JSON (read back with a JSON reader, not with ``decode``)
 =============  ===================================================================
 
-Author text is sent as written; ``title`` and the guards change only marks that would end its place.
-Encoding is the last step for a text and happens once.
+Author text is sent as written. ``title`` and the guards change in it only what would end its line,
+its cell or its fence. Encoding is the last step for a text and happens once.
 """
 
 import json
@@ -48,9 +49,9 @@ _REFERENCE = re.compile(r"&(?:(amp|lt|gt|quot)|#([0-9]{1,7}));")
 def body(value: str) -> str:
     """Return a value for the body of a fence or tag: ``&``, ``<`` and ``>`` are references.
 
-    Newlines and CR LF are kept, a lone CR is ``&#13;``. As in every encoded place, control
-    characters other than tab and newline, lone surrogates, U+FFFE and U+FFFF are references by
-    number. Returns the same object when nothing needs encoding.
+    Newlines and CR LF are kept, a lone CR is ``&#13;``. As in every encoding, control characters
+    other than tab and newline, lone surrogates, U+FFFE and U+FFFF are references by number.
+    Returns the same object when nothing needs encoding.
     """
     return _BODY.sub(reference, str.__str__(value))
 
@@ -67,7 +68,7 @@ attribute = field
 def cell(value: str) -> str:
     """Return a value for a cell of a Markdown table: one line, every ``|`` a reference.
 
-    A backslash at the end is one too, as it would escape the bar that closes the cell.
+    A backslash at the end is a reference, too: it would escape the bar that closes the cell.
     """
     return _CELL.sub(reference, str.__str__(value))
 
@@ -133,42 +134,42 @@ def reference_of(character: str) -> str:
     return _NAMED.get(character) or f"&#{ord(character)};"
 
 
-# Inline. The marks at the start of a Markdown line are those of CommonMark 0.31: thematic breaks
-# (4.1), ATX and setext headings (4.2, 4.3), fenced code (4.5), list markers (5.2). They are matched
-# more widely, with any white space, at any indentation, after any list markers: readers differ.
+# Inline. The signs at the start of a Markdown line are those of CommonMark 0.31: thematic breaks
+# (4.1), ATX and setext headings (4.2, 4.3), fenced code (4.5), list markers (5.2). Readers of
+# Markdown differ, so more is matched: any white space, any indentation, after any list markers.
 
 _SPACE = r"[^\S\n]"
-_MARKS = r"#=\-*_~`"
+_SIGNS = r"#=\-*_~`"
 _MARKER = r"(?:[-+*]|[0-9]*[.)])"
-_ONLY_MARKS = rf"[-=*_](?:[-=*_]|{_SPACE})*+(?=\n|\Z)"
+_ONLY_SIGNS = rf"[-=*_](?:[-=*_]|{_SPACE})*+(?=\n|\Z)"
 _LINE = pattern(
-    rf"(\n{_SPACE}*+(?:(?!{_ONLY_MARKS})(?:{_MARKER}{_SPACE}+(?=\S))++)?)"
-    rf"(?={_ONLY_MARKS}|\#|`{{3}}|~{{3}})(.)"
+    rf"(\n{_SPACE}*+(?:(?!{_ONLY_SIGNS})(?:{_MARKER}{_SPACE}+(?=\S))++)?)"
+    rf"(?={_ONLY_SIGNS}|\#|`{{3}}|~{{3}})(.)"
 )
 _LAST = pattern(
     rf"\A({_SPACE}*+(?=(?:{_MARKER}{_SPACE}++)*+"
-    rf"(?:(?:[{_MARKS}+]|{_SPACE})*+|{_MARKER}{_SPACE}*+)\Z)[0-9]*+)([{_MARKS}+.)])"
+    rf"(?:(?:[{_SIGNS}+]|{_SPACE})*+|{_MARKER}{_SPACE}*+)\Z)[0-9]*+)([{_SIGNS}+.)])"
 )
-_FIRST = pattern(rf"\A[\s{_MARKS}]")
+_FIRST = pattern(rf"\A[\s{_SIGNS}]")
 
 
 def inline(value: str) -> str:
-    """Return a value for unfenced instruction text, safe between any other texts.
+    """Return a value for instruction text without a fence, safe between any other texts.
 
-    ``&``, ``<`` and ``>`` are references. So is the first mark of a line that would read as a
-    heading, a rule or a code fence. Because of the neighbouring texts, these are too: a mark or
-    white space at the start, the first mark of a last line that has only marks or list markers,
-    and the line end before a blank last line. Digits are never encoded: after a last line of
-    them, author text that itself reads ``. # x`` is a list item and a heading.
+    ``&``, ``<`` and ``>`` are references. So is the first sign of a line that a reader would take
+    for a heading, a rule or a code fence. Because of the neighbouring texts, these are references,
+    too: a sign or white space at the start, the first sign of a last line that has only signs or
+    list markers, and the line end before a blank last line. Digits are never encoded: after a last
+    line of digits, the author text ``. # x`` is a list item and a heading.
     Returns the same object when nothing needs encoding.
     """
     original = str.__str__(value)
-    # The marks inside the text.
-    text = _LINE.sub(_encoded_mark, "\n" + _INLINE.sub(reference, original))[1:]
+    # The signs inside the text.
+    text = _LINE.sub(_encoded_sign, "\n" + _INLINE.sub(reference, original))[1:]
     # The last line: it must not start anything together with the text after it.
     head, end, last = text.rpartition("\n")
     if last.strip() or not end:
-        text = head + end + _LAST.sub(_encoded_mark, last)
+        text = head + end + _LAST.sub(_encoded_sign, last)
     elif head.endswith("\r"):
         text = f"{head[:-1]}&#13;&#10;{last}"
     else:
@@ -178,14 +179,14 @@ def inline(value: str) -> str:
     return original if text == original else text
 
 
-def _encoded_mark(match: re.Match[str]) -> str:
+def _encoded_sign(match: re.Match[str]) -> str:
     return f"{match[1]}&#{ord(match[2])};"
 
 
 def code_fences(text: str, language: str | None) -> tuple[str, str]:
     """Return the start and end of a Markdown code fence that is longer than any inside a text.
 
-    A language may come from data: it cannot leave its line, nor end the fence.
+    A language may come from data: it can neither leave its line nor end the fence.
     """
     fence = max(["``", *_BACKTICKS.findall(text)]) + "`"
     return f"{fence}{field(language or '').replace('`', '&#96;')}\n", f"\n{fence}"
@@ -195,7 +196,7 @@ _BACKTICKS = re.compile("`+")
 
 
 def inline_line(value: str) -> str:
-    """Return a value inline in unfenced text, on one line."""
+    """Return a value for instruction text without a fence, on one line."""
     return _BREAKS.sub(reference, inline(value))
 
 

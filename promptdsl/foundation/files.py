@@ -1,4 +1,7 @@
-"""Files: read, also only those in declared folders; written, whole or not at all."""
+"""Reading and writing files.
+
+``read_file`` can be limited to declared folders. ``atomic_writer`` writes a complete file or none.
+"""
 
 import errno
 import os
@@ -29,11 +32,11 @@ _FOLDER = os.O_RDONLY | _FLAGS["DIRECTORY"] | _FLAGS["NOFOLLOW"] | _FLAGS["PATH"
 
 
 NOTED_FILES: ContextVar[dict[str, str] | None] = ContextVar("NOTED_FILES", default=None)
-"""Where the template files that are used are noted: the SHA-256 of each, by its absolute path."""
+"""A record of the template files that are used: the SHA-256 of each, by its absolute path."""
 
 
 def note_file(path: str, digest: str) -> None:
-    """Note that a file is used, for those who want to know it: a batch that may go on later."""
+    """Record that a file is used, where somebody asks for it: a batch that may go on later."""
     noted = NOTED_FILES.get()
     if noted is not None:
         noted[os.path.abspath(path)] = digest
@@ -87,7 +90,7 @@ def _unreadable(name: str, error: Exception) -> MediaError:
 
 
 def _under(name: str, roots: Iterable[str | os.PathLike[str]]) -> tuple[str, str]:
-    """Return the root that a path lies under, and its real path.
+    """Return the root that contains a path, and the real path.
 
     No file outside of the roots is accessed, so that data cannot find out whether one exists.
     """
@@ -105,7 +108,7 @@ def _under(name: str, roots: Iterable[str | os.PathLike[str]]) -> tuple[str, str
         if PurePath(real).is_relative_to(home):
             return home, real
     raise MediaError(
-        f"the path {name!r} came in data and lies under no declared media root",
+        f"the path {name!r} came in data and is not in a declared media root",
         fix="declare the folder: render(..., media_roots=[folder])",
     )
 
@@ -153,11 +156,11 @@ def _opened_and_compared(path: str) -> int:
 
 @contextmanager
 def atomic_writer(path: str | os.PathLike[str]) -> Generator[Callable[[bytes], None]]:
-    """Give a function that writes bytes to a file, which is in its place after the block.
+    """Give a function that writes bytes to a file, which replaces the old one after the block.
 
-    If anything raises, the file is what it was. A new file is for its owner alone (mode 0600); one
-    that is there keeps its rights, also behind a link; Windows gives files the rights of their
-    folder. A device or a pipe is written as it is. Raises :class:`OSError`.
+    If anything raises, the old file is unchanged. A new file is for its owner alone (mode 0600). An
+    existing one keeps its rights, also behind a link. On Windows, files get the rights of their
+    folder. A device or a pipe is written directly. Raises :class:`OSError`.
     """
     name = os.fspath(path)
     is_file = os.path.isfile(name)
@@ -189,18 +192,18 @@ def atomic_writer(path: str | os.PathLike[str]) -> Generator[Callable[[bytes], N
 
 
 _STREAMS = ("/dev/std", "/dev/fd/", "/proc/")
-"""Where the names of open streams are, which may be files: another one cannot take their place."""
+"""The folders with the names of open streams: a stream that is a file cannot be replaced."""
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write all bytes: from now on they are there, whatever becomes of this process."""
+    """Write all bytes: the system has them then, also if this process ends."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
 
 
 def sync_folder(path: str) -> None:
-    """Wait until the name of a file is on the disk, where systems can."""
+    """Wait until the name of a file is on the disk, where the system can do that."""
     if os.name == "posix":
         folder = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
         try:
@@ -210,6 +213,6 @@ def sync_folder(path: str) -> None:
 
 
 def close(descriptor: int) -> None:
-    """Close a file. All that was written is on the disk, so an error means nothing."""
+    """Close a file. All that was written is on the disk, so an error can be ignored."""
     with suppress(OSError):
         os.close(descriptor)

@@ -1,6 +1,7 @@
 """Plain data that nobody can change: dictionaries, lists and the values in them.
 
-A tuple becomes a list, as in JSON. Data is nested at most 200 levels deep.
+``plain`` checks and copies JSON data, ``frozen`` copies other data, ``thawed`` returns a copy that
+can be changed. A tuple becomes a list, as in JSON. Data is nested at most 200 levels deep.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,7 +19,7 @@ new_set: Any = set  # Any: as above
 
 
 class _Frozen:
-    """The base of both containers. A copy of one is itself, as nothing can change."""
+    """The base of both containers. A copy is the same object, as nothing can change."""
 
     __slots__ = ()
 
@@ -88,8 +89,10 @@ Around: TypeAlias = dict[int, object]
 """The containers around a value by their ``id()``, from the outermost, each with its own key."""
 
 Leaf: TypeAlias = Callable[[object, Around, object], object]
-"""Returns the form in which a value that is no container is kept, given the containers around it
-and its key, or its :class:`Fields`; raises :class:`DataError` when it cannot be kept."""
+"""Returns the copy of a value that is no container, or its :class:`Fields`.
+
+The arguments are the value, the containers around it, and its key. Raises :class:`DataError` for a
+value that cannot be in the data."""
 
 
 class Fields(dict[str, object]):
@@ -109,10 +112,10 @@ class _Rule(NamedTuple):
 
 
 def frozen(value: Any) -> Any:  # Any: data of authors, of the same shape
-    """Return a copy of plain data that nobody can change; values other than containers stay.
+    """Return a copy of plain data that nobody can change; only containers are copied.
 
     An empty mapping is always the same object. Raises :class:`DataError` for data that contains
-    itself, for data nested deeper than 200 levels, and for two keys that are one string.
+    itself, for data nested deeper than 200 levels, and for two keys that are the same string.
     """
     if type(value) in _FROZEN:
         return value
@@ -203,15 +206,15 @@ def _copied(item: object, key: object, around: Around, rule: _Rule) -> object:
         if not isinstance(content, Fields):
             return content
     if id(item) in around:
-        raise DataError("data that contains itself", fix="give plain data, without circles")
+        raise DataError("data that contains itself", fix="give plain data without cycles")
     if len(around) == rule.levels:
         raise too_deep(_path(around, key))
     around[id(item)] = key
     copy: object
     if is_mapping(content):
         entries: dict[object, object] = {}
-        for given_name, value in content.items():
-            name = exact(given_name)
+        for written_name, value in content.items():
+            name = exact(written_name)
             if rule.only_strings and type(name) is not str:
                 path = _path(around)
                 raise DataError(
@@ -219,7 +222,7 @@ def _copied(item: object, key: object, around: Around, rule: _Rule) -> object:
                     fix="write it as a string, as JSON does",
                 )
             if name in entries:
-                raise DataError("two keys that are one string", fix="give every key once")
+                raise DataError("two keys are the same string", fix="give every key once")
             entries[name] = _copied(value, name, around, rule)
         copy = rule.mapping(entries) if entries or rule is _THAW else EMPTY
     else:

@@ -1,14 +1,18 @@
 """Texts that cannot forge a fence: guards for author text, the minimal encoding for values.
 
-A *mark* is what a reader could take for the beginning or the end of a fence: a tag whose name is
-listed, or a literal delimiter such as ``[[event``. Marks are found as a tolerant reader finds them.
-Other brackets, white space, slashes, characters that nobody sees and a missing ``>`` do not hide
-one. Names are compared without accents and capitals: in NFKD, without combining marks, case folded.
-Look-alike letters, such as a Cyrillic ``o``, are not found.
+A *fence* is the beginning and the end around a text: the tags of a name, such as ``<event>`` and
+``</event>``, or literal delimiters, such as ``[[event``. A *forged fence* is what a reader could
+take for the beginning or the end of one. It is found as a tolerant reader finds it: other brackets,
+white space, slashes, invisible characters and a missing ``>`` do not hide it. Names are compared
+without accents and capitals: in NFKD, without combining characters, case folded. Look-alike
+letters, such as a Cyrillic ``o``, are not found.
 
-The first character of a mark becomes a reference; all else stays as written. The beginning of a
-mark at the end of a text counts as a mark, because the next text could complete it: what a guard
-makes of a text does not depend on the next. ``decode`` returns the original of an encoded value.
+The first character of a forged fence becomes a character reference; all else stays as written. The
+beginning of a fence at the end of a text counts as a forged one, because the next text could
+complete it. So the result of a guard does not depend on the next text. ``decode`` returns the
+original of an encoded value.
+
+Begin with ``guard`` and ``minimal_body``, then ``_readings``: how a tolerant reader reads a name.
 """
 
 import json
@@ -25,12 +29,12 @@ from promptdsl.foundation.unicode import CONTROL, NOT_CRLF, UNSEEN, is_valid_uni
 
 NONE: frozenset[str] = frozenset()
 LONGEST = 64
-"""The longest name that is noted of an author's tag, where it is not written in plain ASCII."""
+"""The longest name that is read from an author's tag that is not written in plain ASCII."""
 BRACKETS = "<\u02c2\u1438\u2039\u226e\u2329\u276e\u27e8\u3008\ufe64\uff1c"
 _SLASHES = frozenset("/\\\u1735\u2044\u2215\u29f8\uff0f")
 _NAME = r"[A-Za-z0-9_.\-]++"
-# A bracket that may begin a tag. Group 2 is a name in ASCII, when printable ASCII follows it;
-# without it a closer look is needed.
+# A bracket that may begin a tag. Group 2 is a name in ASCII, if printable ASCII follows it.
+# Without group 2 a closer look is needed.
 _TAG = (
     rf"([{BRACKETS}])(?=[\s/\\]*+"
     rf"(?:({_NAME})(?=[\t\n\r -~])|(?![!-~])|[A-Za-z0-9_]))"
@@ -38,15 +42,15 @@ _TAG = (
 # A ``<`` that needs no closer look. Its group is the name behind it, or nothing.
 _PLAIN = pattern(rf"<[\s/\\]*+(?:({_NAME})(?=[\t\n\r -~])|(?=[!-~])(?![A-Za-z0-9_]))")
 # A reference as XML writes it, or also the beginning of one at the end of the text.
-_WHOLE_REFERENCE = r"&(?=(?:amp|lt|gt|quot|apos|\#[0-9]++|\#x[0-9A-Fa-f]++);)"
+_COMPLETE_REFERENCE = r"&(?=(?:amp|lt|gt|quot|apos|\#[0-9]++|\#x[0-9A-Fa-f]++);)"
 _REFERENCE = (
-    rf"{_WHOLE_REFERENCE}"
+    rf"{_COMPLETE_REFERENCE}"
     r"|&(?=(?:a(?:mp?|p(?:os?)?)?|lt?|gt?|q(?:u(?:ot?)?)?|\#(?:x[0-9A-Fa-f]*+|[0-9]*+))?\Z)"
 )
 
 
 class _Others(NamedTuple):
-    """What else becomes a reference, beside marks: its first characters, and its pattern."""
+    """What becomes a reference next to forged fences: its first characters, and its pattern."""
 
     begins: str
     pattern: str
@@ -92,9 +96,9 @@ def left_open(text: str) -> str:
 
 
 def guard_end(text: str, names: Collection[str]) -> str:
-    """Return author text whose end begins no tag that a value behind it could make one of these.
+    """Return author text at whose end no tag begins that a value after it could complete.
 
-    A name that is whole is kept: it is a tag of the author's.
+    ``names`` are the names of such tags. A complete name is kept: it is a tag of the author.
     """
     begun = left_open(text)
     if not _unfinished(begun, names):
@@ -103,9 +107,9 @@ def guard_end(text: str, names: Collection[str]) -> str:
 
 
 def guard_start(text: str, begun: str, names: Collection[str]) -> str:
-    """Return a text that completes no tag which the author's text before it began.
+    """Return a text that does not complete a tag which the author's text before it began.
 
-    Its first character becomes a reference then, unless it begins one. A name that is whole is
+    If it did, its first character becomes a reference, unless it begins one. A complete name is
     kept, as in ``guard_end``.
     """
     wanted = _unfinished(begun, names)
@@ -115,16 +119,16 @@ def guard_start(text: str, begun: str, names: Collection[str]) -> str:
 
 
 def _unfinished(begun: str, names: Collection[str]) -> set[str]:
-    """Return the names that begin with a name which a text ends with, and are longer."""
+    """Return the names of which a text ends with the beginning."""
     readings = _readings(begun, 1, names) if begun else ()
     ends = [name for name, is_last in readings if is_last]
-    return {known for it in ends for known in names if known.startswith(it) and known != it}
+    return {name for end in ends for name in names if name.startswith(end) and name != end}
 
 
 def minimal_body(value: str, names: Collection[str], literals: frozenset[str] = NONE) -> str:
-    """Return a value for the body of a fence, changed only where a mark or a reference begins.
+    """Return a value for the body of a fence, changed only where a fence or a reference begins.
 
-    As in every encoded place, control characters other than tab and newline, a carriage return
+    As in every encoding, control characters other than tab and newline, a carriage return
     without its newline, lone surrogates, U+FFFE and U+FFFF are references, too. Returns the same
     object when nothing changes.
     """
@@ -139,11 +143,12 @@ def readable_tags(
     before_value: bool = False,
     in_comment: bool = False,
 ) -> str:
-    """Return a value for unfenced text that forges no tag: as :func:`minimal_body`, with less.
+    """Return a value for text without a fence that forges no tag.
 
-    The beginning of a reference at its end stays, unless another value is directly behind it: only
-    that could complete it. In a comment of the author's every ``>`` becomes a reference, and what a
-    ``>`` behind it would end it with. U+2028 and U+2029, which end a line for some readers, are
+    Less is encoded than in :func:`minimal_body`: the beginning of a reference at its end stays,
+    unless another value follows directly (``before_value``), which could complete it. In a comment
+    of the author, every ``>`` becomes a reference, and so does a last character that would end the
+    comment with a ``>`` after it. U+2028 and U+2029, which end a line for some readers, are
     references, too.
     """
     return _encoded(value, names, literals, _others_inline(before_value, in_comment))
@@ -151,9 +156,9 @@ def readable_tags(
 
 @cache
 def _others_inline(before_value: bool, in_comment: bool) -> _Others:
-    """Return what is written as a reference in unfenced text."""
+    """Return what is written as a reference in text without a fence."""
     unsent = rf"{CONTROL}\r\u2028\u2029"
-    references = _REFERENCE if before_value else _WHOLE_REFERENCE
+    references = _REFERENCE if before_value else _COMPLETE_REFERENCE
     begins, others = f"&{unsent}", f"{references}|[{unsent}]{NOT_CRLF}"
     if in_comment:
         return _Others(rf"{begins}>\-\]?", rf"{others}|>|[-\]?]\Z")
@@ -161,7 +166,7 @@ def _others_inline(before_value: bool, in_comment: bool) -> _Others:
 
 
 def _encoded(text: str, names: Collection[str], literals: frozenset[str], others: _Others) -> str:
-    """Return a text with references for the beginnings of marks, and for the ``others``."""
+    """Return a text with references for the beginnings of forged fences, and for the ``others``."""
     brackets = None if literals else _brackets(text, names)
     if brackets is None:
         return _referenced(text, _patterned(literals, others), names, literals)
@@ -173,10 +178,10 @@ def _encoded(text: str, names: Collection[str], literals: frozenset[str], others
 
 
 def _brackets(text: str, names: Collection[str]) -> list[str] | None:
-    """Return each ``<`` of a text as it is written, an empty list where all stay.
+    """Return how each ``<`` of a text is written, an empty list where all stay.
 
-    ``None`` for a text that needs a closer look: one with other brackets, or without ASCII behind
-    one of them. Most texts need none, as their brackets are those of code and markup.
+    Return ``None`` for a text that needs a closer look: one with other brackets, or with a bracket
+    that no ASCII follows. Most texts need none, as their brackets are those of code and markup.
     """
     before, last, behind = text.rpartition("<")
     heads = _PLAIN.findall(text, 0, len(before) + 1)
@@ -196,16 +201,16 @@ def json_body(
     r"""Return JSON that ``json_text`` wrote as it is sent in the body of a fence.
 
     Each string and each key in it is a value of its own. Its ``<``, ``>`` and ``&`` are written as
-    they are, except where a mark or a reference begins: there they stay ``\u003c`` and so on.
-    With ``full`` all of them do.
+    they are, except where a fence or a reference begins: there they stay ``\u003c`` and so on.
+    With ``full`` all of them stay so.
     """
 
     def is_same(written: str) -> bool:
         return not literals and (full or "\\u" not in written) and written.isascii()
 
-    if is_same(text):  # as most
+    if is_same(text):  # as most texts are
         return text
-    marks = _patterned(literals, _IN_FULL_JSON if full else _IN_JSON)
+    candidates = _patterned(literals, _IN_FULL_JSON if full else _IN_JSON)
 
     def rewritten(match: re.Match[str]) -> str:
         string = match[0]
@@ -214,17 +219,18 @@ def json_body(
         value: str = json.loads(string)
         pieces: list[str] = []
         start = 0
-        for mark in marks.finditer(value):
-            if (full and mark[0] == "<") or _is_mark(mark, names, literals):
-                number = json.dumps(mark[0]) if mark[0] > "\uffff" else f"\\u{ord(mark[0]):04x}"
-                pieces += (_json_piece(value[start : mark.start()]), number.strip('"'))
-                start = mark.end()
+        for candidate in candidates.finditer(value):
+            first = candidate[0]
+            if (full and first == "<") or _becomes_reference(candidate, names, literals):
+                number = json.dumps(first) if first > "\uffff" else f"\\u{ord(first):04x}"
+                pieces += (_json_piece(value[start : candidate.start()]), number.strip('"'))
+                start = candidate.end()
         written = f'"{"".join(pieces)}{_json_piece(value[start:])}"'
         # An escape reads as a slash and a letter, too: ``<\tool_use>``.
         return _patterned(NONE).sub(escaped, written) if "\\" in written else written
 
-    def escaped(mark: re.Match[str]) -> str:
-        return f"\\u{ord(mark[1]):04x}" if _is_mark(mark, names, NONE) else mark[0]
+    def escaped(match: re.Match[str]) -> str:
+        return f"\\u{ord(match[1]):04x}" if _becomes_reference(match, names, NONE) else match[0]
 
     return _JSON_STRING.sub(rewritten, text)
 
@@ -256,11 +262,11 @@ def written_tags(text: str) -> WrittenTags:
         start = end = match.end()
         while end < len(text) and _is_gap(text[end]):
             end += 1
-        found = opened if _SLASHES.isdisjoint(text[start:end]) else closed
+        names = opened if _SLASHES.isdisjoint(text[start:end]) else closed
         if match[2]:
-            found.add(fold(match[2]))
+            names.add(fold(match[2]))
         else:
-            found.update(name for name, is_last in _readings(text, end) if not is_last)
+            names.update(name for name, is_last in _readings(text, end) if not is_last)
     return WrittenTags(frozenset(opened - {""}), frozenset(closed - {""}))
 
 
@@ -275,28 +281,30 @@ def fold(name: str) -> str:
     """Return the name of a tag as a tolerant reader compares it."""
     if name.isascii():
         return name.rstrip(".-").lower()
-    return "".join(_letters(mark) or "" for mark in name).rstrip(".-")
+    return "".join(_letters(character) or "" for character in name).rstrip(".-")
 
 
-# Reading marks.
+# Finding forged fences.
 
 
 def _referenced(
-    text: str, marks: re.Pattern[str], names: Collection[str], literals: frozenset[str]
+    text: str, candidates: re.Pattern[str], names: Collection[str], literals: frozenset[str]
 ) -> str:
-    """Return a text with references for the characters that begin a mark."""
+    """Return a text with references for the characters that begin a forged fence."""
 
     def replaced(match: re.Match[str]) -> str:
-        return reference(match) if _is_mark(match, names, literals) else match[0]
+        return reference(match) if _becomes_reference(match, names, literals) else match[0]
 
-    written = marks.sub(replaced, text)
+    written = candidates.sub(replaced, text)
     return text if len(written) == len(text) else written
 
 
-def _is_mark(match: re.Match[str], names: Collection[str], literals: frozenset[str]) -> bool:
-    """Return whether a match of a pattern below becomes a reference.
+def _becomes_reference(
+    match: re.Match[str], names: Collection[str], literals: frozenset[str]
+) -> bool:
+    """Return whether the match of a pattern below becomes a reference.
 
-    It does if it is the first character of a mark, and always if it is group 4.
+    It does if it is the first character of a forged fence, and always if it is group 4.
     """
     bracket, name, literal = match.group(1, 2, 3)
     if name is not None:
@@ -324,9 +332,9 @@ def _readings(
 ) -> Iterator[tuple[str, bool]]:
     """Yield the names that may be read after a bracket, each with whether the text ends with it.
 
-    There may be several: a character that nobody sees may end a name, or be left out of it. Full
-    stops and hyphens at the end of a name are cut, unless the text ends with it. None is longer
-    than all ``names``, or than ``LONGEST`` where there are no ``names``.
+    There may be several: an invisible character may end a name, or be left out of it. Full stops
+    and hyphens at the end of a name are cut, unless the text ends with it. Reading stops at a name
+    that is longer than all ``names``, or than ``LONGEST`` where there are no ``names``.
     """
     end, longest = len(text), max(map(len, names), default=LONGEST)
     while position < end and _is_gap(text[position]):
@@ -351,23 +359,23 @@ def _readings(
     yield name, False
 
 
-def _is_gap(mark: str) -> bool:
-    """Return whether a character may stand between a bracket and a name."""
-    return mark.isspace() or mark in _SLASHES or _letters(mark) == ""
+def _is_gap(character: str) -> bool:
+    """Return whether a character may be between a bracket and a name."""
+    return character.isspace() or character in _SLASHES or _letters(character) == ""
 
 
 @lru_cache(maxsize=4096)
-def _letters(mark: str) -> str | None:
+def _letters(character: str) -> str | None:
     """Return the letters that a character in a name is read as, ``None`` if it ends the name.
 
-    They are ``""`` for a character that nobody sees: control, format and combining characters,
-    fillers, and lone surrogates.
+    They are ``""`` for an invisible character: control, format and combining characters, fillers,
+    and lone surrogates.
     """
-    if mark in "\t\n\v\f\r" or mark in BRACKETS:
+    if character in "\t\n\v\f\r" or character in BRACKETS:
         return None
-    if category(mark) in _UNSEEN_CATEGORIES or _UNSEEN.match(mark):
+    if category(character) in _UNSEEN_CATEGORIES or _UNSEEN.match(character):
         return ""
-    plain = normalize("NFKD", normalize("NFKD", mark).casefold()).replace("\u0131", "i")
+    plain = normalize("NFKD", normalize("NFKD", character).casefold()).replace("\u0131", "i")
     letters = "".join(letter for letter in plain if not category(letter).startswith("M"))
     is_name = all(letter.isalnum() or letter in "_.-" for letter in letters)
     return letters if is_name and letters else None
@@ -378,14 +386,16 @@ _UNSEEN = pattern(rf"[{UNSEEN}\u2800\ufffe\uffff]")
 
 
 def _visible(literal: str) -> str:
-    """Return a literal delimiter as it is compared: without what is not seen."""
-    return "".join(mark for mark in literal if not mark.isspace() and _letters(mark) != "")
+    """Return a literal delimiter as it is compared: without invisible characters."""
+    return "".join(
+        character for character in literal if not character.isspace() and _letters(character) != ""
+    )
 
 
 def _begins(text: str, position: int, literal: str) -> bool:
     """Return whether a literal is at a position, or its beginning up to the end of the text.
 
-    A beginning in the middle of a word is none: ``done`` does not begin ``EVENT:``.
+    A beginning in the middle of a word does not count: ``done`` does not begin ``EVENT:``.
     """
     in_word = text[position].isalnum() and text[position - 1 : position].isalnum()
     for wanted in _visible(literal):
@@ -401,19 +411,19 @@ def _begins(text: str, position: int, literal: str) -> bool:
 
 @cache
 def _alone(others: _Others) -> re.Pattern[str]:
-    """Return the pattern of the ``others`` alone, without the marks."""
+    """Return the pattern of the ``others`` alone, without forged fences."""
     return re.compile(f"[{others.begins}](?<={others.pattern})")
 
 
-# The patterns of characters that may begin a mark. Group 1 is a bracket, group 2 a name after it,
-# group 3 the first character of a literal, group 4 all else that is written as a reference.
+# The patterns of characters that may begin a forged fence. Group 1 is a bracket, group 2 a name
+# after it, group 3 the first character of a literal, group 4 all else that becomes a reference.
 
 
 @lru_cache(maxsize=256)
 def _patterned(literals: frozenset[str], others: _Others = _NOTHING) -> re.Pattern[str]:
-    """Return the pattern of marks and of the ``others`` that are written as references.
+    """Return the pattern of possible fences and of the ``others`` that become references.
 
-    It begins with one class of characters: to such a beginning ``re`` skips quickly.
+    It begins with one class of characters: ``re`` finds such a beginning quickly.
     """
     firsts: list[str] = []
     begins = BRACKETS + others.begins
@@ -423,9 +433,9 @@ def _patterned(literals: frozenset[str], others: _Others = _NOTHING) -> re.Patte
         following = rf"(?=\s*+(?:{after[0]}|[^!-~]|\Z))" if after else ""
         firsts.append(f"{first}{following}")
         begins += first
-    # Without a literal, group 3 never matches.
-    marks = rf"{_TAG}|(?i:({'|'.join(firsts) or '(?!).'}))|({others.pattern})"
-    return re.compile(rf"{'(?i:' if literals else '(?:'}[{begins}])(?<={marks})")
+    # Without a literal, group 3 matches nothing.
+    candidates = rf"{_TAG}|(?i:({'|'.join(firsts) or '(?!).'}))|({others.pattern})"
+    return re.compile(rf"{'(?i:' if literals else '(?:'}[{begins}])(?<={candidates})")
 
 
 # Delimiters.
@@ -460,10 +470,10 @@ def holds(text: str, literals: Collection[str]) -> bool:
 def guard_between(before: str, text: str, after: str, literals: frozenset[str]) -> str:
     """Return a text that forms no literal delimiter with the texts ``before`` and ``after`` it.
 
-    Neither of the two is changed: only the text may come from data.
+    Only this text is changed: the two others do not come from data.
     """
     text = guard(text, NONE, literals)
-    whole, end = before + text + after, text + after
-    if any(name in whole and name not in before and name not in end for name in literals):
+    joined, end = before + text + after, text + after
+    if any(name in joined and name not in before and name not in end for name in literals):
         text = f"&#{ord(text[0])};{text[1:]}"
     return text

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     JsonValue: TypeAlias = (
         "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
     )
-    """JSON data: the values that :func:`json.loads` returns, and frozen forms of them."""
+    """JSON data: the values that :func:`json.loads` returns, and frozen copies of them."""
 else:  # tools that evaluate annotations cannot resolve a recursive type
     JsonValue: TypeAlias = object
 
@@ -43,7 +43,7 @@ class Absent(Enum):
 
 
 ABSENT: Final = Absent.ABSENT
-"""The mark of a missing value, where ``None`` is a value."""
+"""Stands for a missing value where ``None`` is a valid one."""
 
 
 def too_deep(path: str = "") -> DataError:
@@ -56,7 +56,7 @@ def too_deep(path: str = "") -> DataError:
 
 
 def stack_is_full() -> DataError:
-    """Return the error for data that Python has no stack left for, deep in a recursion."""
+    """Return the error for data that is nested deeper than Python's recursion limit allows."""
     return DataError(
         "nested data reached Python's recursion limit",
         fix="call this from a less deep recursion of your own, or flatten the data",
@@ -104,7 +104,7 @@ def json_problem(text: str) -> str:
 def write_json(value: object, *, wrapped: int = 0) -> str:
     """Return the strict JSON text of a value, keys in their order.
 
-    ``wrapped`` is the number of levels around an author's data, which do not count.
+    ``wrapped`` is the number of levels around an author's data that do not count.
     """
     try:
         text = ENCODER.encode(value)
@@ -118,11 +118,11 @@ def write_json(value: object, *, wrapped: int = 0) -> str:
 
 
 def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Return the object of pairs, for a reader of JSON; :class:`ValueError` for a key twice."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    """Return the JSON object of key-value pairs; :class:`ValueError` for a key that is repeated."""
+    json_object = dict(pairs)
+    if len(json_object) < len(pairs):
         raise ValueError("it has a key twice")
-    return found
+    return json_object
 
 
 def canonical(value: JsonValue) -> str:
@@ -167,7 +167,7 @@ def _finite(text: str) -> float:
 
 # Built once: making one costs more than reading or writing a call's arguments with it.
 DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
-"""Reads strict JSON: ``NaN``, ``Infinity`` and a number that is too large are none."""
+"""Reads strict JSON: ``NaN``, ``Infinity`` and a number that is too large are refused."""
 _ANY_NUMBERS = json.JSONDecoder(parse_constant=_refuse, parse_float=str, parse_int=str)
 """Reads strict JSON whose numbers may be of any size: they are texts."""
 ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)

@@ -1,4 +1,4 @@
-"""The mark of a string or a number as a value with a label, among strings that are author text."""
+"""Strings and numbers with a label: volatile values among strings that are author text."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
@@ -11,8 +11,8 @@ from promptdsl.foundation.frozen import is_list, is_mapping
 class Label:
     """The base of volatile values; ``label`` is the name of such a value.
 
-    ``None`` is the label of every other value. ``pieces`` are those of a text in which a part is
-    such a value. What is made from it by an operation is plain again.
+    ``None`` is the label of every other value. ``pieces`` are the pieces of a text of which only a
+    part is volatile. The result of an operation on it is a plain string or number again.
     """
 
     label: str | None = None
@@ -36,18 +36,21 @@ def labelled(value: str, label: str | None) -> Labelled: ...
 @overload
 def labelled(value: float, label: str | None) -> float: ...
 def labelled(value: str | float, label: str | None) -> str | float:
-    """Return a value with its label; a boolean, which has no place in a text, has none."""
+    """Return a value with its label; a boolean, which is never in a text, is unchanged."""
     if type(value) is bool:
         return value
     kind = LabelledInt if type(value) is int else LabelledFloat
-    marked = Labelled(value) if isinstance(value, str) else kind(value)
-    marked.label = label
-    return marked
+    copy = Labelled(value) if isinstance(value, str) else kind(value)
+    copy.label = label
+    return copy
 
 
 def label_of(pieces: Iterable[object]) -> str | None:
-    """Return the first label of pieces, for a text in which they are no longer told apart."""
-    return next((it.label for it in pieces if isinstance(it, Label) and it.label is not None), None)
+    """Return the first label of some pieces, for a text that is made of all of them."""
+    labels = (
+        piece.label for piece in pieces if isinstance(piece, Label) and piece.label is not None
+    )
+    return next(labels, None)
 
 
 Labels = Mapping[tuple[object, ...], str]
@@ -55,9 +58,10 @@ Labels = Mapping[tuple[object, ...], str]
 
 
 def json_pieces(value: object, path: tuple[object, ...], labels: Labels) -> tuple[Labelled, ...]:
-    """Return the JSON text of data in pieces: its volatile values, and what stands around them."""
+    """Return the JSON text of data in pieces: its volatile values, and the text around them."""
     pieces: list[Labelled] = []
-    for is_plain, group in groupby(_json_parts(value, path, labels), lambda it: it.label is None):
+    parts = _json_parts(value, path, labels)
+    for is_plain, group in groupby(parts, lambda part: part.label is None):
         run = [*group]
         pieces += [Labelled("".join(run))] if is_plain else run
     return tuple(pieces)

@@ -15,8 +15,8 @@ def lazy_names(
 
     ``package`` is its ``globals()``; ``homes`` lists its public names by module, relative to it.
     After its first use a name is a plain global. ``__all__`` has constants first, and no name that
-    begins with an underscore. Tools that run no code read imports in the package instead, which are
-    made of ``homes``: a name is declared there alone.
+    begins with an underscore. A name is declared only in ``homes``. Tools that run no code, such as
+    type checkers, read the imports in the package, which are generated from ``homes``.
     """
     modules = {name: module for module, names in homes.items() for name in names.split()}
 

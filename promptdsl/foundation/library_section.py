@@ -9,8 +9,8 @@ class LibrarySection:
 
     ``name`` is its qualified name, such as ``support:refunds``. ``version`` is the version of the
     installed package, ``None`` for a library that is not installed. ``digest`` is the beginning of
-    the SHA-256 of the file it is written in, in hexadecimal digits. Two are equal if their names
-    are.
+    the SHA-256 of the file it is written in, in hexadecimal digits. Two sections are equal if their
+    names are.
 
     >>> from promptdsl import LibrarySection
     >>> print(LibrarySection("support:refunds", "1.2.0", "3f2a9c1b"))

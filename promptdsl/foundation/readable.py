@@ -1,13 +1,18 @@
 """The readable encoding: values in instructions, which are Markdown without a fence around it.
 
-A value keeps its characters, but for the first one of what forges a tag of the prompt (``guards``),
-or begins a heading, a rule, a code fence or an HTML block. What begins a line depends on the
-author's text before it: ``#general`` begins nothing after ``Channel: ``. So a value is encoded with
-what stands beside it in the text of its part; another value beside it counts as any text at all.
+A value keeps its characters. Only the first character becomes a reference of what forges a tag of
+the prompt (``guards``), or begins a heading, a rule, a code fence or an HTML block. What a line
+begins with depends on the author's text before the value: ``#general`` after ``Channel: `` is no
+heading. So a value is encoded with its neighbours in the text of its part. A neighbour that is
+another value counts as any text at all.
 
-The marks are those of CommonMark 0.31: thematic breaks (4.1), headings (4.2, 4.3), code fences
-(4.5), HTML blocks (4.6). They are found after any white space, characters that nobody sees, and the
-markers of lists and quotes, because readers differ. See ``docs/safety.md`` for the promise.
+Two words of this file: a *marker* is that of a list or a quote (``-``, ``1.``, ``>``). A *sign*
+makes a line something else than text: that of a heading (``#``), a rule (``---``), a code fence or
+an HTML block. The signs are those of CommonMark 0.31: thematic breaks (4.1), headings (4.2, 4.3),
+code fences (4.5), HTML blocks (4.6). They are found after any white space, invisible characters and
+markers, because readers differ. ``docs/safety.md`` says what is promised.
+
+Read ``readable`` first, then ``among_lines``, then ``_sign_of``, which finds the sign of a line.
 """
 
 import re
@@ -21,8 +26,8 @@ from promptdsl.foundation.unicode import CONTROL, UNSEEN, pattern
 
 _COMBINING = r"\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 _BLANK = rf"[\t\x0b\x0c\r \xa0\u1680\u2000-\u200a\u202f\u205f\u3000{UNSEEN}\u2800{_COMBINING}]"
-_SIGN = rf"(?:>|(?:[-+*]|[0-9]*[.)])(?={_BLANK}|\Z))"
-_MARKS = r"[=\-*_~`+]"
+_MARKER = rf"(?:>|(?:[-+*]|[0-9]*[.)])(?={_BLANK}|\Z))"
+_SIGNS = r"[=\-*_~`+]"
 # The HTML blocks of CommonMark by their beginnings.
 RAW = ("script", "pre", "style", "textarea")
 """The names of the HTML blocks of kind 1, each of which ends with the tag of any of these."""
@@ -36,23 +41,23 @@ _KIND_6 = (
 )
 
 # Of a line: what begins it, and then a code fence, a heading or an HTML block.
-_SIGNS = rf"{_BLANK}*+(?:{_SIGN}{_BLANK}*+)*+"
-_FENCE = pattern(rf"{_SIGNS}(```|~~~)")
+_MARKERS = rf"{_BLANK}*+(?:{_MARKER}{_BLANK}*+)*+"
+_FENCE = pattern(rf"{_MARKERS}(```|~~~)")
 _HEADING_OR_HTML = rf"```|~~~|#{{1,6}}(?={_BLANK}|\Z)|{_KINDS_1_TO_5}"
 _KIND_7 = rf"</?(?=[A-Za-z](?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+>{_BLANK}*+\Z)"
 _HTML = rf"</?(?i:{_KIND_6})(?={_BLANK}|[/>]|\Z)|{_KIND_7}"
-# A line of nothing else is a rule, or underlines a heading; a shorter end of a line is none.
+# A line of nothing else is a rule, or underlines a heading.
 _ENDS_RULE = rf"(?:[-=*_]|{_BLANK})*+\Z"
 _BEGINNINGS = (
-    pattern(rf"{_SIGNS}(?:({_HEADING_OR_HTML})|{_ENDS_RULE})"),
-    pattern(rf"{_SIGNS}(?:({_HEADING_OR_HTML}|{_HTML})|{_ENDS_RULE})"),
+    pattern(rf"{_MARKERS}(?:({_HEADING_OR_HTML})|{_ENDS_RULE})"),
+    pattern(rf"{_MARKERS}(?:({_HEADING_OR_HTML}|{_HTML})|{_ENDS_RULE})"),
 )
 _RULE = pattern(rf"(?<![-=*_])(?<!{_BLANK}){_ENDS_RULE}")
-_RULE_MARK = pattern(r"[-=*_]")
+_RULE_SIGN = pattern(r"[-=*_]")
 # A line that may go on with another value.
-_ONLY_MARKS = pattern(rf"(?:{_BLANK}|{_SIGN}|{_MARKS})*+\Z")
-_MARK = pattern(_MARKS)
-_ALL_SIGNS = pattern(_SIGNS)
+_ONLY_SIGNS = pattern(rf"(?:{_BLANK}|{_MARKER}|{_SIGNS})*+\Z")
+_SIGN = pattern(_SIGNS)
+_ALL_MARKERS = pattern(_MARKERS)
 _ONLY_TICKS = pattern(r"(?:`+|~+)\Z")
 _TAG_NAME = pattern(r"</?([\w-]*+)\Z")
 
@@ -62,18 +67,20 @@ _BLANK_START = pattern(rf"\n|{_BLANK}")
 _BLANK_LINE = pattern(rf"\n{_BLANK}*+(?=\n)")
 _FINAL_END = pattern(rf"\r?\n(?={_BLANK}*+\Z)")
 _FINAL_EQUALS = pattern(rf"=(?=(?:\n|{_BLANK})*+\Z)")
-_MARKED_LINE = pattern(rf"\n(?={_BLANK}*+(?:[#=\-*_~`+<>.)]|[0-9]++(?:[.)]|\Z)))")
+_LINE_WITH_SIGN = pattern(rf"\n(?={_BLANK}*+(?:[#=\-*_~`+<>.)]|[0-9]++(?:[.)]|\Z)))")
 
 
 class Neighbours(NamedTuple):
-    """What the author's text beside a value is, in the text of its part.
+    """The author's text before and after a value, in the text of its part.
 
-    ``before`` and ``after`` are on its line, without the values there; ``nearest`` and ``until``
-    are the parts of them next to the value, where there is another value. ``is_first``: nothing of
-    the author's is before it. ``in_code``: in a code fence of the author's. ``in_comment``: where
-    the author writes a comment or another declaration, which ends with ``>``. ``in_raw``: where the
-    author writes HTML of kind 1, which ends with the tag of any of its names. ``in_tag``: in a tag
-    that the author's text before it begins.
+    ``before`` and ``after`` are the author's text on the line of the value, without other values on
+    it. Where there is another value, ``nearest`` is what is between it and this value, and
+    ``until`` what is between this value and the next.
+
+    ``is_first``: no text of the author is before the value. ``in_code``: it is in a code fence of
+    the author. ``in_comment``: it is in a comment or another declaration, which ends with ``>``.
+    ``in_raw``: it is in HTML of kind 1, which ends with the tag of any of the names in ``RAW``.
+    ``in_tag``: it is in a tag that the author's text before it begins.
     """
 
     before: str = ""
@@ -90,13 +97,14 @@ class Neighbours(NamedTuple):
 _SEEN_LETTER = r"[^\W\d_\u115f\u1160\u1438\u3164\uffa0]"  # and no bracket
 _LETTER = re.compile(_SEEN_LETTER)
 PLAIN_LINE = pattern(rf"{_SEEN_LETTER}[^{BRACKETS}&>`{CONTROL}\r\n\u2028\u2029]*\Z")
-"""A line that begins with a letter, in which no mark begins: no encoding changes it."""
+"""A line that begins with a letter, without any sign in it: no encoding changes it."""
 
 
 def within_line(value: str, before: str) -> bool:
-    """Return whether a value is on one line, and cannot begin it.
+    """Return whether a value is on one line, and cannot make it a heading or the like.
 
-    It begins with a letter, or ``before`` has one, the author's text before it without a ``<``.
+    That is so where the value begins with a letter, or where a letter is before it on its line.
+    ``before`` is the author's text before it, without a ``<``.
     """
     if "`" in value or not value.isprintable() or value.isspace():
         return False
@@ -109,7 +117,7 @@ def within_line(value: str, before: str) -> bool:
 def readable(
     value: str, neighbours: Neighbours, names: Collection[str], literals: frozenset[str] = NONE
 ) -> str:
-    """Return a value for unfenced instructions that forges no tag and begins nothing of Markdown.
+    """Return a value for instructions without a fence: it forges no tag and no sign of Markdown.
 
     The tags are those with ``names``, and ``literals``. ``decode`` returns the original.
     """
@@ -121,15 +129,15 @@ def readable(
         before_value=neighbours.until == "",
         in_comment=neighbours.in_comment,
     )
-    if neighbours.in_tag:  # a quotation mark of the author's behind it would begin an attribute
+    if neighbours.in_tag:  # a quotation mark of the author after it would begin an attribute
         text = _FINAL_EQUALS.sub("&#61;", text)
     return among_lines(text, neighbours)
 
 
 def among_lines(text: str, neighbours: Neighbours, *, only_edges: bool = False) -> str:
-    """Return a value, in which tags are encoded, that begins no heading, rule, fence or HTML.
+    """Return a value that begins no heading, rule, code fence or HTML; its tags are encoded.
 
-    With ``only_edges`` it begins nothing by itself, and is judged with the author's text alone.
+    With ``only_edges`` only its first and last line are looked at, together with the author's text.
     """
     befores = (
         [neighbours.before]
@@ -140,8 +148,8 @@ def among_lines(text: str, neighbours: Neighbours, *, only_edges: bool = False) 
     if neighbours.until is not None:
         ends.append((neighbours.until, True))
     for before in befores:
-        found = _mark(before, in_code=False, in_block=True)
-        if found and found[1][0] in "`~":  # the line of a code fence: the value stays on it
+        sign = _sign_of(before, in_code=False, in_block=True)
+        if sign and sign[1][0] in "`~":  # the line of a code fence: the value stays on it
             text = _TICK_OR_END.sub(reference, text)
             return _encoded(text, [0]) if text and _ALL_BLANK.match(text) else text
     if only_edges and _ALL_BLANK.match(text):
@@ -151,32 +159,33 @@ def among_lines(text: str, neighbours: Neighbours, *, only_edges: bool = False) 
     # A blank line in the value is the end of an HTML block above it.
     last_blank = max((line.end() for line in _BLANK_LINE.finditer(text)), default=0)
     last = text.rfind("\n") + 1
-    edge = partial(_marks_of_edge, text, in_code=neighbours.in_code, last_blank=last_blank)
-    marks = edge(0, befores, [("", False)] if last else ends)
+    edge = partial(_signs_of_edge, text, in_code=neighbours.in_code, last_blank=last_blank)
+    positions = edge(0, befores, [("", False)] if last else ends)
     if not only_edges:
-        lines = _MARKED_LINE.finditer(text, 0, last - 1)
-        marks += _marks_inside(text, lines, in_code=neighbours.in_code, last_blank=last_blank)
-    if _MARKED_LINE.match(text, last - 1):
-        marks += edge(last, [""], ends)
-    return _encoded(text, marks)
+        lines = _LINE_WITH_SIGN.finditer(text, 0, last - 1)
+        positions += _signs_inside(text, lines, in_code=neighbours.in_code, last_blank=last_blank)
+    if _LINE_WITH_SIGN.match(text, last - 1):
+        positions += edge(last, [""], ends)
+    return _encoded(text, positions)
 
 
-def _marks_inside(
+def _signs_inside(
     text: str, lines: Iterable[re.Match[str]], *, in_code: bool, last_blank: int
 ) -> Iterator[int]:
-    """Yield which characters become references, so that no line inside a value begins anything.
+    """Yield which characters become references, so that no line inside a value has a sign.
 
-    ``lines`` may begin something: the ends before them. The first line and the last are left out.
+    ``lines`` are the line ends before the lines that may have one, without the first and the last
+    line of the value.
     """
-    for before in lines:
-        start = before.end()
+    for line_end in lines:
+        start = line_end.end()
         line = text[start : text.index("\n", start)]
-        mark = _mark(line, in_code=in_code, in_block=start >= last_blank)
-        if mark:
-            yield start + mark[0]
+        sign = _sign_of(line, in_code=in_code, in_block=start >= last_blank)
+        if sign:
+            yield start + sign[0]
 
 
-def _marks_of_edge(
+def _signs_of_edge(
     text: str,
     start: int,
     befores: Sequence[str],
@@ -187,8 +196,8 @@ def _marks_of_edge(
 ) -> list[int]:
     """Return which characters of the first or last line of a value become references.
 
-    ``befores`` are the author's texts before the line; ``ends`` those behind it, each with whether
-    another value is behind that.
+    ``befores`` are the author's texts before the line. ``ends`` are those after it, each with
+    whether another value follows.
     """
     line = text[start:].partition("\n")[0]
     forged = [
@@ -203,20 +212,21 @@ def _marks_of_edge(
         for before in befores
         for after, goes_on in ends
     ]
-    # Where the mark is the author's, the first character of the value, or of its last line.
+    # Where the sign is the author's: the first character of the value, or of its last line.
     first = _first_seen(line) if start else 0
-    places = {start + (first if it < 0 else it) for it in forged if it is not None}
-    return sorted(it for it in places if it or text[:1] not in ("", "&"))
+    positions = {start + (first if index < 0 else index) for index in forged if index is not None}
+    return sorted(index for index in positions if index or text[:1] not in ("", "&"))
 
 
 def _without_blank_edges(text: str, neighbours: Neighbours, befores: Sequence[str]) -> str:
     """Return a value with references for a blank start and a final line end that change a line.
 
-    A final line end stays where nothing of the author's and no value is behind it on its line.
+    A final line end stays where no text of the author and no value follows on its line.
     """
-    # Behind a line end of the author's, a blank indents a line, but a line end makes a blank one.
-    begins = any(_ONLY_MARKS.match(it) for it in befores)
-    # It does not where the author's text follows on that line: it would be indented, too.
+    # After a line end of the author, a blank only indents the value, and may stay; a line end would
+    # make a blank line.
+    begins = any(_ONLY_SIGNS.match(before) for before in befores)
+    # It may not where the author's text follows on that line, which would be indented, too.
     is_indented = not neighbours.is_first and not any(map(str.strip, befores)) and text[:1] in " \t"
     is_indented = is_indented and ("\n" in text or not neighbours.after.strip())
     if _ALL_BLANK.match(text) or (begins and not is_indented and _BLANK_START.match(text)):
@@ -229,43 +239,44 @@ def _without_blank_edges(text: str, neighbours: Neighbours, befores: Sequence[st
 def _forged(
     before: str, line: str, after: str, *, in_code: bool, in_block: bool, goes_on: bool
 ) -> int | None:
-    """Return which character of a line of a value becomes a reference, so that it begins nothing.
+    """Return which character of a line of a value becomes a reference, so that it has no sign.
 
-    ``before`` and ``after`` are the author's on the same line. What a harmless word there would
-    be, too, is the author's. With ``goes_on`` another value is behind it. Returns -1 where the
-    mark is in the author's text.
+    ``before`` and ``after`` are the author's texts on the same line. With ``goes_on`` another value
+    follows. Returns ``None`` where no character does, also where the author's text has the same
+    sign with a harmless word instead of the value. Returns -1 where the value completes a sign that
+    is in the author's text.
     """
-    found = _mark(before + line + after, in_code=in_code, in_block=in_block)
-    if found is None:
+    sign = _sign_of(before + line + after, in_code=in_code, in_block=in_block)
+    if sign is None:
         return _unfinished(before, line, after, in_code=in_code) if goes_on else None
-    start = found[0] - len(before)
+    start = sign[0] - len(before)
     if 0 <= start < len(line):
         return start
-    harmless = _mark(f"{before}w{after}", in_code=in_code, in_block=in_block)
-    return None if start < 0 and harmless == found else -1
+    harmless = _sign_of(f"{before}w{after}", in_code=in_code, in_block=in_block)
+    return None if start < 0 and harmless == sign else -1
 
 
 def _unfinished(before: str, line: str, after: str, *, in_code: bool) -> int | None:
-    """Return the same as ``_forged``, for a mark that a value behind it could complete."""
-    whole = before + line + after
-    start = _end_of_signs(whole)
+    """Return the same as ``_forged``, for a sign that another value after it could complete."""
+    joined = before + line + after
+    start = _end_of_markers(joined)
     if in_code:
-        return -1 if _ONLY_TICKS.match(whole, start) else None
-    if _ONLY_MARKS.match(whole):
-        own = _MARK.search(line)
-        return own.start() if own else None
+        return -1 if _ONLY_TICKS.match(joined, start) else None
+    if _ONLY_SIGNS.match(joined):
+        sign = _SIGN.search(line)
+        return sign.start() if sign else None
     if start >= len(before):
         return start - len(before) if line.startswith("<", start - len(before)) else None
-    named = _TAG_NAME.match(whole, start)
+    named = _TAG_NAME.match(joined, start)
     names = (*_KIND_6.split("|"), *RAW)
     is_block = named and any(name.startswith(named[1].lower()) for name in names)
     return -1 if is_block else None
 
 
-def _mark(line: str, *, in_code: bool, in_block: bool) -> tuple[int, str] | None:
-    """Return the mark of what a line begins, and where it is; ``None`` for a plain line.
+def _sign_of(line: str, *, in_code: bool, in_block: bool) -> tuple[int, str] | None:
+    """Return where the sign of a line is, and the sign; ``None`` for a plain line.
 
-    ``in_code``: only a code fence counts. ``in_block``: an HTML block would go on below the value.
+    ``in_code``: only a code fence counts. ``in_block``: an HTML block would go on after the value.
     """
     begun = (_FENCE if in_code else _BEGINNINGS[in_block]).match(line)
     if begun is None:
@@ -273,13 +284,13 @@ def _mark(line: str, *, in_code: bool, in_block: bool) -> tuple[int, str] | None
     if begun[1]:
         return begun.start(1), begun[1]
     rule = cast("re.Match[str]", _RULE.search(line))
-    mark = _RULE_MARK.search(line, rule.start())
-    return (mark.start(), mark[0]) if mark else None
+    sign = _RULE_SIGN.search(line, rule.start())
+    return (sign.start(), sign[0]) if sign else None
 
 
-def _end_of_signs(line: str) -> int:
-    """Return where a line begins behind its blanks and the marks of lists and quotes."""
-    return cast("re.Match[str]", _ALL_SIGNS.match(line)).end()
+def _end_of_markers(line: str) -> int:
+    """Return where a line begins after its blanks and the markers of lists and quotes."""
+    return cast("re.Match[str]", _ALL_MARKERS.match(line)).end()
 
 
 def _first_seen(line: str) -> int:
@@ -291,11 +302,11 @@ def _first_seen(line: str) -> int:
 _TICK_OR_END = pattern("[\r\n`~]")
 
 
-def _encoded(text: str, marks: Sequence[int]) -> str:
+def _encoded(text: str, positions: Sequence[int]) -> str:
     """Return a text with references for the characters at some positions, which are sorted."""
     pieces: list[str] = []
     end = 0
-    for mark in marks:
-        pieces += (text[end:mark], reference_of(text[mark]))
-        end = mark + 1
+    for position in positions:
+        pieces += (text[end:position], reference_of(text[position]))
+        end = position + 1
     return "".join((*pieces, text[end:])) if pieces else text

@@ -1,7 +1,7 @@
 """The advice for a value of a wrong type, where content, a text or JSON is expected.
 
-Imported with the first error. A library is recognised by the names in its types: none is imported,
-and no code of the value runs.
+This module is imported with the first error. A value of another library is recognised by the names
+in its type: the library is not imported, and no code of the value runs.
 """
 
 from collections.abc import Callable, Coroutine, Iterator, Mapping
@@ -34,7 +34,7 @@ BINARY = (bytes, bytearray)
 
 
 class Form(NamedTuple):
-    """Code that gives the plain form of a value: its text, or data such as a dictionary."""
+    """Code that makes plain data of a value: its text, or data such as a dictionary."""
 
     code: str
     is_text: bool = True
@@ -69,12 +69,12 @@ _KNOWN: tuple[tuple[Callable[[object], bool], Form], ...] = (
 
 
 def form_of(value: object) -> Form | None:
-    """Return the code that gives the plain form of a value of a known type."""
+    """Return the code that makes plain data of a value of a known type."""
     return next((form for knows, form in _KNOWN if knows(value)), None)
 
 
 def text_remedy(value: object) -> str:
-    """Return the advice where a text is expected; a coroutine is closed: nobody will await it."""
+    """Return the advice where a text is expected; a coroutine is closed, as nobody awaits it."""
     form = form_of(value)
     close(value)
     if value is LEFT_OUT:
@@ -91,7 +91,7 @@ def text_remedy(value: object) -> str:
 
 
 def json_remedy(value: object, otherwise: str) -> str:
-    """Return the advice where JSON is expected: for a known type its own, else ``otherwise``."""
+    """Return the advice where JSON is expected; for an unknown type it is ``otherwise``."""
     form = form_of(value)
     close(value)
     if value is LEFT_OUT:
@@ -126,7 +126,7 @@ def _is_rendered(value: object) -> bool:
 
 
 def is_reply(value: object) -> bool:
-    """Return whether a value is a whole reply of a provider: a dictionary, or a client's object."""
+    """Return whether a value is the complete reply of a provider: a dictionary or an object."""
     if _is_dict(value):
         return not value.keys().isdisjoint(_REPLY)
     return not _REPLY.isdisjoint(vars(type(value)).get("__pydantic_fields__", ()))
@@ -187,7 +187,7 @@ def _mapping_remedy(value: object) -> str:
 
 
 def _langchain_remedy(value: object) -> str:
-    """Return the way over the bridge for an object of LangChain, by the module of its type."""
+    """Return the advice for an object of LangChain, by the module of its type."""
     module = _module(value)
     if ".documents" in module:
         return "write Value(document.page_content)"
@@ -217,15 +217,17 @@ def _callable_remedy(value: object) -> str:
         return "call it"
     name = value.__name__
     if isinstance(value, type) and hasattr(value, "model_json_schema"):
-        return f"call it; for the form of an answer write Output({name}) in the Timeline"
+        return f"call it; for the schema of an answer write Output({name}) in the Timeline"
     return f"call it: {name}(...)" if name.isidentifier() else "call it"
 
 
 def _generator_remedy(value: object) -> str:
-    """Return the advice for a generator: that of a function may be a component without its mark."""
+    """Return the advice for a generator: its function may be a component without ``@component``."""
     name = str(getattr(value, "__name__", ""))
-    mark = f"; or write @component before the function {name}" if name.isidentifier() else ""
-    return UNPACK + mark
+    or_component = (
+        f"; or write @component before the function {name}" if name.isidentifier() else ""
+    )
+    return UNPACK + or_component
 
 
 def _form_remedy(value: object) -> str:
@@ -252,7 +254,7 @@ _CONTENT: tuple[tuple[Callable[[object], object], str | Callable[[Any], str]], .
     (isgenerator, _generator_remedy),
     (isasyncgen, "gather it first: parts = [part async for part in parts], then *parts"),
     (_is(Coroutine), "await it first, or write Lazy(function) and arender()"),
-    (_is(set, frozenset), "unpack it in an order of its own: *sorted(items)"),
+    (_is(set, frozenset), "unpack it in a fixed order: *sorted(items)"),
     (_is(PurePath), "write Value(path.read_text()) for what is in the file, or str(path)"),
     # A model of pydantic, whose own code does not run.
     (is_reply, _REPLIED),
@@ -262,4 +264,4 @@ _CONTENT: tuple[tuple[Callable[[object], object], str | Callable[[Any], str]], .
     (callable, _callable_remedy),
     (_is(object), _text_of_kind),
 )
-"""The advice where content belongs, for the first kind that knows a value."""
+"""The advice where content is expected: the first function that is true of a value decides."""

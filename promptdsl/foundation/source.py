@@ -1,6 +1,7 @@
-"""The lines that authors wrote: kept as a code object and an offset, looked up when needed.
+"""The author's line of each part of a prompt, and tracebacks that end at such a line.
 
-Also the end of a traceback: the last frame that an author sees is that of a line of theirs.
+A line is kept as a code object and an offset in it. The file and the line number are looked up when
+an error or a report needs them. Frames of this package are removed from tracebacks.
 """
 
 import contextlib
@@ -24,12 +25,12 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 Position: TypeAlias = tuple[CodeType, int]
-"""A line in a form that costs 128 ns: a code object and the offset of an instruction in it."""
+"""A code object and the offset of an instruction in it: noting a line like this takes 128 ns."""
 
 
 @attrs.frozen
 class Source:
-    """The place where an author wrote something: a file and a line.
+    """The location where an author wrote something: a file and a line.
 
     ``file`` is the name that the interpreter uses, ``line`` counts from 1.
 
@@ -58,7 +59,7 @@ _Lines: TypeAlias = tuple[list[int], list[int | None]]
 """The offsets at which the lines of a code object begin, and the lines."""
 _KNOWN: dict[int, tuple[ref[CodeType], _Lines]] = {}
 """The lines of the code objects that were looked up last, by their id."""
-_MOST = 64
+_MOST_KNOWN = 64
 
 
 def _lines_of(code: CodeType) -> _Lines:
@@ -68,25 +69,25 @@ def _lines_of(code: CodeType) -> _Lines:
         return known[1]
     table = [*code.co_lines()]
     lines = [start for start, _, _ in table], [line for _, _, line in table]
-    if len(_KNOWN) >= _MOST:
+    if len(_KNOWN) >= _MOST_KNOWN:
         _KNOWN.clear()
     _KNOWN[id(code)] = ref(code), lines
     return lines
 
 
 def looked_up(at: Position | Source | None) -> Source | None:
-    """Return the file and line of an instruction, unless they are known already."""
+    """Return the file and line of an instruction; a :class:`Source` is returned unchanged."""
     return source_of(at) if isinstance(at, tuple) else at
 
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _BETWEEN = (contextlib.__file__, functools.__file__, "<attrs generated")
 OURS = (_PACKAGE, *_BETWEEN)
-"""The beginnings of the names of files whose frames are no author's: this package, and what is
-between it and its callers. A ``with`` block may end through ``contextlib``."""
+"""The beginnings of the names of files that no author wrote: this package, and modules between it
+and its callers. A ``with`` block, for example, may end through ``contextlib``."""
 
 AWAITED: ContextVar[Source | None] = ContextVar("promptdsl_awaited", default=None)
-"""The author's line of the coroutine that runs: an event loop may run it without the author."""
+"""The author's line of the running coroutine, as its stack may have only the event loop."""
 
 
 def author_frame(frame: FrameType) -> FrameType:
@@ -106,9 +107,9 @@ def author() -> Source:
 
 
 def note_caller(error: Exception, place: object, name: str) -> None:
-    """Add to an exception of a user's function the line that made us call it; its type stays.
+    """Add a note to an exception of a user's function: the line because of which it was called.
 
-    An error of this package names its own line.
+    The type of the exception stays. An error of this package names its own line.
     """
     note = f"{place}: raised by {name}"
     if not isinstance(error, PromptError) and note not in getattr(error, "__notes__", ()):
@@ -116,11 +117,11 @@ def note_caller(error: Exception, place: object, name: str) -> None:
 
 
 def end_traceback(error: PromptError) -> None:
-    """Take the frames of this package out of the traceback of an error that leaves a function.
+    """Remove the frames of this package from the traceback of an error that leaves a function.
 
     A bare ``raise`` after it adds no frame, so the traceback ends in the author's code, or in the
-    function that was called there. ``PROMPTDSL_TRACEBACK=1`` keeps all frames. An error without a
-    line gets that of the author, where the function was called by one.
+    function that was called there. An error without a line gets the author's line, where an author
+    called the function. The environment variable ``PROMPTDSL_TRACEBACK=1`` keeps all frames.
     """
     if not error.at:
         frame: FrameType | None = sys._getframe(2)
@@ -143,9 +144,10 @@ def end_traceback(error: PromptError) -> None:
 
 
 def door(function: Callable[P, R]) -> Callable[P, R]:
-    """Return a function whose errors end at it (:func:`end_traceback`), for what is called rarely.
+    """Return a function of the public API whose tracebacks end at it: see :func:`end_traceback`.
 
-    Where 0.1 µs count, a function does the same in an ``except`` of its own.
+    A function that is called very often does the same in an ``except`` of its own, which saves
+    0.1 µs.
     """
 
     @wraps(function)
@@ -162,7 +164,7 @@ def door(function: Callable[P, R]) -> Callable[P, R]:
 def async_door(
     function: Callable[P, Coroutine[Any, Any, R]],
 ) -> Callable[P, Coroutine[Any, Any, R]]:
-    """Return the same for an ``async`` function: its errors have the line that called it."""
+    """Return such a function for an ``async`` one; its errors have the line that called it."""
 
     @wraps(function)
     async def awaited(line: Source, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -1,6 +1,6 @@
 """Tables as text: Markdown, CSV, JSON, XML, HTML.
 
-Each cell is plain data and is encoded for its format. A cell that an author marked as trusted stays
+Each cell is plain data and is encoded for its format. A text that an author marked as trusted stays
 as written, but cannot end its cell.
 """
 
@@ -28,7 +28,7 @@ Encoder: TypeAlias = Callable[[str], str]
 
 
 Lines: TypeAlias = tuple[tuple[str, ...], list[list[str]]]
-"""Lines of a table: their encoded cells, and the texts before, between and after those of each."""
+"""Lines of a table: the texts before, between and after the cells of each, and the cells."""
 
 
 def table_text(columns: Columns, rows: Rows, format: str) -> str:
@@ -49,7 +49,7 @@ def table_text(columns: Columns, rows: Rows, format: str) -> str:
 def cell_places(columns: Columns, rows: Rows, format: str) -> Iterator[tuple[int, int]]:
     """Yield the start and the end of each cell in the text of a table.
 
-    The names of columns come first, where they stand above the cells, in a line of their own.
+    The names of columns come first, where they are above the cells, in a line of their own.
     """
     position = 0
     for frame, lines in FORMATS[format](columns, rows):
@@ -75,16 +75,16 @@ def _framed(lines: list[list[str]], start: str, between: str, end: str) -> Lines
     return (start, *[between] * (width - 1), end) if width else (start + end,), lines
 
 
-def _one(text: str) -> Lines:
+def _fixed_line(text: str) -> Lines:
     return (text,), [[]]
 
 
 def _markdown(columns: Columns, rows: Rows) -> list[Lines]:
     lines = [_cells(row, cell, authored_cell) for row in rows]
-    # A Markdown table has a head; without columns, a blank one.
+    # A Markdown table always has a head: without names of columns, a blank one.
     heads = [] if columns is None else [_cells(columns, cell, cell)]
     width = len(columns) if columns is not None else max(map(len, lines), default=0)
-    blank, rule = (_one(f"| {' | '.join([text] * width)} |") for text in ("", "---"))
+    blank, rule = (_fixed_line(f"| {' | '.join([text] * width)} |") for text in ("", "---"))
     head = _framed(heads, "| ", " | ", " |") if heads else blank
     return [head, rule, _framed(lines, "| ", " | ", " |")]
 
@@ -136,7 +136,7 @@ def _json_lines(columns: Columns, rows: Rows) -> list[Lines]:
         between = names or [", "] * len(cells)
         opened = f"{', ' if lines else '['}{start}{between[0].removeprefix(', ')}"
         lines.append(((opened, *between[1:], end), [cells]))
-    return [*lines, _one("]")]
+    return [*lines, _fixed_line("]")]
 
 
 def _xml(columns: Columns, rows: Rows) -> list[Lines]:
@@ -147,7 +147,7 @@ def _xml(columns: Columns, rows: Rows) -> list[Lines]:
         first, *others = [f'<cell column="{guarded(attribute(name))}">' for name in columns]
         frame = f"<row>{first}", *[f"</cell>{tag}" for tag in others], "</cell></row>"
         lines = frame, cells
-    return [_one("<table>"), lines, _one("</table>")]
+    return [_fixed_line("<table>"), lines, _fixed_line("</table>")]
 
 
 def _html(columns: Columns, rows: Rows) -> list[Lines]:
@@ -155,10 +155,10 @@ def _html(columns: Columns, rows: Rows) -> list[Lines]:
     head = [] if columns is None else [_cells(columns, encode, guarded)]
     cells = [_cells(row, encode, guarded) for row in rows]
     return [
-        _one("<table>"),
+        _fixed_line("<table>"),
         _framed(head, "<tr><th>", "</th><th>", "</th></tr>"),
         _framed(cells, "<tr><td>", "</td><td>", "</td></tr>"),
-        _one("</table>"),
+        _fixed_line("</table>"),
     ]
 
 

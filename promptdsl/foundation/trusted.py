@@ -1,4 +1,4 @@
-"""The mark of a string as author text, in a place where a string would be a value."""
+"""Strings that count as author text where a string would be a value: ``trusted(text)``."""
 
 from promptdsl.foundation.errors import ContentError
 from promptdsl.foundation.source import author, door
@@ -24,11 +24,11 @@ class Trusted(str):
 
 @door
 def trusted(text: str) -> Trusted:
-    """Return author text for a place where a string would be a value.
+    """Return author text for a location where a string would be a value.
 
-    It is sent as written, but cannot leave its place: its line, its cell, its fence. The mark
-    never survives a string operation, JSON or disk. Raises :class:`ContentError` for anything but a
-    string.
+    It is sent as written, but cannot end the line, the table cell or the tag that it is in. The
+    result of a string operation on it is a plain string again, as is what JSON or pickle return.
+    Raises :class:`ContentError` for anything but a string.
 
     >>> from promptdsl import Event, User, UserAction, render, trusted
     >>> prompt = Event(UserAction("typed", text="<b>", hint=trusted("<b>")))

@@ -1,4 +1,4 @@
-"""Unicode in texts: exact strings, surrogates, control and unseen characters, equal beginnings."""
+"""Unicode in texts: exact strings, surrogates, control and invisible characters."""
 
 import re
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from typing import TypeVar, cast
 T = TypeVar("T")
 
 
-class _LatePattern:
+class _LazyPattern:
     """A regular expression that is compiled with the first call of one of its methods."""
 
     def __init__(self, text: str) -> None:
@@ -29,7 +29,7 @@ def pattern(text: str) -> re.Pattern[str]:
     >>> pattern("[a-z]+").findall("one, two")
     ['one', 'two']
     """
-    return cast("re.Pattern[str]", _LatePattern(text))
+    return cast("re.Pattern[str]", _LazyPattern(text))
 
 
 # Character classes, as the inside of a regular expression's brackets.
@@ -59,7 +59,7 @@ def on_one_line(text: str) -> str:
     """Return text with visible escapes for line ends, control and other unprintable characters."""
     if text.isprintable():
         return text
-    return "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in text)
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
 # Invisible characters.
@@ -89,11 +89,11 @@ _ANY_UNSEEN = pattern(f"[{UNSEEN}]")
 INVISIBLE = pattern(
     rf"{_FLAG}|{_EMOJI}(?:\u200d{_EMOJI})*+|[0-9#*]\ufe0f\u20e3|{_JOINING}|([{UNSEEN}])"
 )
-"""A spelling with characters that are not seen, or one that is no part of any: the group."""
+"""A spelling that needs invisible characters, or, as group 1, one outside of such a spelling."""
 
 
 def is_valid_unicode(text: str) -> bool:
-    """Return whether a text has a UTF-8 form, that is, no lone surrogate."""
+    """Return whether a text can be written as UTF-8, that is, has no lone surrogate."""
     if text.isascii():
         return True
     try:
@@ -112,7 +112,7 @@ def valid_unicode(text: str) -> tuple[str, bool]:
 
 
 def controls(text: str) -> tuple[str, ...]:
-    """Return the characters that every encoding writes by number, as names like ``U+0007``.
+    """Return the characters that every encoding writes as numbers, by names like ``U+0007``.
 
     Control characters (a lone CR too), lone surrogates, U+FFFE and U+FFFF; each once, in order.
     """
@@ -154,7 +154,7 @@ def _json_escaped(character: str) -> str:
 
 
 def invisible(text: str) -> tuple[str, ...]:
-    """Return the invisible, bidirectional and tag characters, as names like ``U+200B``.
+    """Return the names of the invisible, bidirectional and tag characters, such as ``U+200B``.
 
     Each once, in order. Those that are part of a spelling are left out: joiners and selectors in
     emoji, the tags of the flags of England, Scotland and Wales, joiners in scripts that need them.

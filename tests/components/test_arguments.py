@@ -156,7 +156,7 @@ WRONG: dict[str, tuple[Any, str, str]] = {
     ),
     "list": (["x"], "a list", "unpack it: *items"),
     "tuple": (("x",), "a tuple", "unpack it: *items"),
-    "set": ({"x"}, "a set", "unpack it in an order of its own: *sorted(items)"),
+    "set": ({"x"}, "a set", "unpack it in a fixed order: *sorted(items)"),
     "generator": ((x for x in "ab"), "a generator", "unpack it: *items"),
     "map": (map(str, [1]), "a map", "unpack it: *items"),
     "dict": (
