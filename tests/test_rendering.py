@@ -591,7 +591,7 @@ def test_a_role_that_was_asked_for_is_no_loss() -> None:
 @pytest.mark.parametrize(
     ("tree", "message"),
     [
-        (Timeline(User("u"), Developer("d")), "developer message can only be sent in another form"),
+        (Timeline(User("u"), Developer("d")), "developer message can only be sent in another role"),
         (Timeline(User("u\ud800")), "a lone surrogate cannot be sent"),
     ],
 )

@@ -468,7 +468,7 @@ NO_SCHEMAS: list[tuple[dict[str, Any], bool]] = [
 @pytest.mark.parametrize("schema", [schema for schema, _ in NO_SCHEMAS])
 def test_shapes(schema: dict[str, Any]) -> None:
     """Properties are schemas by name, and what is required is a list of names."""
-    with pytest.raises(ContentError, match=r" in the schema (are not schemas|is not a list)"):
+    with pytest.raises(ContentError, match=r" in the schema is not a (mapping of names|list)"):
         check_shape(schema, "the schema")
 
 

@@ -1,6 +1,7 @@
-"""Content blocks: the parts of a message, frozen values that know no tree and no provider.
+"""Messages and their content blocks: frozen values, independent of components and providers.
 
-Other rooms import the types of blocks from here, everything else from its own file.
+Other packages import the types of blocks from here, everything else from its own file. Read
+``blocks`` and ``message`` first, then ``prompt``, which is what a provider's adapter writes.
 """
 
 from promptdsl.messages.blocks import AudioBlock as AudioBlock

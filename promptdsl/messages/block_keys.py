@@ -1,4 +1,4 @@
-"""The keys of blocks in dictionaries, and writing blocks as dictionaries."""
+"""The keys of blocks in dictionaries, and the function that writes a block as a dictionary."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
@@ -18,7 +18,7 @@ ALIASES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "tool_result": {"tool_use_id": ("toolUseId", "tool_call_id")},
     "state_change": {"from": ("old",), "to": ("new",)},
 }
-"""By type of block, the other names of a key: they are read, never written."""
+"""By type of block, other names of a key, which are read and never written."""
 
 
 def fields_of(block_class: Any) -> "tuple[attrs.Attribute[object], ...]":  # Any: see below
@@ -28,7 +28,7 @@ def fields_of(block_class: Any) -> "tuple[attrs.Attribute[object], ...]":  # Any
 
 
 def refuse_known(kind: str, fields: Collection[str], extra: JsonObject) -> None:
-    """Raise :class:`DataError` for keys in ``extra`` that the type of block has itself."""
+    """Raise :class:`DataError` for a key in ``extra`` that the type of block has itself."""
     names = KEYS.get(kind, {})
     known = {"type", *(names.get(field) or field for field in fields if field != "extra")}
     known = known.union(*ALIASES.get(kind, {}).values())
@@ -41,13 +41,13 @@ def refuse_known(kind: str, fields: Collection[str], extra: JsonObject) -> None:
     for key in extra:
         if key in known:
             raise DataError(
-                f"{key!r} in the 'extra' of a {kind!r} block",
+                f"{key!r} cannot be in the 'extra' of a {kind!r} block",
                 fix="extra is for keys that the block does not have itself",
             )
 
 
 def has_origin(entries: Mapping[str, object]) -> bool:
-    """Whether a dictionary is one of an unknown block with an origin."""
+    """Return whether a dictionary is that of an unknown block with an origin."""
     return (
         set(entries) == {"type", "data", "origin"}
         and entries["type"] == "unknown"
@@ -57,7 +57,7 @@ def has_origin(entries: Mapping[str, object]) -> bool:
 
 
 def is_ambiguous(data: JsonValue, known: Collection[str]) -> bool:
-    """Whether the dictionary of an unknown block is read as a ``known`` one, or not at all."""
+    """Return whether the dictionary of an unknown block is read as a known one, or refused."""
     while isinstance(data, Mapping):
         kind = data.get("type")
         if has_origin(data):
@@ -68,7 +68,9 @@ def is_ambiguous(data: JsonValue, known: Collection[str]) -> bool:
     return False
 
 
-def written(block: Any) -> Iterator[tuple[str, object]]:  # Any: a block, of a module above
+def written(
+    block: Any,
+) -> Iterator[tuple[str, object]]:  # Any: a block; see blocks.py
     """Yield the entries of a block's dictionary, without the fields at their defaults."""
     names, extra = KEYS.get(block.type, {}), thawed(block.extra)
     yield "type", block.type

@@ -22,7 +22,7 @@ _set = object.__setattr__
 
 
 class AnyBlock:
-    """The base of all blocks: a type, checked fields, and a dictionary form."""
+    """The base of all blocks: a type, checked fields, and ``to_dict()``."""
 
     __slots__ = ()
     type: ClassVar[Any]  # Any: each block has a literal of its own
@@ -66,7 +66,7 @@ _PLANS: dict[type[AnyBlock], tuple[tuple[str, Check, object], ...]] = {}
 
 @attrs.frozen
 class TextBlock(AnyBlock):
-    """Text, sent unchanged. ``cache`` marks the end of a part that providers cache.
+    """Text, sent unchanged. ``cache`` sets a cache mark: providers cache what is before it.
 
     >>> from promptdsl import TextBlock
     >>> TextBlock("Be brief.", cache="1h").to_dict()
@@ -106,7 +106,7 @@ class _MediaBlock(AnyBlock):
 
     @property
     def media_type(self) -> str | None:
-        """The media type of the source, or else the one that its extension tells."""
+        """The media type of the source, else the one that its extension shows."""
         if self.source.media_type is not None or self.source.kind in ("base64", "file_id"):
             return self.source.media_type
         from promptdsl.messages.media.media_type import type_by_extension
@@ -202,14 +202,14 @@ class ToolUseBlock(AnyBlock):
 
 
 def _as_blocks(value: "str | Block | Sequence[Block]") -> "tuple[Block, ...]":
-    """Return a string as a tuple of its block, any other value unchanged: its check follows."""
+    """Return a string as a tuple of its block; any other value is unchanged and checked later."""
     if not isinstance(value, str):
         return cast("tuple[Block, ...]", value)
     return (TextBlock(value),) if value else ()
 
 
 def _result_content(value: object, key: str) -> tuple[object, ...]:
-    """Return the blocks of a result; a result among them must not contain another result."""
+    """Return the blocks of a result; :class:`DataError` for a result in a result in it."""
     blocks = tuple(value) if is_list(value) else (value,)
     for number, block in enumerate(blocks):
         if isinstance(block, ToolResultBlock) and any(
@@ -228,8 +228,8 @@ def _result_content(value: object, key: str) -> tuple[object, ...]:
 class ToolResultBlock(AnyBlock):
     """The result of one tool call, the only type of block in ``tool`` messages.
 
-    ``content`` may be given as a string, a block, or a list of blocks. An ``error_type`` implies
-    ``is_error``, whatever is given for it.
+    ``content`` may be a string, a block, or a list of blocks. With an ``error_type``, ``is_error``
+    is always true.
 
     >>> from promptdsl import ToolResultBlock
     >>> ToolResultBlock("call_1", "21 degrees", is_error=False).content[0].text
@@ -383,7 +383,7 @@ class UnknownBlock(AnyBlock):
 
     @property
     def kind(self) -> str:
-        """The name of the block where it came from: its ``type``, or the key of its content."""
+        """The provider's name of the block: its ``type``, or the key of its content."""
         if isinstance(name := self.data.get("type"), str):
             return name
         objects = (key for key, value in self.data.items() if isinstance(value, Mapping))
@@ -393,7 +393,7 @@ class UnknownBlock(AnyBlock):
         """Return the dictionary it was read from.
 
         If the block has an origin, or its dictionary would be read as a known block, the dictionary
-        is the ``data`` of one of type ``unknown``.
+        is the ``data`` in a dictionary of the type ``unknown``.
         """
         data: JsonDict = thawed(self.data)
         if self.origin is not None:
@@ -404,7 +404,7 @@ class UnknownBlock(AnyBlock):
 EventBlock: TypeAlias = UserActionBlock | StateChangeBlock | SystemEventBlock
 MediaBlock: TypeAlias = ImageBlock | AudioBlock | DocumentBlock | VideoBlock
 DataBlock: TypeAlias = JsonBlock | CodeBlock
-"""The blocks that become text before they are sent: no provider has them."""
+"""The blocks that become text before they are sent, as no provider accepts them."""
 Block: TypeAlias = (
     TextBlock
     | MediaBlock

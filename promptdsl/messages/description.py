@@ -1,4 +1,4 @@
-"""A block in a few words, as outlines and views of a request name it, and the text of data."""
+"""Short descriptions of blocks for outlines and views of a request, and the text of data."""
 
 from collections.abc import Mapping
 
@@ -19,14 +19,14 @@ from promptdsl.messages.blocks import (
 from promptdsl.messages.media.image_size import size_of
 
 LONGEST = 60
-"""The characters of a title or a type that are among the words, at most."""
+"""The most characters of a title or a type in a description."""
 
 
 def described(block: Block, *, tools: Mapping[str, str] | None = None) -> str:
     """Return a block in words, such as ``call look (call_1)``.
 
-    With ``tools``, the names of tools by the ids of their calls, no ids are among the words. The
-    blocks in a result are not described with it.
+    With ``tools``, the names of tools by the ids of their calls, the description has no ids. The
+    blocks in a result are not described.
     """
     match block:
         case ToolUseBlock():
@@ -49,7 +49,7 @@ def described(block: Block, *, tools: Mapping[str, str] | None = None) -> str:
 
 
 def shown_text(block: Block) -> str:
-    """Return the text that a view shows of a block: of an attachment its place or its size."""
+    """Return the text that a view shows of a block: of an attachment its address or its size."""
     match block:
         case TextBlock() | ReasoningBlock():
             return block.text

@@ -1,4 +1,4 @@
-"""The details of a message (id, name, notes), and its origins: the turns it was made of."""
+"""The details of a message, such as its id, and its origins: the turns that it was made of."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -40,17 +40,17 @@ def named(name: str) -> Details:
 
 
 JOINED = "joined_turns"
-"""The key of the metadata of a recorded answer that was several turns in a row: their number."""
+"""The key in the metadata of a recorded answer that was several turns: how many they were."""
 DETAIL_KEYS = frozenset(field.name for field in attrs.fields(Details))
 
 RawOrigin: TypeAlias = tuple[str, int, Position | Source | None, Details, tuple[str, ...]]
-"""An :class:`Origin` before its line is looked up. Its address has two parts: a name, and a
-number in brackets (-1 for none)."""
+"""An :class:`Origin` before its line is looked up. Its address is a name and a number, which is
+written in brackets; -1 means no number."""
 
 
 @attrs.frozen
 class Origin:
-    """One of the turns that a message was made of: its address in the tree, and its line.
+    """One of the turns that a message was made of: its address in the prompt, and its line.
 
     ``id``, ``metadata``, ``tags``, ``token_usage``, ``structured_output``, ``finish_reason``,
     ``raw_finish_reason`` and ``extra`` are those of the turn; a message made of several turns has

@@ -1,7 +1,8 @@
-"""Blocks built in half the time, from parts that are known to be valid: nothing is checked.
+"""Blocks built without checks, from values that are known to be valid.
 
-A draft of a frozen class can be filled slot by slot; then it becomes an object of that class. For
-a text block that takes 190 ns instead of 710 ns, for a message of one text 400 instead of 1,600 ns.
+A draft is an object of a subclass whose fields can be set. When all fields are set, its class is
+changed to the frozen class. A text block takes 190 ns then instead of 710 ns, a message of one text
+400 ns instead of 1,600 ns.
 """
 
 from typing import Any
@@ -12,7 +13,7 @@ from promptdsl.messages.field_checks import Cache
 
 
 def draft_of(frozen_class: type) -> Any:  # Any: its slots may be set, which its base forbids
-    """Return a subclass whose objects can be filled; setting ``__class__`` freezes one again."""
+    """Return a subclass whose fields can be set; setting ``__class__`` freezes an object again."""
     # Calling a class without arguments is faster than object.__new__, which packs a tuple.
     methods = ("__init__", "__setattr__", "__delattr__")
     slots = {"__slots__": (), **{name: getattr(object, name) for name in methods}}

@@ -18,7 +18,7 @@ S = TypeVar("S", bound=str)
 Check: TypeAlias = Callable[[object, str], object]
 
 Cache: TypeAlias = Literal["default", "5m", "1h"]
-"""A cache mark after a block: the provider's default time to live, five minutes or an hour."""
+"""A cache mark after a block, with its lifetime: the provider's default, 5 minutes or an hour."""
 
 CACHES: tuple[Cache, ...] = get_args(Cache)
 
@@ -115,15 +115,15 @@ def json_mapping(value: object, key: str) -> JsonObject:
 
 
 def event_value(value: object, key: str) -> object:
-    """Return a frozen copy of an event's data: JSON, and values with a text of their own.
+    """Return a frozen copy of an event's data: JSON, and some other values.
 
-    These are dates, times, ``Decimal``, ``Fraction`` and ``UUID``; JSON data has none of them.
+    These are dates, times, ``Decimal``, ``Fraction`` and ``UUID``, which JSON cannot express.
     """
     return value if value is ABSENT else plain(value, key, _event_leaf)
 
 
 def event_mapping(value: object, key: str) -> Mapping[str, object]:
-    """Return a frozen copy of a mapping of an event's data, each nested as deep as data may be."""
+    """Return a frozen copy of a mapping of an event's data; each value may be 200 levels deep."""
     copy: Mapping[str, object] = plain(mapping(value, key), key, _event_leaf, levels=LEVELS + 1)
     return copy
 

@@ -1,4 +1,4 @@
-"""Losses: the content that a target cannot express, each with the reason and its line."""
+"""Losses and hints: what a target does not accept, each with the reason and the author's line."""
 
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
@@ -15,17 +15,19 @@ LossKind: TypeAlias = Literal["content", "role", "hint"]
 
 @attrs.frozen
 class Loss:
-    """Something that a target cannot express, with the reason.
+    """Something that a target does not accept, with the reason.
 
-    ``kind``: ``content`` is text or media that is not sent, ``role`` is text sent in another role,
-    ``hint`` is a mark, a name or a flag that the target has no field for, or what its author may
-    have written by mistake, such as an empty block. ``name`` is that of a hint, by which the
-    setting ``silent_hints`` leaves it out. ``path`` is the address in the tree, ``source`` the
-    author's file and line, where they are known: those of the part that wrote the block, of the
-    ``History`` for a recorded one. ``message`` is the message with it, and ``at`` is the place: the
-    index of the message in ``Rendered.messages``, of the block in its content, and of the block in
-    a result. ``also`` are the addresses of the further places on this line with the same cause:
-    ``losses`` has one hint for all of them, with their ``count``.
+    ``kind`` says what becomes of it. ``content`` is text or media that is not sent, and ``role`` is
+    text that is sent in another role. ``hint`` is a detail that the target has no field for, such
+    as a cache mark, or a possible mistake of the author, such as an empty block. ``name`` is the
+    name of a hint, which the setting ``silent_hints`` takes.
+
+    ``path`` is the address in the prompt, ``source`` the author's file and line, where they are
+    known: those of the part that wrote the block, of the ``History`` for a recorded one.
+    ``message`` is the message with it. ``at`` is the location: the index of the message in
+    ``Rendered.messages``, of the block in its content, and of the block in a result. ``also`` are
+    the addresses of further locations on this line with the same cause: one hint is reported for
+    all of them, with their ``count``.
 
     >>> from promptdsl import Loss
     >>> print(Loss("hint", "name of a speaker", "messages have none there", "user[0]"))
@@ -44,7 +46,7 @@ class Loss:
 
     @property
     def count(self) -> int:
-        """The number of places with this loss."""
+        """The number of locations with this loss."""
         return 1 + len(self.also)
 
     def __str__(self) -> str:
@@ -58,7 +60,7 @@ class Loss:
     def refuse(losses: "Iterable[Loss]", done: str, *, fix: str) -> None:
         """Raise :class:`LossError` for the first loss that is more than a hint, if there is one.
 
-        ``done`` is a participle for the message, such as "sent"; ``fix`` is the advice.
+        ``done`` is a participle for the text of the error, such as "sent". ``fix`` is the advice.
         """
         serious = [loss for loss in losses if loss.kind != "hint"]
         if not serious:
@@ -67,7 +69,7 @@ class Loss:
         more = f" (and {len(serious) - 1} more)" if len(serious) > 1 else ""
         verdict = f"cannot be {done}"
         if first.kind == "role":
-            verdict = f"can only be {done} in another form"
+            verdict = f"can only be {done} in another role"
         what = f"{first.what} {verdict}: {first.why}{more}"
         raise LossError(what, fix=fix, at=(first.source or first.path or None,))
 
@@ -81,5 +83,5 @@ def hint(
     source: Source | None = None,
     at: tuple[int, ...] = (),
 ) -> Loss:
-    """Return the hint of a name of ``hint_names.py``."""
+    """Return a hint; ``name`` is one of ``hint_names.py``."""
     return Loss("hint", what, why, path, source, at=at, name=name)

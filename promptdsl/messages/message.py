@@ -1,4 +1,7 @@
-"""Messages: a tree of components becomes messages, and providers write them as payloads."""
+"""Messages: components become messages, and adapters of providers write these as payloads.
+
+``Message`` is the public class. ``spoken`` and ``message`` make messages without checks, fast.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -46,11 +49,11 @@ class Message:
 
     ``content`` is a tuple of blocks; a string or a list of block dictionaries may be given.
     ``files`` are attachments after it: paths, addresses, or their dictionaries.
-    ``kind`` tells where the message comes from. ``sources`` lists the turns it was made of, which
-    equality ignores. ``text`` is its text, however many blocks it has. Other keywords are ``id``,
-    ``name``, ``metadata``, ``tags``, ``token_usage``, ``structured_output``, ``finish_reason``,
-    ``raw_finish_reason`` and ``extra``; a message made of several turns has of these only the name,
-    the others are in its ``sources``.
+    ``kind`` says where the message comes from. ``sources`` lists the turns that it was made of,
+    which equality ignores. ``text`` is its text, however many blocks it has. Other keywords are
+    ``id``, ``name``, ``metadata``, ``tags``, ``token_usage``, ``structured_output``,
+    ``finish_reason``, ``raw_finish_reason`` and ``extra``. A message that was made of several turns
+    has only the name of these; the others are in its ``sources``.
     Raises :class:`DataError` for an unknown role or key, and for a wrong value.
 
     >>> from promptdsl import Message
@@ -73,12 +76,12 @@ class Message:
 
     role: Role
     kind: Kind
-    # The text of a message that is one text and nothing else, whose block is made when `content` is
-    # read; otherwise ``None``.
+    # The text of a message that is one text and nothing else, otherwise ``None``. The block of the
+    # text is made when ``content`` is read.
     _plain: str | None
     _details: Details
     _blocks: tuple[Block, ...] | None
-    _at: Any  # Any: the turn it was made of, of a room above, or a tuple of origins
+    _at: Any  # Any: the turn it was made of (a tree node), or a tuple of origins
     _number: int
 
     def __init__(
@@ -123,8 +126,8 @@ class Message:
     def text(self) -> str:
         """The text of the message: all its texts, also those in tool results.
 
-        The texts of an assistant follow each other directly, as SDKs join the pieces of a reply.
-        Between other texts is a blank line, as where a target takes one string; empty ones are left
+        The texts of an assistant are joined directly, as SDKs join the pieces of a reply. Other
+        texts are joined by a blank line, as in a payload that takes one string; empty ones are left
         out. Calls, reasoning and attachments have no text: ``str(rendered)`` shows them.
         """
         if self._plain is not None:
@@ -182,24 +185,24 @@ class Message:
     def is_refusal(self) -> bool:
         """Whether the model refused to answer: its text says so, or the reason why it stopped."""
         refusals = (getattr(block, "extra", {}).get("refusal") for block in self.content)
-        return self.finish_reason == "refused" or any(it is True for it in refusals)
+        return self.finish_reason == "refused" or any(refusal is True for refusal in refusals)
 
     @property
     def finish_reason(self) -> str | None:
-        """The reason why the model stopped, in the words of :func:`read_response`."""
+        """The reason why the model stopped: one of the words of :func:`read_response`."""
         return self._details.finish_reason
 
     @property
     def raw_finish_reason(self) -> str | None:
-        """The provider's own word for the reason, where it is another one."""
+        """The provider's own word for the reason, where it is a different one."""
         return self._details.raw_finish_reason
 
     @property
     def extra(self) -> JsonObject:
-        """The values under keys that the reader of a reply or a recording does not know, by key.
+        """The values of unknown keys of a reply or a recorded message, by key.
 
-        A key inside of the message has its place before it: ``tool_calls[0].weight``. They are
-        stored with the message and not sent: a hint ``unread_key`` names each.
+        A key inside the message has its path: ``tool_calls[0].weight``. The values are stored with
+        the message and not sent. A hint ``unread_key`` names each.
         """
         return self._details.extra
 
@@ -341,7 +344,7 @@ def _texts(blocks: tuple[Block, ...]) -> Iterator[str]:
 
 
 def _only_text(blocks: tuple[Block, ...]) -> str | None:
-    """Return the text of a content that is one text without cache mark and unknown keys."""
+    """Return the text of content that is one text without a cache mark and unknown keys."""
     if len(blocks) == 1:
         block = blocks[0]
         if type(block) is TextBlock and block.cache is None and not block.extra:
@@ -349,7 +352,7 @@ def _only_text(blocks: tuple[Block, ...]) -> str | None:
     return None
 
 
-# Messages of parts that are known to be valid: nothing is checked (see ``fast_path``).
+# Messages of values that are known to be valid: nothing is checked (see ``fast_path``).
 
 _Draft = draft_of(Message)
 
@@ -428,8 +431,8 @@ def open_calls(messages: Sequence[Message]) -> list[tuple[Message, ToolUseBlock]
         if message.role == "assistant":
             return [(message, call) for call in message.calls if call.id not in answered]
         if message._plain is None:
-            results = (it for it in message.content if isinstance(it, ToolResultBlock))
-            answered.update(it.tool_use_id for it in results)
+            results = (block for block in message.content if isinstance(block, ToolResultBlock))
+            answered.update(result.tool_use_id for result in results)
     return []
 
 

@@ -50,13 +50,13 @@ _MEANT = {
     **dict.fromkeys(("ai", "bot", "model", "llm", "agent"), "assistant"),
     **dict.fromkeys(("function", "tool_result"), "tool"),
 }
-"""The role that is meant, by its name elsewhere."""
+"""The role that is meant, by its name in other libraries."""
 
 
 def checked_role(role: object) -> Role:
     """Return a role; :class:`DataError` for an unknown one."""
     if is_mapping(role):
-        fix = "write Message.from_dict(data) for a message in dictionary form"
+        fix = "write Message.from_dict(data) for the dictionary of a message"
         raise DataError(f"'role' is a string, not {kind_of(role)}", fix=fix)
     name = string(role, "role")
     if name not in ROLES:
@@ -67,7 +67,7 @@ def checked_role(role: object) -> Role:
 
 
 def check_results(blocks: Iterable[Block]) -> None:
-    """Raise :class:`DataError` for a block in a tool message that is no result."""
+    """Raise :class:`DataError` for a block in a tool message that is not a result."""
     for block in blocks:
         if not isinstance(block, ToolResultBlock):
             raise DataError(
@@ -89,7 +89,7 @@ def refuse_unknown_keys(data: Mapping[str, object], known: frozenset[str]) -> No
 
 
 def foreign_form(data: Mapping[str, object]) -> str:
-    """Return advice on reading a provider's message or reply, if one of the keys shows it."""
+    """Return the advice for a message or reply of a provider, if one of its keys shows it."""
     from promptdsl.foundation.remedies import REPLY, is_reply
 
     if is_reply(data):

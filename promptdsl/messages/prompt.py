@@ -1,4 +1,4 @@
-"""A whole prompt as values; adapters write payloads from it and read payloads into it."""
+"""A complete prompt as values: adapters write payloads from it and read payloads into it."""
 
 from typing import Any, Literal, TypeAlias, cast, get_args
 
@@ -12,14 +12,14 @@ from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 
 
-def _said(description: str | None) -> str | None:
-    """Return a description; an empty one is none."""
+def _not_empty(description: str | None) -> str | None:
+    """Return a description, ``None`` for an empty one."""
     return None if isinstance(description, str) and not description else description
 
 
 def _json(value: object, key: str = "") -> Any:  # Any: each field has its type
     """Return JSON data that nobody can change; :class:`DataError` for any other value."""
-    # A copy with other fields has what was checked before.
+    # A copy of a tool with other fields has data that was checked before.
     return value if type(value) is FrozenDict else plain(value, key)
 
 
@@ -32,10 +32,10 @@ def _schema(value: object) -> Any:  # Any: as above
 class ToolDefinition:
     """A tool that a model may call: its name, its description, and the schema of its input.
 
-    An empty description is none. ``input_schema`` is a JSON schema of type ``object``. ``cache`` is
-    a cache mark after the tool. ``extra`` are unchanged keys of ``origin``, the provider that the
-    tool was read from. ``raw`` is a tool that only ``origin`` has, such as a web search: it is sent
-    only there, unchanged.
+    An empty description is the same as none. ``input_schema`` is a JSON schema of type ``object``.
+    ``cache`` is a cache mark after the tool. ``origin`` is the provider that the tool was read
+    from, and ``extra`` are keys that are sent to it unchanged. ``raw`` is a tool that only
+    ``origin`` has, such as a web search: it is sent only there, unchanged.
 
     >>> from promptdsl import ToolDefinition
     >>> tool = ToolDefinition("find", "Find tea.", {"type": "object", "properties": {}})
@@ -46,7 +46,7 @@ class ToolDefinition:
     """
 
     name: str
-    description: str | None = attrs.field(default=None, converter=_said)
+    description: str | None = attrs.field(default=None, converter=_not_empty)
     input_schema: JsonObject = attrs.field(default=EMPTY, converter=_schema, hash=False)
     cache: Cache | None = None
     extra: JsonObject = attrs.field(default=EMPTY, converter=_json, hash=False)
@@ -61,7 +61,7 @@ class ToolDefinition:
 
 
 OutputMode: TypeAlias = Literal["native", "prompted"]
-"""How the form of an answer is sent: as a setting of the request, or as text of the messages."""
+"""How an output schema is sent: as a setting of the request, or as text of the messages."""
 
 OUTPUT_MODES: tuple[OutputMode, ...] = get_args(OutputMode)
 
@@ -75,7 +75,7 @@ def _checked_mode(mode: object) -> OutputMode | None:
 
 @attrs.frozen
 class OutputSchema:
-    """The JSON schema of an answer, and its name; an empty description is none.
+    """The JSON schema of an answer, and its name; an empty description is the same as none.
 
     With ``strict`` the provider is asked to guarantee that the answer fits it exactly. ``mode`` is
     how it is sent: ``native`` as a setting of the request, ``prompted`` as text of the messages, or
@@ -90,7 +90,7 @@ class OutputSchema:
 
     schema: JsonObject = attrs.field(converter=_schema, hash=False)
     name: str = "output"
-    description: str | None = attrs.field(default=None, converter=_said)
+    description: str | None = attrs.field(default=None, converter=_not_empty)
     strict: bool = True
     mode: OutputMode | None = attrs.field(default=None, converter=_checked_mode)
     at: Position | Source | None = attrs.field(default=None, eq=False, repr=False)
@@ -111,11 +111,11 @@ CHOICES: tuple[_Choice, ...] = get_args(_Choice)
 
 @attrs.frozen
 class RawSetting:
-    """A setting of a request as its provider has it: a choice of tools, or the form of the answer.
+    """A setting of a request as its provider writes it: a choice of tools, or an output schema.
 
-    ``raw`` is sent to its ``origin`` as long as the prompt has the same ``meaning``: the value of
-    ``Prompt.tool_choice`` or ``Prompt.output`` that it was read as. ``unsayable`` names what no
-    prompt can say of it, such as a choice among several tools: a loss at another provider.
+    ``meaning`` is the value of ``Prompt.tool_choice`` or ``Prompt.output`` that it was read as. As
+    long as the prompt has this value, ``raw`` is sent to its ``origin``. ``unsayable`` names what a
+    prompt cannot express of it, such as a choice among several tools: a loss at another provider.
 
     >>> from promptdsl import read_payload
     >>> payload = {"messages": [], "response_format": {"type": "json_object"}}
@@ -132,7 +132,7 @@ class RawSetting:
 
 @attrs.frozen
 class StoredConversation:
-    """A conversation that goes on: what was said before is stored at the server of ``origin``.
+    """A conversation that continues: its earlier messages are stored at the server of ``origin``.
 
     The caller sends its id, ``previous_response_id`` or ``conversation``. With ``instructions`` the
     system text is sent as instructions, which are not stored.
@@ -148,7 +148,7 @@ class StoredConversation:
 
 
 LoneText: TypeAlias = Literal["string", "list"]
-"""The form in which a content that is one text is sent."""
+"""How content that is one text is sent: as a string, or as a list of blocks."""
 Joints: TypeAlias = dict[tuple[int, ...], str]
 
 
@@ -170,33 +170,33 @@ class Prompt:
     trimmed: bool = False
     """Whether a budget removed parts, so that the beginning of the payload may have changed."""
     fresh: int | None = attrs.field(default=None, kw_only=True)
-    """The first message that was written since the budget last did so, ``None`` if unknown."""
+    """The first message that was written since the budget last removed parts, if it is known."""
     lone_text: LoneText | None = None
-    """The form of a content that is one text; ``None`` for the own form of each target."""
+    """How content that is one text is sent; ``None`` for the usual way of each target."""
     raw_choice: RawSetting | None = attrs.field(default=None, kw_only=True, eq=False)
-    """The choice of a tool as it was read, where its provider has more words for it."""
+    """The choice of a tool as it was read, where its provider can express more."""
     raw_output: RawSetting | None = attrs.field(default=None, kw_only=True, eq=False)
-    """The form of the answer as it was read."""
+    """The output schema as it was read."""
     stored: StoredConversation | None = attrs.field(default=None, kw_only=True)
     """The conversation before these messages, where it is stored at the provider's server."""
     unpaired_at: str | None = attrs.field(default=None, kw_only=True)
-    """The provider that takes its calls and results as they stand: some are answered later."""
+    """The provider that takes calls and results in any order: some are answered later."""
     join_texts: bool = attrs.field(default=True, kw_only=True)
-    """Whether written texts side by side are one text where the target reads them as one."""
+    """Whether neighbouring written texts are sent as one, where the target reads them as one."""
     merges: bool = attrs.field(default=True, kw_only=True)
-    """Whether neighbours of one role may become one message."""
+    """Whether neighbouring messages of one role may become one message."""
     prompts_output: bool = attrs.field(default=False, kw_only=True)
     """Whether the schema of the answer is text of the messages, not a setting of the request."""
     joints: Joints = attrs.field(factory=new_dict, hash=False)
-    """The white space before each merged turn where it is no blank line: by message and block."""
+    """The white space before a merged turn, if not a blank line: by index of message and block."""
 
     @property
     def sent_output(self) -> OutputSchema | None:
-        """The form of the answer, where it is a setting of the request."""
+        """The output schema, where it is a setting of the request."""
         return None if self.prompts_output else self.output
 
     @property
     def has_choice_or_output(self) -> bool:
-        """Whether it chooses tools or a form of the answer."""
+        """Whether it has a choice of tools or an output schema."""
         settings = (self.tool_choice, self.output, self.raw_choice, self.raw_output)
         return any(setting is not None for setting in settings)

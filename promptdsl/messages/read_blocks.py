@@ -1,7 +1,7 @@
 """Reading blocks from dictionaries.
 
 ``block_from_dict(block.to_dict())`` is equal to the block: keys and types that this version does
-not know are kept, in their order. All names of a key are read, one is written.
+not know are kept, in their order. All names of a key are read; only one of them is written.
 """
 
 from collections.abc import Mapping
@@ -34,13 +34,13 @@ _Entries = dict[str, Any]  # Any: frozen JSON data, and finished blocks in a con
 
 @door
 def block_from_dict(data: object) -> Block:
-    """Return the block that a dictionary describes; a string is a text block, a block is itself.
+    """Return the block of a dictionary; a string becomes a text block, a block is unchanged.
 
     A type that this version does not know becomes an :class:`UnknownBlock`. A path or an address
-    needs no ``type`` where its media type or its extension tells one. The ``filename`` of an
-    attachment is its title, unless it has one. Raises :class:`DataError` for
-    any other dictionary without a ``type``, a key that is missing, two keys that contradict each
-    other, and values that JSON cannot express.
+    needs no ``type`` where its media type or its extension shows the type. The ``filename`` of an
+    attachment is its title, unless it has one. Raises :class:`DataError` for any other dictionary
+    without a ``type``, a key that is missing, two keys that contradict each other, and values that
+    JSON cannot express.
 
     >>> from promptdsl import block_from_dict
     >>> block_from_dict({"type": "tool_use", "id": "1", "name": "find", "input": {"q": "x"}}).input
@@ -50,7 +50,7 @@ def block_from_dict(data: object) -> Block:
 
 
 def contents(value: object, key: str = "") -> tuple[Block, ...]:
-    """Return the blocks of a content, a string, a list or nothing; errors name its ``key``."""
+    """Return the blocks of content: a string, a list or nothing; errors name its ``key``."""
     if value is None:
         return ()
     if isinstance(value, str):
@@ -83,7 +83,7 @@ def attachments(value: object, key: str) -> tuple[Block, ...]:
     if not is_list(value):
         fix = 'write ["a.png"] or [{"path": "a.png"}]'
         raise DataError(f"{key!r} is a list of attachments, not {kind_of(value)}", fix=fix)
-    found: list[Block] = []
+    blocks: list[Block] = []
     for number, item in enumerate(value):
         where, data = f"{key}[{number}]", item
         if isinstance(item, str):
@@ -93,8 +93,8 @@ def attachments(value: object, key: str) -> tuple[Block, ...]:
         if block.type not in MEDIA_KINDS:
             fix = 'write {"path": "a.png"} or {"url": "https://..."}'
             raise _error(where, f"a file is an attachment, not a {block.type!r} block", fix)
-        found.append(block)
-    return tuple(found)
+        blocks.append(block)
+    return tuple(blocks)
 
 
 def _block(data: object, where: str) -> Block:
@@ -114,7 +114,7 @@ def _block(data: object, where: str) -> Block:
         return text_block(text)
     # Data at the limit is three levels deeper in the dictionary of a tool result.
     entries: _Entries = dict(plain(data, where, _block_leaf, levels=LEVELS + 3))
-    kind = entries["type"] if "type" in entries else _told_kind(entries, where)
+    kind = entries["type"] if "type" in entries else _kind_of_media(entries, where)
     if not isinstance(kind, str):
         from promptdsl.foundation.remedies import REPLY, is_reply
 
@@ -123,7 +123,7 @@ def _block(data: object, where: str) -> Block:
     if kind == "message" and "stop_reason" in entries:
         from promptdsl.foundation.remedies import REPLY
 
-        raise _error(where, "a whole reply is no block", fix=REPLY)
+        raise _error(where, "a complete reply is not a block", fix=REPLY)
     if kind in CLASSES:
         entries.pop("type", None)
         return _known_block(CLASSES[kind], entries, where)
@@ -143,13 +143,13 @@ def _block_leaf(item: object, around: Around, key: object) -> object:
 def _known_block(cls: Any, entries: _Entries, where: str) -> Block:  # Any: a class of blocks
     # Keys with several names.
     for key, names in ALIASES.get(cls.type, {}).items():
-        given = [name for name in (key, *names) if name in entries]
-        if key == "arguments" or not given:
+        written = [name for name in (key, *names) if name in entries]
+        if key == "arguments" or not written:
             continue
-        values = [entries.pop(name) for name in given]
-        for name, value in zip(given[1:], values[1:], strict=True):
+        values = [entries.pop(name) for name in written]
+        for name, value in zip(written[1:], values[1:], strict=True):
             if canonical(value) != canonical(values[0]):
-                raise _contradiction(given[0], name, where)
+                raise _contradiction(written[0], name, where)
         entries[key] = values[0]
     # Fields with more than one key, or with blocks inside.
     fields: dict[str, object] = {}
@@ -179,7 +179,7 @@ def _known_block(cls: Any, entries: _Entries, where: str) -> Block:  # Any: a cl
     return block
 
 
-def _told_kind(entries: _Entries, where: str) -> MediaKind | None:
+def _kind_of_media(entries: _Entries, where: str) -> MediaKind | None:
     """Return the kind of an attachment by its media type or extension, ``None`` for other data."""
     inner = entries.get("source")
     source = inner if is_mapping(inner) else entries
@@ -197,7 +197,7 @@ def _told_kind(entries: _Entries, where: str) -> MediaKind | None:
     if media_type is None or "/" not in media_type:
         raise _error(
             where,
-            f"the {key} {value[:60]!r} does not tell whether it is an image or a document",
+            f"the {key} {value[:60]!r} does not show whether it is an image or a document",
             f'write its type: {{"type": "image", "{key}": ...}}; known: {", ".join(MEDIA_KINDS)}',
         )
     return kind_of_type(media_type)
@@ -213,10 +213,10 @@ def _error(where: str, what: str, fix: str = "") -> DataError:
 
 def _missing(kind: str, key: str, entries: _Entries, where: str) -> DataError:
     # Only a few short keys are compared: a long one is no misspelling.
-    given = nearest(key, [name for name in entries if len(name) <= 40][:20])
+    near = nearest(key, [name for name in entries if len(name) <= 40][:20])
     fix = f'write {{"type": "{kind}", "{key}": ...}}'
-    if given.startswith("did"):
-        fix = f"{given.removeprefix('did you mean ').removesuffix('?')} should be {key!r}"
+    if near.startswith("did"):
+        fix = f"{near.removeprefix('did you mean ').removesuffix('?')} should be {key!r}"
     return _error(where, f"{with_article(repr(kind))} block needs {key!r}", fix)
 
 
@@ -225,9 +225,9 @@ def _contradiction(first: str, second: str, where: str) -> DataError:
 
 
 def _arguments(entries: _Entries, where: str) -> str:
-    """Return the JSON text of a call's input, given as a mapping, as text, or as both."""
-    value, given = entries.pop("input", ABSENT), entries.pop("arguments", ABSENT)
-    text = None if given is ABSENT else string(given, _path(where, "arguments"))
+    """Return the JSON text of a call's input, which may be a mapping, a text, or both."""
+    value, arguments = entries.pop("input", ABSENT), entries.pop("arguments", ABSENT)
+    text = None if arguments is ABSENT else string(arguments, _path(where, "arguments"))
     if value is ABSENT:
         if text is None:
             raise _missing("tool_use", "input", entries, where)
@@ -270,8 +270,8 @@ def _source(kind: str, entries: _Entries, where: str) -> tuple[MediaSource, _Ent
         raise _error(where, f"'source' is a mapping, not {kind_of(value)}")
     source, unknown = _read_source(value, _path(where, "source"))
     known = source.to_dict()
-    for key, given in short.items():
-        if known.get(key) != given:
+    for key, text in short.items():
+        if known.get(key) != text:
             raise _contradiction("source", key, where)
     return source, unknown
 
@@ -280,15 +280,15 @@ def _read_source(data: Mapping[str, object], where: str) -> tuple[MediaSource, _
     keys = [key for key in dict.fromkeys(SOURCE_KEYS.values()) if key in data]
     if len(keys) > 1:
         raise _contradiction(keys[0], keys[1], where)
-    # Without a type, the kind follows from the key, that of a uri from its scheme.
-    given, uri = data.get("type"), data.get("uri")
+    # Without a type, the key shows the kind; the kind of a ``uri`` follows from its scheme.
+    type_name, uri = data.get("type"), data.get("uri")
     if "type" not in data and keys:
-        given = next(name for name, key in SOURCE_KEYS.items() if key == keys[0])
+        type_name = next(name for name, key in SOURCE_KEYS.items() if key == keys[0])
         if isinstance(uri, str) and uri[:5].lower() == "gs://":
-            given = "gcs"
-    kinds: list[SourceKind] = [name for name in SOURCE_KEYS if given == name]
+            type_name = "gcs"
+    kinds: list[SourceKind] = [name for name in SOURCE_KEYS if type_name == name]
     if not kinds:
-        shown = repr(given[:60]) if isinstance(given, str) else kind_of(given)
+        shown = repr(type_name[:60]) if isinstance(type_name, str) else kind_of(type_name)
         raise _error(where, f"unknown source {shown}", nearest(shown, SOURCE_KEYS))
     kind = kinds[0]
     value, media_type = data.get(SOURCE_KEYS[kind]), data.get("media_type")

@@ -1,4 +1,4 @@
-"""The roles of messages, and their kinds, which tell where a message comes from."""
+"""The roles of messages, and their kinds, which say where a message comes from."""
 
 from typing import Literal, TypeAlias, get_args
 
@@ -9,24 +9,26 @@ ROLES: tuple[Role, ...] = get_args(Role)
 Kind: TypeAlias = Literal[
     "written", "recorded", "recorded_system", "summary", "event", "request", "mixed", "trailed"
 ]
-"""Where a message comes from: a written turn, a recorded message, a recorded system message after
-the beginning of the conversation, the summary of a transcript, an event, a request-only turn, a
-turn of the conversation merged with request-only content before it (``mixed``) or after it
-(``trailed``)."""
+"""Where a message comes from.
+
+``written`` is a turn in code, ``recorded`` a recorded message, ``recorded_system`` a recorded
+system message after the beginning of the conversation. ``summary`` is the summary of a transcript,
+``event`` an event, ``request`` a grounding, which is in this request only. ``mixed`` and
+``trailed`` are turns of the conversation that are merged with a grounding before or after them."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 CONVERSATION: tuple[Kind, ...] = ("written", "recorded", "summary", "mixed", "trailed")
-"""The kinds that are part of the conversation, at least partly."""
+"""The kinds of which at least a part belongs to the conversation."""
 
 SPOKEN_KINDS: frozenset[Kind] = frozenset({*CONVERSATION, "recorded_system"})
-"""The kinds of messages that are part of the conversation: neither events nor request-only."""
+"""The kinds that belong to the conversation: neither events nor groundings."""
 
 RECORDED_KINDS: frozenset[Kind] = frozenset({"recorded", "recorded_system"})
-"""The kinds of messages that are sent in the form they were recorded in."""
+"""The kinds of messages that are sent as they were recorded."""
 
 LEADING: tuple[Kind, ...] = ("written", "recorded")
-"""The kinds of system messages that belong to the first one."""
+"""The kinds of system messages that are joined with the first one."""
 
 FLEETING: tuple[Kind, ...] = ("request", "mixed", "trailed")
-"""The kinds that are not part of the next request, at least partly."""
+"""The kinds of which at least a part is not in the next request."""

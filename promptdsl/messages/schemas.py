@@ -1,4 +1,4 @@
-"""JSON schemas: checking their shape, and closing them as strict outputs require.
+"""JSON schemas: checking them, and closing them as strict outputs require.
 
 The rules of strict outputs are OpenAI's: platform.openai.com/docs/guides/structured-outputs, and
 openai.lib._pydantic in their SDK.
@@ -30,13 +30,13 @@ _HOLDING = frozenset({*_IN_LISTS, *_BY_NAME, *_ALONE})
 
 
 def closed(schema: JsonObject) -> JsonDict:
-    """Return a schema whose objects require all the properties they name, and take no others.
+    """Return a schema whose objects require all their properties, and allow no others.
 
-    An object that names none, such as a dictionary, stays open: see :func:`is_closed`.
+    An object without properties, such as a dictionary, stays open: see :func:`is_closed`.
     """
-    whole = at_root(thawed(schema))
+    root = at_root(thawed(schema))
     # Each part is changed before the parts inside it follow.
-    for part in parts_of(whole):
+    for part in parts_of(root):
         if "oneOf" in part and "anyOf" not in part:
             part["anyOf"] = part.pop("oneOf")
             part.pop("discriminator", None)
@@ -45,7 +45,7 @@ def closed(schema: JsonObject) -> JsonDict:
         if "$ref" in part and len(part) > 1:
             # A reference must be alone: a choice of one schema means the same.
             part["anyOf"] = [{"$ref": part.pop("$ref")}]
-    return whole
+    return root
 
 
 def at_root(schema: JsonObject) -> JsonDict:
@@ -72,19 +72,19 @@ def definitions_in(schema: JsonObject) -> dict[str, JsonValue]:
 
 MOST_REFERENCES = 500
 DEEPEST_REFERENCE = 16
-"""How many references of a schema are replaced by what they refer to: in all, and in each other."""
+"""How many references of a schema are replaced in all, and how many inside each other."""
 
 
 def inlined(schema: JsonObject) -> tuple[JsonDict, bool]:
-    """Return a schema with definitions in the place of the references to them.
+    """Return a schema in which references are replaced by the definitions that they refer to.
 
-    Also return whether that was possible: a definition inside itself, or after too many others,
-    becomes a schema that takes any value.
+    Also return whether all were replaced: a definition inside itself, or after too many others,
+    becomes a schema that allows any value.
     """
-    whole, is_whole, count = at_root(thawed(schema)), True, 0
-    definitions = definitions_in(whole)
-    whole = {key: value for key, value in whole.items() if key not in ("$defs", "definitions")}
-    waiting: list[tuple[JsonDict, tuple[str, ...]]] = [(whole, ())]
+    root, is_complete, count = at_root(thawed(schema)), True, 0
+    definitions = definitions_in(root)
+    root = {key: value for key, value in root.items() if key not in ("$defs", "definitions")}
+    waiting: list[tuple[JsonDict, tuple[str, ...]]] = [(root, ())]
     while waiting:
         part, around = waiting.pop()
         while isinstance(reference := part.pop("$ref", None), str):
@@ -93,12 +93,12 @@ def inlined(schema: JsonObject) -> tuple[JsonDict, bool]:
             if reference in around or len(around) == DEEPEST_REFERENCE or count > MOST_REFERENCES:
                 definition = None
             if not isinstance(definition, dict):
-                is_whole = False
+                is_complete = False
                 break
             part.update({**thawed(definition), **part})
             around = (*around, reference)
         waiting += [(inner, around) for inner in _inner(part)]
-    return whole, is_whole
+    return root, is_complete
 
 
 def resolved(part: JsonValue, root: JsonObject) -> JsonObject:
@@ -125,7 +125,7 @@ def is_recursive(schema: JsonObject) -> bool:
         parts = parts_of(definition) if isinstance(definition, dict) else ()
         inside[reference] = {str(part.get("$ref")) for part in parts} & definitions.keys()
     counts = Counter(reference for references in inside.values() for reference in references)
-    # A definition that is in none is done; those that are never done hold each other.
+    # A definition that no other contains is done. Those that are never done contain each other.
     done = [reference for reference in inside if not counts[reference]]
     for reference in done:
         for inner in inside[reference]:
@@ -135,13 +135,13 @@ def is_recursive(schema: JsonObject) -> bool:
 
 
 def has_pointers(schema: JsonObject) -> bool:
-    """Return whether a schema refers to other parts of itself than definitions and its root."""
+    """Return whether a schema has references to anything but its definitions and its root."""
     known = {"#", *definitions_in(schema)}
     return any(str(part.get("$ref", "#")) not in known for part in parts_of(dict(schema)))
 
 
 def sizes_of(schema: JsonObject) -> dict[str, int]:
-    """Return how many levels of objects, properties, optional properties and unions there are."""
+    """Return the numbers of levels of objects, properties, optional properties and unions."""
     sizes: dict[str, int] = {"nesting": 0, "properties": 0, "optional": 0, "unions": 0}
     for part in parts_of(dict(schema)):
         properties, required = mapping_of(part.get("properties")), items_of(part.get("required"))
@@ -199,7 +199,7 @@ def items_of(part: JsonValue) -> Sequence[JsonValue]:
 
 
 def check_shape(schema: JsonObject, name: str) -> None:
-    """Raise :class:`ContentError` for properties or required names in a wrong form."""
+    """Raise :class:`ContentError` for properties or required names of a wrong type."""
     for part in parts_of(dict(schema)):
         properties, required = part.get("properties", {}), part.get("required", [])
         schemas, names = mapping_of(properties).values(), items_of(required)
@@ -208,7 +208,9 @@ def check_shape(schema: JsonObject, name: str) -> None:
             and all(isinstance(schema, dict | bool) for schema in schemas)
         ):
             fix = '{"type": "object", "properties": {"name": {"type": "string"}}}'
-            raise ContentError(f"the properties in {name} are not schemas by name", fix=fix)
+            raise ContentError(
+                f"'properties' in {name} is not a mapping of names to schemas", fix=fix
+            )
         if not (isinstance(required, list) and all(isinstance(item, str) for item in names)):
             fix = '{"type": "object", "required": ["name"]}'
             raise ContentError(f"'required' in {name} is not a list of names", fix=fix)

@@ -217,7 +217,7 @@ def test_a_chat_template_that_is_not_there(cli: Command) -> None:
 def test_strict_fails_for_what_cannot_be_said(cli: Command) -> None:
     """With ``--strict`` a loss of text or of its voice is an error."""
     done = cli("render", "support.py:corrected", "--for", "anthropic", "--strict")
-    problem = "developer message can only be sent in another form"
+    problem = "developer message can only be sent in another role"
     assert (1, "", f"support.py:{LINES['corrected']}: {problem}") == (
         done.code,
         done.out,

@@ -270,9 +270,9 @@ def test_bytes_win_over_an_extension(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "data", "what"),
     [
-        ("a.csv", b"\xff\xfea\x00", "declared text/csv, but its bytes are no UTF-8 text"),
-        ("a.csv", ZIP, "the bytes are application/zip, which many documents are"),
-        ("a.pdf", ZIP, "the bytes are application/zip, which many documents are"),
+        ("a.csv", b"\xff\xfea\x00", "declared text/csv, but its bytes are not UTF-8 text"),
+        ("a.csv", ZIP, "the bytes are application/zip, and documents of many types are that"),
+        ("a.pdf", ZIP, "the bytes are application/zip, and documents of many types are that"),
         ("a.md", PNG, "a Document cannot be image/png"),
     ],
 )

@@ -75,7 +75,7 @@ def test_a_type_is_declared_or_told(data: bytes, declared: str | None, expected:
                 b"<html>Not found",
                 declared,
                 f"the attachment is declared {known}, but its bytes begin with b'<html>Not fo'",
-                "give the bytes of the picture; what a server sent may be a page about an error",
+                "give the bytes of the picture; the server may have sent an error page",
             )
             for declared, known in (
                 ("image/png", "image/png"),
@@ -138,7 +138,7 @@ def test_addresses_of_stores_have_their_own_kind(url: str, kind: Any) -> None:
 def test_half_an_address_is_refused(url: str) -> None:
     """An address without a host or a bucket, or with a control character, is an error."""
     error = raised(MediaError, lambda: Image.from_url(url))
-    assert (True, True) == ("is not a whole address" in error.what, "write it like" in error.fix)
+    assert (True, True) == ("is not a complete address" in error.what, "write it like" in error.fix)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_other_addresses_are_refused(url: str) -> None:
 
     error = raised(MediaError, write)
     assert lines_of(write, 1) == error.at
-    assert "it starts with one of http://, https://" in error.fix
+    assert "begin it with one of http://, https://" in error.fix
 
 
 # Files.
@@ -268,8 +268,7 @@ def test_a_path_in_data_is_refused(picture: Path) -> None:
     error = raised(MediaError, lambda: render(recorded(picture)))
     assert lines_of(recorded, 3) == error.at
     assert (
-        f"the path {str(picture)!r} came in data and is not in a declared media root"
-        == error.what
+        f"the path {str(picture)!r} came in data and is not in a declared media root" == error.what
     )
     assert "declare the folder: render(..., media_roots=[folder])" == error.fix
 
@@ -426,7 +425,7 @@ def test_recorded_addresses_may_hold_bytes(provider: str) -> None:
         (f"data:;base64,{ENCODED}", "image/gif", "declared image/gif, but its bytes are image/png"),
         ("data:application/pdf;base64,JVBERi0x", None, "an Image cannot be application/pdf"),
         ("https://x/y", "audio/wav", "an Image cannot be audio/wav"),
-        ("s3://x/y", "pdf", "'pdf' is no media type"),
+        ("s3://x/y", "pdf", "'pdf' is not a media type"),
     ],
 )
 def test_what_an_address_is_said_to_hold(url: str, declared: str | None, what: str) -> None:

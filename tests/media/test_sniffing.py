@@ -156,7 +156,11 @@ def test_a_type_is_declared_or_told(
             'media_type="application/zip"',
         ),
         ((ZIP, "application/pdf", "document"), "declared application/pdf, but", "leave it out"),
-        ((ZIP, None, "document"), "the bytes are application/zip, which many documents are", DOCX),
+        (
+            (ZIP, None, "document"),
+            "the bytes are application/zip, and documents of many types are that",
+            DOCX,
+        ),
         (
             (b"\xe9", None, "document"),
             "the media type of these bytes is unknown",
@@ -169,12 +173,16 @@ def test_a_type_is_declared_or_told(
         ),
         ((b"hello", None, "image"), "the media type of these bytes is unknown", '"image/png"'),
         ((b"hello", None, "video"), "the media type of these bytes is unknown", '"video/mp4"'),
-        ((b"\xe9", "text/plain", "document"), "its bytes are no UTF-8 text", "as UTF-8"),
-        ((PNG, "png", "image"), "'png' is no media type", 'write it like media_type="image/png"'),
-        ((PNG, "", "audio"), "'' is no media type", 'write it like media_type="audio/wav"'),
-        ((PNG, "image/png,x", "image"), "is no media type", "write it like"),
-        ((PNG, "image/png\nx", None), "is no media type", "write it like"),
-        ((PNG, "x/" + "y" * 200, "image"), "is no media type", "write it like"),
+        ((b"\xe9", "text/plain", "document"), "its bytes are not UTF-8 text", "as UTF-8"),
+        (
+            (PNG, "png", "image"),
+            "'png' is not a media type",
+            'write it like media_type="image/png"',
+        ),
+        ((PNG, "", "audio"), "'' is not a media type", 'write it like media_type="audio/wav"'),
+        ((PNG, "image/png,x", "image"), "is not a media type", "write it like"),
+        ((PNG, "image/png\nx", None), "is not a media type", "write it like"),
+        ((PNG, "x/" + "y" * 200, "image"), "is not a media type", "write it like"),
     ],
 )
 def test_a_wrong_type_is_refused(given: tuple[bytes, str | None, Any], what: str, fix: str) -> None:

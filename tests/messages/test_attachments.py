@@ -60,13 +60,13 @@ def test_an_attachment_tells_its_type(data: dict[str, Any], expected: Block) -> 
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        ({"path": "a"}, "the path 'a' does not tell whether it is an image or a document"),
-        ({"url": WEB}, f"the url '{WEB}' does not tell whether it is an image or a document"),
-        ({"file_id": "f"}, "the file_id 'f' does not tell whether it is an image or a document"),
-        ({"data": "aGk="}, "the data 'aGk=' does not tell whether it is an image or a document"),
+        ({"path": "a"}, "the path 'a' does not show whether it is an image or a document"),
+        ({"url": WEB}, f"the url '{WEB}' does not show whether it is an image or a document"),
+        ({"file_id": "f"}, "the file_id 'f' does not show whether it is an image or a document"),
+        ({"data": "aGk="}, "the data 'aGk=' does not show whether it is an image or a document"),
         (
             {"path": "a.png", "media_type": "png"},
-            "the path 'a.png' does not tell whether it is an image or a document",
+            "the path 'a.png' does not show whether it is an image or a document",
         ),
         ({"path": 5}, "a block needs a 'type'"),
         ({"title": "T"}, "a block needs a 'type'"),
@@ -128,7 +128,7 @@ def test_no_files_are_nothing(files: Any) -> None:
         ({"path": "a.png"}, "'files' is a list of attachments, not dict"),
         (
             ["a.png", "b"],
-            "files[1]: the path 'b' does not tell whether it is an image or a document",
+            "files[1]: the path 'b' does not show whether it is an image or a document",
         ),
         ([5], "files[0]: a block is a dictionary or a string, not int"),
         (
@@ -195,5 +195,5 @@ def test_a_recorded_error_has_its_line() -> None:
     tree = write()
     error = raised(DataError, lambda: render(tree))
     assert lines_of(write, 1) == error.at
-    expected = "the path 'a' does not tell whether it is an image or a document"
+    expected = "the path 'a' does not show whether it is an image or a document"
     assert f"messages[1]: files[0]: {expected}" == error.what

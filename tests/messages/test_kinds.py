@@ -72,7 +72,7 @@ def test_the_wrong_value_is_named(write: Callable[[], object], what: str) -> Non
 def test_a_further_key_is_none_of_its_own(write: Callable[[Any], object], key: str) -> None:
     """``extra`` holds no key that the block has itself: one of the two would be dropped."""
     error = raised(DataError, lambda: write({"further": 1, key: "x"}))
-    assert f"{key!r} in the 'extra' of a " in error.what
+    assert f"{key!r} cannot be in the 'extra' of a " in error.what
 
 
 def test_a_source_may_say_more() -> None:

@@ -1,1 +1,1 @@
-"""Attachments: what their bytes are, reading them, and how large a picture is."""
+"""Attachments: reading them, their media type, and the size of a picture."""

@@ -10,7 +10,7 @@ from promptdsl.messages.media.media_type import check_kind, media_type_of, spell
 from promptdsl.messages.media.source import URL, MediaKind, MediaSource, SourceKind, data_url
 
 MAX_BYTES = 32 * 1024 * 1024
-"""The largest attachment, in bytes: the largest request that a provider takes (Anthropic)."""
+"""The largest attachment in bytes: that is the largest request of any provider (Anthropic)."""
 
 SCHEMES = ("http://", "https://", "data:", "gs://", "s3://")
 
@@ -67,10 +67,10 @@ def check_url(url: str) -> str:
     if scheme is None:
         raise MediaError(
             f"{url[:60]!r} is not an address a provider fetches",
-            fix=f"it starts with one of {', '.join(SCHEMES)}; use from_path() for a file",
+            fix=f"begin it with one of {', '.join(SCHEMES)}; use from_path() for a file",
         )
     raise MediaError(
-        f"{url[:60]!r} is not a whole address",
+        f"{url[:60]!r} is not a complete address",
         fix=f"write it like {scheme}example/a, without line ends",
     )
 
@@ -91,13 +91,13 @@ def of_url(
             f"{url[:60]!r} has no base64 text",
             fix="write data:image/png;base64,... or from_bytes()",
         )
-    given, in_url = spelled(media_type, kind), spelled(source.media_type, kind)
-    if given is not None and in_url is not None and given != in_url:
+    declared, in_url = spelled(media_type, kind), spelled(source.media_type, kind)
+    if declared is not None and in_url is not None and declared != in_url:
         raise MediaError(
-            f"the attachment is declared {given}, but its address says {in_url}",
+            f"the attachment is declared {declared}, but its address says {in_url}",
             fix=f'write media_type="{in_url}", or leave it out',
         )
-    return of_base64(source.value, given or in_url, kind=kind)
+    return of_base64(source.value, declared or in_url, kind=kind)
 
 
 def of_file_id(
@@ -141,7 +141,7 @@ def read_path(
 def of_file(source: MediaSource, data: bytes, kind: MediaKind | None) -> MediaSource:
     """Return the source with the bytes that its path or its address leads to.
 
-    The extension tells the type of a text or an office document that is not declared.
+    Where no type is declared, the extension decides for a text or an office document.
     """
     media_type = source.media_type or type_of_file(data, source.value, kind)
     return of_bytes(data, media_type, kind=kind)

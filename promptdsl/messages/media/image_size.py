@@ -11,7 +11,7 @@ from promptdsl.messages.media.source import MediaSource
 Size: TypeAlias = tuple[int, int]
 
 HEADER = 1024 * 1024
-"""The largest number of base64 characters that is decoded for a header; divisible by four."""
+"""The most base64 characters that are decoded for a header; a multiple of four."""
 
 MOST_SEGMENTS = 1_000
 """The largest number of segments of a JPEG to skip; profiles and thumbnails take some dozens."""
@@ -53,7 +53,7 @@ def _gif(data: bytes) -> Size | None:
 
 
 def _bmp(data: bytes) -> Size | None:
-    """Windows bitmaps: the size of the header tells its form; a negative height is top-down."""
+    """Windows bitmaps: the header's size shows its version; a negative height means top-down."""
     form = "<HH" if data[14] == 12 else "<ii"
     width, height = struct.unpack_from(form, data, 18)
     return abs(width), abs(height)
@@ -68,8 +68,8 @@ def _webp(data: bytes) -> Size | None:
             return (width & 0x3FFF, height & 0x3FFF) if start == b"\x9d\x01\x2a" else None
         case b"VP8L":
             # 3.4: a signature byte, then 14 bits for each side, less one.
-            mark, bits = struct.unpack_from("<BI", data, 20)
-            return ((bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1) if mark == 0x2F else None
+            signature, bits = struct.unpack_from("<BI", data, 20)
+            return ((bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1) if signature == 0x2F else None
         case b"VP8X":
             # 2.7: 24 bits for each side of the canvas, less one.
             width, rest, height, more = struct.unpack_from("<HBHB", data, 24)
@@ -82,8 +82,8 @@ def _jpeg(data: bytes) -> Size | None:
     """ITU-T T.81, B.2: segments with their lengths, up to the frame header, which has the size."""
     offset = 2
     for _ in range(MOST_SEGMENTS):
-        mark, code, length = struct.unpack_from(">BBH", data, offset)
-        if mark != 0xFF or code in _JPEG_DATA:
+        marker, code, length = struct.unpack_from(">BBH", data, offset)
+        if marker != 0xFF or code in _JPEG_DATA:
             return None
         if code in _JPEG_FRAMES:
             height, width = struct.unpack_from(">HH", data, offset + 5)

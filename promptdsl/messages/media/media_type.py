@@ -20,7 +20,7 @@ HEAD = 64
 
 
 def sniff(data: bytes) -> str | None:
-    """Return the media type of the first bytes, ``None`` if they are those of no known format."""
+    """Return the media type that the first bytes show, ``None`` for an unknown format."""
     head = bytes(data[:HEAD])
     for magic, media_type in _MAGIC.items():
         if head.startswith(magic):
@@ -54,60 +54,60 @@ def media_type_of(data: bytes, declared: str | None, kind: MediaKind | None) -> 
 
     A document of UTF-8 text is ``text/plain`` unless declared.
     """
-    given, sniffed = spelled(declared, kind), sniff(data)
+    written, sniffed = spelled(declared, kind), sniff(data)
     if sniffed is None:
-        media_type = _declared_or_text(data, given, kind)
+        media_type = _declared_or_text(data, written, kind)
         check_kind(media_type, kind)
         return media_type
-    # The same container may be for another kind: sound in an MP4 file.
-    twin = f"{kind}/{sniffed.partition('/')[2]}"
-    own = twin if twin in _ALSO.get(sniffed, ()) else sniffed
-    check_kind(own, kind)
+    # The same container may hold another kind, such as sound in an MP4 file.
+    same_container = f"{kind}/{sniffed.partition('/')[2]}"
+    actual = same_container if same_container in _ALSO.get(sniffed, ()) else sniffed
+    check_kind(actual, kind)
     if sniffed in _ARCHIVES:
-        if given is None:
+        if written is None:
             raise MediaError(
-                f"the bytes are {sniffed}, which many documents are",
+                f"the bytes are {sniffed}, and documents of many types are that",
                 fix=f'declare which: media_type="{_ARCHIVES[sniffed]}"',
             )
-        agrees = given.startswith("application/") and given not in (
+        agrees = written.startswith("application/") and written not in (
             "application/pdf",
             "application/rtf",
         )
     else:
-        agrees = given in (None, sniffed, *_ALSO.get(sniffed, ()))
+        agrees = written in (None, sniffed, *_ALSO.get(sniffed, ()))
     if not agrees:
         raise MediaError(
-            f"the attachment is declared {given}, but its bytes are {sniffed}",
-            fix=f'write media_type="{own}", or leave it out',
+            f"the attachment is declared {written}, but its bytes are {sniffed}",
+            fix=f'write media_type="{actual}", or leave it out',
         )
-    check_kind(given, kind)
-    return given or own
+    check_kind(written, kind)
+    return written or actual
 
 
-def _declared_or_text(data: bytes, given: str | None, kind: MediaKind | None) -> str:
+def _declared_or_text(data: bytes, declared: str | None, kind: MediaKind | None) -> str:
     try:
         data.decode()
         is_utf8 = True
     except UnicodeDecodeError:
         is_utf8 = False
-    if given is None:
+    if declared is None:
         if kind == "document" and is_utf8 and len(data.translate(None, _CONTROLS)) == len(data):
             return "text/plain"
         raise MediaError(
             "the media type of these bytes is unknown",
             fix=f'declare it: media_type="{EXAMPLES[kind or "image"]}"',
         )
-    if given.startswith("text/") and not is_utf8:
+    if declared.startswith("text/") and not is_utf8:
         raise MediaError(
-            f"the attachment is declared {given}, but its bytes are no UTF-8 text",
+            f"the attachment is declared {declared}, but its bytes are not UTF-8 text",
             fix="encode the text as UTF-8",
         )
-    if given in _SURE:
+    if declared in _SURE:
         raise MediaError(
-            f"the attachment is declared {given}, but its bytes begin with {bytes(data[:12])!r}",
-            fix="give the bytes of the picture; what a server sent may be a page about an error",
+            f"the attachment is declared {declared}, but its bytes begin with {bytes(data[:12])!r}",
+            fix="give the bytes of the picture; the server may have sent an error page",
         )
-    return given
+    return declared
 
 
 def spelled(declared: str | None, kind: MediaKind | None) -> str | None:
@@ -120,7 +120,7 @@ def spelled(declared: str | None, kind: MediaKind | None) -> str | None:
     text = exact(declared)
     bare = text.partition(";")[0].strip().lower()
     if not _FORM.fullmatch(bare):
-        raise MediaError(f"{text[:60]!r} is no media type", fix=fix)
+        raise MediaError(f"{text[:60]!r} is not a media type", fix=fix)
     return _SPELLINGS.get(bare, bare)
 
 
@@ -135,16 +135,16 @@ def check_kind(media_type: str | None, kind: MediaKind | None) -> None:
 
 
 def kind_of_type(media_type: str) -> MediaKind:
-    """Return the kind of attachment that a media type is of: any but three families, a document."""
+    """Return the kind of attachment of a media type: image, audio, video, or else document."""
     family = media_type.partition("/")[0]
     kinds: list[MediaKind] = [kind for kind in MEDIA_KINDS if kind == family]
     return kinds[0] if kinds else "document"
 
 
 def type_by_extension(address: str) -> str | None:
-    """Return the media type that the extension of a path or an address tells, or ``None``.
+    """Return the media type that the extension of a path or an address stands for, or ``None``.
 
-    It is a guess: bytes of a known format are of the type that they show.
+    It is a guess. Where the bytes show a known format, their type counts.
     """
     _, dot, extension = file_name(address)[-16:].rpartition(".")  # no extension is longer
     return _EXTENSIONS.get(extension.lower()) if dot else None
@@ -161,15 +161,15 @@ def file_name(address: str) -> str:
 
 
 def type_of_file(data: bytes, name: str, kind: MediaKind | None) -> str | None:
-    """Return the type that the name of a text or an office document tells, ``None`` for others.
+    """Return the type of a text or an office document by its extension, ``None`` for other files.
 
-    The first bytes of all other files show their type, or that it is not the one of the name.
+    The first bytes of all other files show their type.
     """
-    told, sniffed = type_by_extension(name) or "", sniff(data)
-    if kind != "document" or told in ("text/plain", "application/pdf", "application/rtf"):
+    by_name, sniffed = type_by_extension(name) or "", sniff(data)
+    if kind != "document" or by_name in ("text/plain", "application/pdf", "application/rtf"):
         return None
     family = "text/" if sniffed is None else "application/" if sniffed in _ARCHIVES else "\0"
-    return told if told.startswith(family) else None
+    return by_name if by_name.startswith(family) else None
 
 
 # file(1) accepts these control bytes in text.
@@ -209,7 +209,7 @@ _ALSO: Mapping[str, tuple[str, ...]] = {
     "video/webm": ("audio/webm", "video/x-matroska"),
     "video/x-matroska": ("audio/x-matroska",),
 }
-"""By sniffed type, other types that the same bytes may be declared as."""
+"""By sniffed type, the other types that may be declared for the same bytes."""
 
 _OPEN_XML = "application/vnd.openxmlformats-officedocument"
 _ARCHIVES = {
@@ -278,4 +278,4 @@ _EXTENSIONS: Mapping[str, str] = {
     **{"ppt": "application/vnd.ms-powerpoint"},
     **{"pptx": f"{_OPEN_XML}.presentationml.presentation"},
 }
-"""The media types by extension; a text without one of its own here is a plain text."""
+"""The media types by extension; a text format that is not listed counts as plain text."""

@@ -12,12 +12,12 @@ MediaKind: TypeAlias = Literal["image", "audio", "document", "video"]
 MEDIA_KINDS: tuple[MediaKind, ...] = get_args(MediaKind)
 
 SourceKind: TypeAlias = Literal["base64", "url", "path", "file_id", "s3", "gcs"]
-"""The form of a source: the bytes themselves, or the place to find them."""
+"""The kind of a source: the bytes themselves, or where they are."""
 
 
 @attrs.frozen
 class MediaSource:
-    """The source of an attachment: its bytes, or the place to find them.
+    """The source of an attachment: its bytes, or where they are.
 
     ``value`` is the base64 text, the address, the path or the file id, depending on ``kind``.
     ``from_data`` is true for a path that came in data, not in code; such a path is read only under
@@ -55,7 +55,7 @@ URL = re.compile(
 """An address of a scheme that providers fetch."""
 
 SHORTHANDS = ("type", *dict.fromkeys(SOURCE_KEYS.values()), "media_type")
-"""Keys of a source in dictionaries; a media block may have them itself, except for its type."""
+"""Keys of a source in dictionaries; all but ``type`` may be directly in the media block."""
 
 
 def plain_type(media_type: str | None) -> str | None:
