@@ -1,4 +1,5 @@
-"""Jinja templates: where they are, and their text as pieces of author text and values.
+"""Jinja templates: finding them, and rendering them to pieces of author text and of values.
 
-Jinja is loaded with the first template that is rendered (``templates.render``).
+Read ``render`` first, then ``environment`` (the sandbox) and ``compiler``. Jinja is imported with
+the first template that is rendered.
 """

@@ -1,4 +1,4 @@
-"""The compiler of templates, which separates their own text from the values in it."""
+"""The compiler of templates, which separates the text of a template from the values in it."""
 
 # Jinja names the methods of a visitor after its nodes.
 # ruff: noqa: N802
@@ -15,12 +15,12 @@ from jinja2.meta import find_undeclared_variables
 from promptdsl.foundation.errors import nearest
 from promptdsl.templates.filters import INSTEAD
 
-_ASKING = (nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)
-SYNTAX_FIX = "look at the text before it, too"
+_INCLUDING = (nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)
+SYNTAX_FIX = "the mistake may be on an earlier line"
 
 
 class UnknownFilter(TemplateAssertionError):
-    """A template asks for a filter or test that does not exist; ``fix`` is the advice."""
+    """A template uses a filter, a test or a name that does not exist; ``fix`` is the advice."""
 
     fix = ""
 
@@ -35,12 +35,13 @@ def checked_tree(
 ) -> nodes.Template:
     """Return the syntax tree of a template, in which each turn of a loop counts as a step.
 
-    ``lines_before`` is the number of lines of its file before its source. A section of a library
-    is included by its qualified name only where that is written out, never by that of a value.
+    ``lines_before`` is the number of lines in its file before its source. A section of a library
+    can be included only by a qualified name that is written in the template. The value of a
+    variable cannot name one.
 
-    Raises an error of Jinja, with its line, for a syntax error, an unknown filter or test, an
-    infinite number, which has no literal in Python, and ``{% autoescape %}``, which would turn the
-    values that it marks as safe into author text.
+    Raises an error of Jinja, with its line, for a syntax error, an unknown filter or test, and an
+    infinite number, which has no literal in Python. Also for ``{% autoescape %}``, which would turn
+    values that are marked as safe into author text.
     """
     tree = _parsed(environment, source, name, lines_before)
     kinds = (nodes.For, nodes.Filter, nodes.Test, nodes.Const, nodes.ScopedEvalContextModifier)
@@ -62,7 +63,7 @@ def checked_tree(
             case nodes.Const(value=float(number)) if not isfinite(number):
                 problem = "a number is too large"
             case nodes.ScopedEvalContextModifier():
-                problem = "autoescape is not known: values are encoded for their place"
+                problem = "autoescape is not supported: every value is encoded"
             case _:
                 pass
         if problem:
@@ -75,7 +76,7 @@ def checked_tree(
 def _parsed(
     environment: Environment, source: str, name: str | None, lines_before: int
 ) -> nodes.Template:
-    """Return the syntax tree of a template, with the lines of its file and the sections it asks."""
+    """Return the syntax tree of a template, with the lines of its file, and with its sections."""
     try:
         tree = environment.parse(source, name, name or "<template>")
     except TemplateSyntaxError as error:
@@ -84,22 +85,22 @@ def _parsed(
     for node in tree.find_all(nodes.Node) if lines_before else ():
         # The operands of a comparison have no line.
         node.lineno = node.lineno and node.lineno + lines_before
-    for node in tree.find_all(_ASKING):
-        asked = cast("nodes.Include", node).template
-        if isinstance(asked, nodes.List | nodes.Tuple):
-            asked.items = [_section_at(item) for item in asked.items]
+    for node in tree.find_all(_INCLUDING):
+        target = cast("nodes.Include", node).template
+        if isinstance(target, nodes.List | nodes.Tuple):
+            target.items = [_section_at(item) for item in target.items]
         else:
-            cast("nodes.Include", node).template = _section_at(asked)
+            cast("nodes.Include", node).template = _section_at(target)
     return tree
 
 
-def _section_at(asked: nodes.Expr) -> nodes.Expr:
-    """Return the section of a library for its qualified name, and every other name as it is."""
-    match asked:
+def _section_at(target: nodes.Expr) -> nodes.Expr:
+    """Return the section of a library for a qualified name; any other name is unchanged."""
+    match target:
         case nodes.Const(value=str(name)) if ":" in name:
-            return nodes.EnvironmentAttribute(f"section({name!r})", lineno=asked.lineno)
+            return nodes.EnvironmentAttribute(f"section({name!r})", lineno=target.lineno)
         case _:
-            return asked
+            return target
 
 
 def check_names(tree: nodes.Template, inputs: Collection[str], name: str | None) -> None:
@@ -108,17 +109,17 @@ def check_names(tree: nodes.Template, inputs: Collection[str], name: str | None)
     for node in tree.find_all(nodes.Name) if unknown else ():
         if node.name in unknown:
             error = UnknownFilter(f"{node.name!r} is not an input", node.lineno, name)
-            close = nearest(node.name, inputs) if inputs else "there are none"
+            close = nearest(node.name, inputs) if inputs else "this template has no inputs"
             error.fix = f"{close}; or declare it in the front matter".replace("?;", "?")
             raise error
 
 
 def names_in(tree: nodes.Template) -> frozenset[str] | None:
-    """Return all names in a template, those in its branches too.
+    """Return all names in a template, also those in its branches.
 
-    ``None`` for a template that shows its variables to another one, which may use them.
+    Return ``None`` for a template that shares its variables with another one, which may use them.
     """
-    for node in tree.find_all(_ASKING):
+    for node in tree.find_all(_INCLUDING):
         if not isinstance(node, nodes.Import | nodes.FromImport) or node.with_context:
             return None
     return frozenset(node.name for node in tree.find_all(nodes.Name))
@@ -164,7 +165,7 @@ class PieceCode(CodeGenerator):
         self.write(")")
 
     def visit_Call(self, node: nodes.Call, frame: Frame, forward_caller: bool = False) -> None:
-        """Write a call; that of a ``{% call %}`` is an output, which Jinja does not mark as one."""
+        """Write a call; a ``{% call %}`` is an output, which Jinja does not treat as one."""
         self.write("environment.put(" if forward_caller else "")
         super().visit_Call(node, frame, forward_caller=forward_caller)
         self.write(")" if forward_caller else "")

@@ -1,4 +1,8 @@
-"""The sandbox in which templates run: Jinja's sandbox, with limits."""
+"""The sandbox in which templates run: Jinja's sandbox, with limits on time and size.
+
+``Sandbox.put`` is what makes a difference to Jinja: compiled code passes every output that is not
+text of the template to it, so that a value stays a value.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
@@ -36,7 +40,7 @@ from promptdsl.templates.template_folder import (
 
 
 class UndefinedName(UndefinedError):
-    """A template asks for a variable it is not given, or for something ``holder`` does not have."""
+    """A template uses a variable that was not given, or an item that ``holder`` does not have."""
 
     def __init__(self, holder: object, name: object, message: str | None) -> None:
         super().__init__(message)
@@ -45,7 +49,7 @@ class UndefinedName(UndefinedError):
 
 
 class NoTemplate(TemplateNotFound):
-    """A template asks for another one that none of ``folders`` has."""
+    """A template includes another one that none of ``folders`` has."""
 
     def __init__(self, name: str, folders: tuple[TemplateFolder, ...]) -> None:
         super().__init__(name)
@@ -73,7 +77,7 @@ class _Undefined(StrictUndefined):
         name: str | None = None,
         exc: object = None,
     ) -> None:
-        # A hint is the whole message, and no other name is suggested.
+        # A hint is the complete message, and no other name is suggested.
         error = partial(UndefinedName, obj, name if hint is None else None)
         if hint is None and obj is not missing:
             words = (word for kinds, word in _HOLDERS if isinstance(obj, kinds))
@@ -83,18 +87,18 @@ class _Undefined(StrictUndefined):
 
 
 class _Template(Template):
-    """A template that is imported as a module once in each rendering.
+    """A compiled template; as a module it is imported once in each rendering.
 
-    One that another template includes or imports sees its inputs alone, if it declares them.
+    If it declares inputs and another template includes or imports it, it sees only these inputs.
     """
 
     names: frozenset[str] | None = None
-    """The names in it; ``None`` where another template may use its variables, and with inputs."""
+    """The names in it; ``None`` if it has inputs, or if another template may use its variables."""
     trimmed = ""  # its source, if the line end after a tag is left out
     front: FrontMatter | None = None
     """Its front matter, if that declares inputs."""
     section: LibrarySection | None = None
-    """The section of a library that it is."""
+    """The section of a library, if it is one."""
     path = ""
     """The path of its file, '' for a text."""
     digest = ""
@@ -111,7 +115,7 @@ class _Template(Template):
         """Return the context of a template that another one includes or imports."""
         if self.front is None or RUN.get().none_is_empty:
             return super().new_context(vars, shared, locals)
-        inner = {name: it for name, it in (locals or {}).items() if it is not missing}
+        inner = {name: data for name, data in (locals or {}).items() if data is not missing}
         return super().new_context(self.front.chosen({**(vars or {}), **inner}))
 
     def _get_default_module(self, ctx: Context | None = None) -> TemplateModule:
@@ -124,7 +128,7 @@ class _Template(Template):
 def _of_child(
     template: _Template, root: Callable[..., Iterator[Output]], context: Context
 ) -> Iterator[Output]:
-    """Return the output of a template; one that another one extends shares its variables."""
+    """Return the output of a template; where another one extends it, that sees its inputs."""
     if template.front is not None and context.name != template.name:
         chosen = template.front.chosen(context.get_all())
         context.vars.update({name: chosen[name] for name in chosen if name not in context})
@@ -132,21 +136,21 @@ def _of_child(
 
 
 def _replaced(template: _Template, write: StandIn) -> _Template:
-    """Return a section that is overridden, as a template that writes what replaces it.
+    """Return a template that writes what replaces an overridden section.
 
-    A section with inputs passes on those that it is given; another one all variables that are data.
+    A section with inputs passes on its inputs, any other section all variables that are data.
     """
     front = template.front
 
     def output(context: Context) -> Iterator[Output]:
         variables, run = context.get_all(), RUN.get()
-        given = variables if front is None else front.chosen(variables)
+        chosen = variables if front is None else front.chosen(variables)
         no_data = {
             name
             for name, value in variables.items()
             if callable(value) or isinstance(value, TemplateModule | Namespace)
         }
-        inputs = {name: given[name] for name in variables if name in given and name not in no_data}
+        inputs = {n: chosen[n] for n in variables if n in chosen and n not in no_data}
         try:
             rendered = write(inputs)
         except Exception as error:
@@ -172,7 +176,7 @@ _GLOBALS: Mapping[str, Any] = {"range": _range}  # Any: Jinja infers the type fr
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
-    """Jinja's sandbox; it counts the results of a template, and marks the values in its output.
+    """Jinja's sandbox; it counts what a template makes, and separates the values in its output.
 
     Only ``+``, ``*``, ``**`` and ``%`` are checked: the results of other operators are small.
     """
@@ -207,7 +211,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             tree = checked_tree(self, body, name, front.lines if front else 0)
             names = names_in(tree) if inputs is None else None
             if inputs is not None:
-                check_names(tree, [it.name for it in inputs], name)
+                check_names(tree, [declared.name for declared in inputs], name)
             code = self.compile(tree, name, name or "<template>")
         except (TemplateSyntaxError, PromptError):
             raise
@@ -218,7 +222,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         except Exception as error:
             reason = error.msg if isinstance(error, SyntaxError) else str(error)[:200]
             raise TemplateError(
-                f"{label(name)} cannot be compiled: {reason}", fix="look for what is unusual in it"
+                f"{label(name)} cannot be compiled: {reason}", fix="simplify the template"
             ) from None
         made = self.template_class.from_code(self, code, self.make_globals(None))
         template = cast("_Template", made)
@@ -274,7 +278,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
             return value
         if isinstance(value, Label):
             pieces = value.pieces or (value,)
-            return Rope(Inserted(text(it), it.label or name, it.label is not None) for it in pieces)
+            return Rope(
+                Inserted(text(piece), piece.label or name, piece.label is not None)
+                for piece in pieces
+            )
         if isinstance(value, Trusted):
             return (str.__str__(value),)
         return Inserted(text(value, name), name)
@@ -282,7 +289,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     joined = staticmethod(joined)
 
     def call_binop(self, context: Context, operator: str, left: object, right: object) -> object:
-        """Return the result of an operator, refused before it is made if it would be too large."""
+        """Return the result of an operator; one that would be too large is refused beforehand."""
         if operator == "%" and isinstance(left, str):
             return bounded(percent(text(left), right))
         check_operands(operator, left, right)
@@ -292,18 +299,19 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def getattr(self, obj: object, attribute: str) -> object:
         """Return the item of a mapping, or an attribute of another value.
 
-        So ``data.copy`` is the item ``copy``; only the methods for reading a mapping come first.
+        So ``data.copy`` is the item ``copy``. Only the methods that read a mapping, such as
+        ``get``, come before its items.
         """
         if is_mapping(obj) and attribute not in ("get", "items", "keys", "values"):
             return obj[attribute] if attribute in obj else self.unsafe_undefined(obj, attribute)
         return super().getattr(obj, attribute)
 
     def unsafe_undefined(self, obj: object, attribute: str) -> Undefined:
-        """Return the value of an attribute that templates may not read: undefined."""
+        """Return an undefined value for an attribute that templates may not read."""
         return self.undefined(obj=obj, name=attribute)
 
     def wrap_str_format(self, value: object) -> None:
-        """Leave ``str.format`` out: its result would be trusted like the text that it formats."""
+        """Disable ``str.format``: its result would be trusted like the text that it formats."""
 
     def is_safe_attribute(self, obj: object, attr: str, value: object) -> bool:
         """Return whether a template may read an attribute."""
@@ -311,7 +319,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return not is_format and super().is_safe_attribute(obj, attr, value)
 
     def call(self, context: Context, obj: object, /, *args: object, **kwargs: object) -> object:
-        """Return the result of a call, which is a step."""
+        """Return the result of a call, which counts as a step."""
         RUN.get().step()
         result: object = super().call(context, obj, *args, **kwargs)
         return bounded(result)
@@ -336,15 +344,15 @@ _sandbox = lru_cache(maxsize=64)(Sandbox)
 
 
 def sandbox(white_space: WhiteSpace = DEFAULT, home: TemplateFolder | None = None) -> Sandbox:
-    """Return the sandbox of all templates with these settings, with its cache of compiled ones.
+    """Return the sandbox for these settings, with its cache of compiled templates.
 
-    ``home`` is the folder of a library: names in its templates are looked up there alone.
+    ``home`` is the folder of a library. Names in its templates are looked up only there.
     """
     return _sandbox(white_space, home)
 
 
 def _formatted(source: str) -> _Template:
-    """Return a text written for ``str.format`` as a template, whose fields are its variables."""
+    """Return a text for ``str.format`` as a template: its fields are the variables."""
     parts = [*format_parts(source)]
 
     def output(context: Context) -> Iterator[Output]:
@@ -354,7 +362,7 @@ def _formatted(source: str) -> _Template:
                 try:
                     value = sandbox().put(context[name], name)
                 except TemplateError as error:
-                    raise TemplateError(error.what, fix="make the text of it in Python") from None
+                    raise TemplateError(error.what, fix="convert it to text in Python") from None
                 yield value
 
     made = object.__new__(_Template)
@@ -375,7 +383,7 @@ def compiled_at(source: TemplateFile | TemplateSource) -> _Template:
 
 
 def used(template: _Template) -> _Template:
-    """Return a compiled template; its section, its tags and its file are noted as used."""
+    """Return a compiled template, after recording that its section, tags and file are used."""
     run = RUN.get()
     if template.path:
         note_file(template.path, template.digest)

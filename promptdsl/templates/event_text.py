@@ -19,13 +19,12 @@ _KIND = re.compile("[A-Za-z0-9_]+")
 
 
 def event_pieces(kind: str, fields: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the pieces of an event's text: a line that tells it, then a line for each detail.
+    """Return the pieces of an event's text: a line that describes it, then a line for each detail.
 
     ``kind`` is the type of the event block. ``fields`` has every field of the template of that
-    type: an encoded text of one line, or ``None``, for which nothing is written; ``details`` has
-    pairs of such texts. Nothing is escaped here. The values among the pieces are :class:`Labelled`,
-    as those among the fields. A template ``events/{kind}.md.j2`` in a registered folder replaces
-    the one of promptdsl.
+    type: an encoded text of one line, or ``None``, for which nothing is written. ``details`` has
+    pairs of such texts. Nothing is encoded here. Values with a label stay :class:`Labelled`. A
+    template ``events/{kind}.md.j2`` in a registered folder replaces the one of promptdsl.
     """
     folders = Registration.active
     if folders and _KIND.fullmatch(kind):
@@ -39,7 +38,7 @@ def event_pieces(kind: str, fields: Mapping[str, object]) -> tuple[str, ...]:
     template = _shipped_template(kind)
     try:
         outputs = template.root_render_func(template.new_context({**fields}, shared=True))
-        return tuple([it[0] if isinstance(it, tuple) else it for it in outputs])
+        return tuple([text[0] if isinstance(text, tuple) else text for text in outputs])
     except Exception as error:
         from jinja2 import UndefinedError
 
@@ -47,7 +46,7 @@ def event_pieces(kind: str, fields: Mapping[str, object]) -> tuple[str, ...]:
             raise
         raise TemplateError(
             f"the template of {kind!r} events needs a missing field: {error.message}",
-            fix="give every field it asks for; None is the value of an absent one",
+            fix="give every field that it uses, with None for an absent one",
         ) from error
 
 
@@ -59,7 +58,7 @@ def _shipped_template(kind: str) -> "Template":
     from promptdsl.templates.compiler import PieceCode
 
     class EventTemplates(Environment):
-        """The environment of the shipped templates, whose fields are encoded already."""
+        """The environment of the templates of promptdsl, whose fields are already encoded."""
 
         code_generator_class = PieceCode
         put = staticmethod(_output)

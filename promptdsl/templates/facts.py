@@ -1,4 +1,4 @@
-"""What a template says about itself, without running it: the names that it needs and includes."""
+"""Facts about a template without running it: the variables it needs, the files it includes."""
 
 from collections.abc import Mapping
 from typing import NamedTuple, cast
@@ -16,10 +16,11 @@ from promptdsl.templates.render import template_error
 
 
 class TemplateFacts(NamedTuple):
-    """The names of a template: those it fails without, each with its line, and all it may use.
+    """The names in a template, with their lines.
 
-    ``used`` is ``None`` where another template may use its variables. ``includes`` are the names of
-    other templates, with their lines. ``inputs`` are ``None`` without front matter.
+    ``required`` are the variables without which it fails. ``used`` are all that it may use, or
+    ``None`` where another template may use its variables. ``includes`` are the names of other
+    templates. ``inputs`` are ``None`` without front matter.
     """
 
     required: Mapping[str, int]
@@ -36,17 +37,17 @@ class WrongTemplate(NamedTuple):
 
 
 def template_facts(text: str, name: str | None = None) -> TemplateFacts | WrongTemplate:
-    """Return what a template says, or why it cannot be used."""
+    """Return the facts of a template, or why it cannot be used."""
     try:
         front, body = split(text, name)
         tree = checked_tree(sandbox(), body, name, front.lines if front else 0)
         inputs = None if front is None else front.inputs
         if inputs is not None:
-            check_names(tree, [it.name for it in inputs], name)
+            check_names(tree, [declared.name for declared in inputs], name)
     except Exception as error:
         line = error.lineno if isinstance(error, TemplateSyntaxError) else 0
         return WrongTemplate(template_error(error, {}, None), line)
-    tested = {"defined", "undefined", "default", "d"}  # these take a name that is not there
+    tested = {"defined", "undefined", "default", "d"}  # these accept an undefined name
     optional = {
         node.node.name
         for node in tree.find_all((nodes.Test, nodes.Filter))
@@ -58,8 +59,8 @@ def template_facts(text: str, name: str | None = None) -> TemplateFacts | WrongT
         if node.name in undeclared:
             required.setdefault(node.name, node.lineno)
     includes: list[tuple[str, int]] = []
-    for found in tree.find_all((nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)):
-        asked = cast("nodes.Include", found).template
-        if isinstance(asked, nodes.Const) and not getattr(found, "ignore_missing", False):
-            includes.append((str(asked.value), found.lineno))
+    for node in tree.find_all((nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)):
+        target = cast("nodes.Include", node).template
+        if isinstance(target, nodes.Const) and not getattr(node, "ignore_missing", False):
+            includes.append((str(target.value), node.lineno))
     return TemplateFacts(required, names_in(tree), tuple(includes), inputs)

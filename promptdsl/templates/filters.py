@@ -1,7 +1,7 @@
-"""The filters and tests of templates: those of Jinja, with bounded results.
+"""The filters and tests of templates: those of Jinja, with limits on the size of their results.
 
-Left out are the filters that mark text as safe, that choose at random and that print objects; and
-escaping, because every value is encoded for its place.
+Some filters of Jinja are left out: those that mark text as safe, choose at random, or print
+objects, and those that escape, because every value is encoded.
 """
 
 import json
@@ -24,8 +24,8 @@ _JINJA_TESTS: Mapping[str, Any] = tests.TESTS  # Any: Jinja gives them no signat
 
 
 def _bounded_filter(function: Filter, prepare: Filter | None = None) -> Filter:
-    """Return a filter with a bounded result; ``prepare`` gets its value first."""
-    # Jinja gives the environment or the context first to filters with this mark.
+    """Return a filter with a limit on its result; ``prepare`` converts the value before it."""
+    # To a filter with this attribute, Jinja passes the environment or the context first.
     position = int(hasattr(function, "jinja_pass_arg"))
 
     @wraps(function)
@@ -59,7 +59,7 @@ def _join(
 
 
 def _json(value: object, indent: int | None = None) -> str:
-    """Return JSON to the byte as Jinja's ``tojson`` does: keys sorted, and in ASCII."""
+    """Return the same bytes as Jinja's ``tojson``: JSON in ASCII with sorted keys."""
     return htmlsafe_json_dumps(json.loads(json_text(value)), indent=indent, sort_keys=True)
 
 
@@ -91,9 +91,9 @@ TESTS: Mapping[str, Callable[..., bool]] = {
     if name not in ("callable", "escaped", "filter", "sameas", "test")
 }
 
-_ENCODED = "leave it out: a value is encoded for the place it comes to"
+_ENCODED = "leave it out: every value is encoded"
 INSTEAD: Mapping[str, str] = {
     **dict.fromkeys(("e", "escape", "forceescape"), _ENCODED),
-    "safe": "give trusted(text) as the variable, and put it out as it is",
+    "safe": "give trusted(text) as the variable, and write {{ name }} without a filter",
 }
 """The advice for a filter of Jinja that is left out for a reason."""

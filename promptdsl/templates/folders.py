@@ -1,4 +1,4 @@
-"""The folders of templates: the one that comes with promptdsl, and those a user registers."""
+"""The folders of templates: that of promptdsl itself, and those that a user registers."""
 
 import os
 from functools import cache
@@ -34,16 +34,16 @@ def shipped_folder() -> "TemplateFolder":
 
 @cache
 def templates_root() -> Path:
-    """Return the folder of the templates.
+    """Return the folder of the templates of promptdsl.
 
-    An installed package holds it; in a source tree it is beside the package.
+    It is in an installed package; in a checkout it is next to the package.
     """
     package = Path(__file__).resolve().parents[1]
     for folder in (package / "templates" / "starter", package.parent / "templates"):
         if folder.is_dir():
             return folder
     raise TemplateError(
-        f"there are no templates in {package} or beside it",
+        f"there are no templates in {package} or next to it",
         fix="install promptdsl again: files are missing",
     )
 
@@ -67,8 +67,9 @@ class Registration:
             active = Registration.active
             if active is self._after:
                 Registration.active = self._before
-            elif all(it.folder != self.folder for it in self._before):
-                Registration.active = tuple(it for it in active if it.folder != self.folder)
+            elif all(folder.folder != self.folder for folder in self._before):
+                others = (folder for folder in active if folder.folder != self.folder)
+                Registration.active = tuple(others)
 
 
 @door
@@ -82,16 +83,16 @@ def register_templates(
 ) -> Registration:
     """Search for templates in ``folder`` first, before the folders that were registered earlier.
 
-    The folder stays registered for the whole process, or for a ``with`` block around the result,
-    which gives the folder as a ``Path``. A folder that is registered again moves to the front. A
-    template replaces the one of promptdsl that has its name, such as the text of an event,
-    ``events/user_action.md.j2``.
+    The folder stays registered until the process ends, or until the end of a ``with`` block, which
+    gives the folder as a ``Path``. A folder that is registered again moves to the front. A template
+    replaces the one of promptdsl with the same name, such as ``events/user_action.md.j2``, the text
+    of an event.
 
-    A file is read once; with ``reload`` each rendering looks whether it changed. ``trim_blocks``
+    A file is read once; with ``reload`` each rendering checks whether it changed. ``trim_blocks``
     leaves out the line end after a ``{% ... %}``, ``lstrip_blocks`` the blanks before it on its
-    line; ``keep_trailing_newline`` keeps the line end at the end of a file. Jinja itself has all
-    three off: folders of another project may keep that. A file is read with the settings of its own
-    folder, also where one of another folder includes it.
+    line. ``keep_trailing_newline`` keeps the line end at the end of a file. In Jinja itself all
+    three are off, so a folder of another project may need that. A file is read with the settings of
+    its own folder, also where a template of another folder includes it.
 
     Raises :class:`TemplateError` when there is no such folder, and for a setting of Jinja that is
     no boolean.
@@ -124,7 +125,7 @@ def _resolved_folder(folder: str | os.PathLike[str]) -> str:
         problem = getattr(error, "strerror", None) or str(error)
     raise TemplateError(
         f"no templates can be registered from {folder!r:.200}: {problem}",
-        fix="give the folder your templates are in",
+        fix="give the path of the folder with your templates",
         at=(author(),),
     )
 
@@ -133,7 +134,7 @@ def find(name: object, folders: tuple[TemplateFolder, ...]) -> TemplateFile | No
     """Return the first file of a name, ``None`` when no folder has one."""
     checked = check_name(name)
     for folder in folders:
-        file = folder.found.get(checked)
+        file = folder.files.get(checked)
         if file is not None:
             return file
         path = f"{folder.folder}/{checked}"
@@ -144,7 +145,7 @@ def find(name: object, folders: tuple[TemplateFolder, ...]) -> TemplateFile | No
             )
             file = TemplateFile(shown, path, folder, stamp)
             if not folder.reload:
-                folder.found[checked] = file
+                folder.files[checked] = file
             return file
     return None
 
@@ -222,29 +223,29 @@ def read_template(file: TemplateFile) -> tuple[str, str]:
 
 
 def missing_template(name: str, folders: tuple[TemplateFolder, ...]) -> TemplateError:
-    """Return the error for a template that no folder has, which suggests one they have."""
+    """Return the error for a template that no folder has; it suggests a similar name."""
     known: set[str] = set()
     for folder in folders:
-        # Of the templates that come with promptdsl, only those of events are used by a file name.
+        # Of the templates of promptdsl itself, only those of events can be named in a prompt.
         top = "events" if folder is shipped_folder() else ""
         names = (
             Path(where, file).relative_to(folder.folder).as_posix()
             for where, _, files in os.walk(os.path.join(folder.folder, top))
             for file in files
         )
-        known.update(islice(names, 1_000))  # of any number
+        known.update(islice(names, 1_000))  # a folder may have any number
     fix = nearest(name, known) if folders and folders[0].library else _template_fix(name, known)
     return TemplateError(f"there is no {label(name)}", fix=fix)
 
 
 def _template_fix(name: str, known: set[str]) -> str:
-    """Return what to write instead of the name of a template that no folder has."""
+    """Return the advice for the name of a template that no folder has."""
     if {"{", "\n", " "} & {*name}:
-        return "a template that is given as text is Template.from_string(text)"
+        return "for a text write Template.from_string(text)"
     if ":" in name:
         return f"its library has these sections: promptdsl list {name.partition(':')[0]}"
     if os.path.isfile(name):
-        return f"a file is given as a path: Template(Path({name!r}))"
+        return f"for a file write Template(Path({name!r}))"
     if not Registration.active:
         return "register the folder that it is in: register_templates(folder)"
     return nearest(name, known)

@@ -18,7 +18,7 @@ MAX_LINE = 1_000
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _FENCE = re.compile(r"---[ \t]*")
 _LATE = re.compile(r"(\s+)---[ \t]*[\r\n]\s*(?:title|description|inputs)[ \t]*:")
-"""Front matter that begins too late: an indented text in code, or a blank line in a file."""
+"""Front matter that does not begin the text: an indented text, or a blank line before it."""
 _EMPTY = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n))*")
 _KEY = re.compile(r"(\w+)[ \t]*:[ \t]*(.*)")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -42,9 +42,9 @@ _AS_TEXT = 'to send "---" as text, begin the file with {# #}'
 
 @attrs.frozen
 class FrontMatter:
-    """What a template says about itself between two lines ``---``; none of it is sent.
+    """The declarations of a template between two lines ``---``; they are not sent.
 
-    ``inputs`` is ``None`` for a template that declares none: then it takes any variables.
+    ``inputs`` is ``None`` for a template that declares no inputs: it takes any variables.
     ``lines`` is the number of lines before the text of the template, ``name`` the name of the
     template for errors.
     """
@@ -59,7 +59,7 @@ class FrontMatter:
         """Return the variables of a template, checked against its inputs, with the defaults."""
         if self.inputs is None:
             return variables
-        known = {it.name: it for it in self.inputs}
+        known = {declared.name: declared for declared in self.inputs}
         for name in variables:
             if name not in known:
                 fix = nearest(str(name), known) if known else "it takes no inputs"
@@ -68,20 +68,21 @@ class FrontMatter:
         return variables if len(chosen) == len(variables) else check_variables(chosen)
 
     def chosen(self, variables: Mapping[str, object]) -> dict[str, object]:
-        """Return the inputs among variables, checked, with the defaults; others are left out."""
+        """Return the inputs among variables, checked, with defaults; others are left out."""
         chosen: dict[str, object] = {}
-        for it in self.inputs or ():
-            if it.name in variables:
+        for declared in self.inputs or ():
+            if declared.name in variables:
                 try:
-                    chosen[it.name] = it.checked(variables[it.name])
+                    chosen[declared.name] = declared.checked(variables[declared.name])
                 except TemplateError as error:
                     problem = f"{label(self.name)}: {error.what}"
                     raise TemplateError(problem, fix=error.fix) from None
-            elif it.required:
-                problem = f"{label(self.name)} needs the input {it.name!r}: {it.type}"
-                raise TemplateError(problem, fix=f"write {it.name}=...{it.doc and f' ({it.doc})'}")
+            elif declared.required:
+                problem = f"{label(self.name)} needs the input {declared.name!r}: {declared.type}"
+                doc = declared.doc and f" ({declared.doc})"
+                raise TemplateError(problem, fix=f"write {declared.name}=...{doc}")
             else:
-                chosen[it.name] = it.default
+                chosen[declared.name] = declared.default
         return chosen
 
 
@@ -91,7 +92,7 @@ def split(source: str, name: str | None) -> tuple[FrontMatter | None, str]:
         late = _LATE.match(source) if source[:1].isspace() else None
         if late is not None:
             before = len(_LINE_END.findall(late[1]))
-            problem = "front matter begins in the first line, without a blank before it"
+            problem = "front matter begins in the first line, without white space before it"
             raise _wrong(name, before + 1, problem, f"remove what is before it; {_AS_TEXT}")
         return None, source
     lines: list[str] = []
@@ -126,28 +127,28 @@ def _front_matter(lines: list[str], count: int, name: str | None) -> FrontMatter
             continue
         elif line[0] in " \t" and [*texts][-1:] == ["inputs"]:
             inputs = inputs or []
-            found = _input(line.strip(" \t"), {it.name for it in inputs})
-            if isinstance(found, Input):
-                inputs.append(found)
+            parsed = _input(line.strip(" \t"), {declared.name for declared in inputs})
+            if isinstance(parsed, Input):
+                inputs.append(parsed)
             else:
-                problem, fix = found
+                problem, fix = parsed
             if len(inputs) > MAX_INPUTS:
-                problem, fix = f"there are more than {MAX_INPUTS} inputs", "pass lists"
-        elif not (entry := _KEY.fullmatch(line)):
+                problem, fix = f"there are more than {MAX_INPUTS} inputs", "pass lists as inputs"
+        elif not (match := _KEY.fullmatch(line)):
             problem = f"{line[:60]!r} is not a line of front matter"
-        elif entry[1] not in ("title", "description", "inputs"):
-            problem = f"front matter has no {entry[1][:60]!r}"
-            known = nearest(entry[1], ("title", "description", "inputs"))
+        elif match[1] not in ("title", "description", "inputs"):
+            problem = f"front matter has no {match[1][:60]!r}"
+            known = nearest(match[1], ("title", "description", "inputs"))
             fix = f"{known}; {_AS_TEXT}".replace("?;", "?")
             after_inputs = [*texts][-1:] == ["inputs"]
             fix = "begin the line of an input with two spaces" if after_inputs else fix
-        elif entry[1] in texts:
-            problem, fix = f"{entry[1]!r} is written twice", "leave one of them out"
-        elif entry[1] == "inputs" and entry[2] and entry[2][0] != "#":
+        elif match[1] in texts:
+            problem, fix = f"{match[1]!r} is written twice", "leave one of them out"
+        elif match[1] == "inputs" and match[2] and match[2][0] != "#":
             problem = "the inputs begin on the next line"
             fix = "write each on a line of its own, indented: name: type = default  # doc"
         else:
-            texts[entry[1]] = entry[2].rstrip(" \t")
+            texts[match[1]] = match[2].rstrip(" \t")
         if problem:
             raise _wrong(name, number, problem, fix)
     return FrontMatter(
@@ -160,21 +161,21 @@ def _front_matter(lines: list[str], count: int, name: str | None) -> FrontMatter
 
 
 def _input(line: str, taken: set[str]) -> Input | tuple[str, str]:
-    """Return the input that a line declares, or the problem with it and what to do."""
+    """Return the input that a line declares, or a problem and the advice."""
     name, colon, _ = line.partition(":")
     name = name.rstrip(" \t")
     if not colon or not _NAME.fullmatch(name):
-        return f"{line[:60]!r} declares no input", "write name: type = default  # doc"
+        return f"{line[:60]!r} does not declare an input", "write name: type = default  # doc"
     if iskeyword(name) or name in _RESERVED:
         return f"{name!r} cannot be the name of an input", "choose another name"
     if name in taken:
         return f"the input {name!r} is declared twice", "leave one of them out"
     start = _skipped(line, line.index(":") + 1)
-    found = kind_at(line, start)
-    if found is None:
+    kind_and_end = kind_at(line, start)
+    if kind_and_end is None:
         shown = line[start:].partition("#")[0].partition("=")[0].strip(" \t")[:60]
         return f"{shown!r} is not a type of an input", f"the types are {TYPES}"
-    kind, end = found
+    kind, end = kind_and_end
     end = _skipped(line, end)
     type_ = written(kind)
     required, default, doc = True, None, ""
@@ -192,7 +193,7 @@ def _input(line: str, taken: set[str]) -> Input | tuple[str, str]:
     if line.startswith("#", end):
         doc, end = line[end + 1 :].strip(" \t"), len(line)
     if end < len(line):
-        return f"{line[end:][:60]!r} is too much", "write name: type = default  # doc"
+        return f"{line[end:][:60]!r} is too much in this line", "write name: type = default  # doc"
     return Input(name, type_, doc, required, default)
 
 

@@ -49,9 +49,9 @@ Kind: TypeAlias = type | tuple[str, ...] | ListOf
 class Input:
     """An input of a section of a library.
 
-    ``type`` is its type as it is written: in front matter ``str``, ``int``, ``float``, ``bool``,
-    ``date``, ``list[...]`` of these, or ``one of EU, US``; for a function its annotation. Without a
-    default the input is required.
+    ``type`` is its type as it is written. In front matter that is ``str``, ``int``, ``float``,
+    ``bool``, ``date``, ``list[...]`` of these, or ``one of EU, US``; for a function it is its
+    annotation. Without a default the input is required.
 
     >>> from promptdsl import Input
     >>> region = Input("region", "one of EU, US", "where the customer lives")
@@ -89,8 +89,8 @@ class Input:
     def checked(self, value: object) -> object:
         """Return a value that fits the type; raises :class:`TemplateError` for another one.
 
-        ``True`` is no ``int``, an ``int`` is a ``float``, a ``datetime`` is no ``date``, and
-        ``None`` fits none. Every value fits an annotation that front matter does not have.
+        ``True`` is not an ``int``, an ``int`` is a ``float``, a ``datetime`` is not a ``date``, and
+        ``None`` fits no type. Any value fits a type that front matter does not have.
         """
         kind = kind_of(self.type)
         if kind is not None:
@@ -98,39 +98,40 @@ class Input:
         return value
 
     def parsed(self, text: str) -> object:
-        """Return the value that a text means, as a command line gives it.
+        """Return the value of a text from the command line.
 
         A text, a date and a choice are written as they are, all else is JSON. Raises
-        :class:`TemplateError` for a text that means no value of the type.
+        :class:`TemplateError` for a text that is not a value of the type.
         """
         kind = kind_of(self.type)
         if kind is None or kind is str:
             return text
         value: object = text
         if kind is not date and not isinstance(kind, tuple):
-            found = json_at(text, 0)
-            if found is None or found[1] != len(text):
+            json_and_end = json_at(text, 0)
+            if json_and_end is None or json_and_end[1] != len(text):
                 raise _misfit(f"input {self.name!r}", kind, text)
-            value = found[0]
+            value = json_and_end[0]
         return self.checked(from_json(value, kind))
 
 
 def kind_at(text: str, start: int) -> tuple[Kind, int] | None:
     """Return the type that begins at an index of a text, and the index after it.
 
-    ``None`` for no type, for two choices that are one, and for lists in lists in lists.
+    Return ``None`` where there is no type, where two choices are the same, and for lists that are
+    nested more than twice.
     """
     depth = 0
     while opening := _LIST.match(text, start):
         depth, start = depth + 1, opening.end()
-    found: tuple[Kind, int] | None = None
+    kind_and_end: tuple[Kind, int] | None = None
     if scalar := _SCALAR.match(text, start):
-        found = _PYTHON_TYPES[scalar[1]], scalar.end()
+        kind_and_end = _PYTHON_TYPES[scalar[1]], scalar.end()
     elif opening := _ONE_OF.match(text, start):
-        found = _choices_at(text, opening.end())
-    if found is None or depth > 2:
+        kind_and_end = _choices_at(text, opening.end())
+    if kind_and_end is None or depth > 2:
         return None
-    kind, end = found
+    kind, end = kind_and_end
     for _ in range(depth):
         closing = _CLOSING.match(text, end)
         if closing is None:
@@ -144,28 +145,30 @@ def _choices_at(text: str, start: int) -> tuple[Kind, int] | None:
     choices: list[str] = []
     comma: re.Match[str] | None = None
     while not choices or comma:
-        found = json_at(text, start) if text[start : start + 1] == '"' else _word_at(text, start)
-        if found is None:
+        choice_and_end = (
+            json_at(text, start) if text[start : start + 1] == '"' else _word_at(text, start)
+        )
+        if choice_and_end is None:
             return None
-        choices.append(str(found[0]))
-        comma = _COMMA.match(text, found[1])
-        start = comma.end() if comma else found[1]
+        choices.append(str(choice_and_end[0]))
+        comma = _COMMA.match(text, choice_and_end[1])
+        start = comma.end() if comma else choice_and_end[1]
     return (tuple(choices), start) if len({*choices}) == len(choices) else None
 
 
 def default_at(text: str, start: int, kind: Kind) -> tuple[object, int] | None:
     """Return the value that is written at an index of a text, and the index after it.
 
-    ``None`` for what is no JSON, no date and no word. Whether it fits its type is not looked at.
+    Return ``None`` for what is neither JSON nor a date nor a word. The type is not checked.
     """
-    found: tuple[object, int] | None = None
+    default_and_end: tuple[object, int] | None = None
     if kind is date and (day := _DATE.match(text, start)):
-        found = day[0], day.end()
+        default_and_end = day[0], day.end()
     elif isinstance(kind, tuple) and text[start : start + 1] != '"':
-        found = _word_at(text, start)
+        default_and_end = _word_at(text, start)
     else:
-        found = json_at(text, start)
-    return found and (frozen(from_json(found[0], kind)), found[1])
+        default_and_end = json_at(text, start)
+    return default_and_end and (frozen(from_json(default_and_end[0], kind)), default_and_end[1])
 
 
 def json_at(text: str, start: int) -> tuple[object, int] | None:
@@ -183,9 +186,9 @@ def _word_at(text: str, start: int) -> tuple[object, int] | None:
 
 @lru_cache(maxsize=256)
 def kind_of(written: str) -> Kind | None:
-    """Return the type that front matter writes so, ``None`` for the annotation of a function."""
-    found = kind_at(written, 0)
-    return found[0] if found and found[1] == len(written) else None
+    """Return the type with this spelling, ``None`` for one that front matter does not have."""
+    kind_and_end = kind_at(written, 0)
+    return kind_and_end[0] if kind_and_end and kind_and_end[1] == len(written) else None
 
 
 def written(kind: Kind, *, as_code: bool = False) -> str:
@@ -194,7 +197,7 @@ def written(kind: Kind, *, as_code: bool = False) -> str:
         case tuple() if as_code:
             return f"Literal[{', '.join(map(repr, kind))}]"
         case tuple():
-            words = (it if _WORD.fullmatch(it) else json.dumps(it) for it in kind)
+            words = (choice if _WORD.fullmatch(choice) else json.dumps(choice) for choice in kind)
             return f"one of {', '.join(words)}"
         case ListOf():
             return f"list[{written(kind.item, as_code=as_code)}]"
@@ -213,7 +216,7 @@ def _schema(kind: Kind) -> dict[str, Any]:  # Any: JSON
 
 
 def from_json(value: object, kind: Kind) -> object:
-    """Return JSON data with dates for the texts that write one where the type asks for dates."""
+    """Return JSON data in which texts of dates are dates, where the type is that of a date."""
     if isinstance(kind, ListOf) and is_list(value):
         return [from_json(item, kind.item) for item in value]
     if kind is date and isinstance(value, str) and _DATE.fullmatch(value):
@@ -244,7 +247,7 @@ def _check(value: object, kind: Kind, place: str) -> None:
         case _ if kind is int:
             fits = isinstance(value, int) and not isinstance(value, bool)
         case _ if kind is date:
-            # A volatile date is its text.
+            # A volatile date is a text.
             is_text = isinstance(value, Label) and _DATE.fullmatch(str(value)) is not None
             fits = is_text or (isinstance(value, date) and not isinstance(value, datetime))
         case _:
@@ -254,9 +257,9 @@ def _check(value: object, kind: Kind, place: str) -> None:
 
 
 def _misfit(place: str, kind: Kind, value: object) -> TemplateError:
-    said = type(value).__name__
+    value_shown = type(value).__name__
     if isinstance(value, str | bool | None):
-        said = shown(exact(value))
+        value_shown = shown(exact(value))
     fix = "give a value of that type"
     if isinstance(kind, tuple) and isinstance(value, str):
         near = nearest(str.__str__(value), kind)
@@ -267,4 +270,4 @@ def _misfit(place: str, kind: Kind, value: object) -> TemplateError:
         fix = "give its day: value.date()"
     elif kind is date and isinstance(value, str):
         fix = "give a datetime.date: date(2026, 1, 31)"
-    return TemplateError(f"{place} takes {written(kind)}, not {said}", fix=fix)
+    return TemplateError(f"{place} takes {written(kind)}, not {value_shown}", fix=fix)

@@ -1,4 +1,4 @@
-"""The installed libraries: listed from the metadata of packages, loaded at their first use."""
+"""The installed libraries of sections: listed from the metadata of packages, loaded when used."""
 
 import os
 import re
@@ -68,15 +68,19 @@ class InstalledLibrary:
 def installed_libraries() -> tuple[InstalledLibrary, ...]:
     """Return the installed libraries by name, without an import of any."""
     allowed = _allowed()
-    found = [it for it in _declared() if allowed is None or it.name in allowed]
+    libraries = [library for library in _declared() if allowed is None or library.name in allowed]
     packages: dict[str, list[str]] = {}
-    for it in found:
-        packages.setdefault(it.name, []).append(f"{it.package} {it.version}")
+    for library in libraries:
+        packages.setdefault(library.name, []).append(f"{library.package} {library.version}")
     listed = (
-        it if len(packages[it.name]) == 1 else attrs.evolve(it, problem=_twice(packages[it.name]))
-        for it in found
+        library
+        if len(packages[library.name]) == 1
+        else attrs.evolve(library, problem=_twice(packages[library.name]))
+        for library in libraries
     )
-    return tuple(sorted(listed, key=lambda it: (it.name, it.package, it.target)))
+    return tuple(
+        sorted(listed, key=lambda library: (library.name, library.package, library.target))
+    )
 
 
 def load_library(name: str) -> LibraryBase:
@@ -95,33 +99,35 @@ def load_library(name: str) -> LibraryBase:
     loaded = _LOADED.get(name)
     if loaded is not None:
         return loaded
-    # The metadata is read anew: a package may have been installed meanwhile.
+    # The metadata is read again: a package may have been installed meanwhile.
     libraries = installed_libraries()
-    found = [it for it in libraries if it.name == name]
-    if not found:
-        known = {it.name for it in libraries}
+    matching = [library for library in libraries if library.name == name]
+    if not matching:
+        known = {library.name for library in libraries}
         fix = nearest(name, known) if known else "no library is installed"
         if not fix.endswith("?"):
             fix += "; install the package that brings it, again if its entry point is new"
         raise LibraryError(f"there is no library {name[:60]!r}", fix=fix)
-    if found[0].problem:
+    if matching[0].problem:
         raise LibraryError(
-            f"the library {name!r} cannot be used: {found[0].problem}",
-            fix="uninstall one of the packages" if len(found) > 1 else "report it to its authors",
+            f"the library {name!r} cannot be used: {matching[0].problem}",
+            fix="uninstall one of the packages"
+            if len(matching) > 1
+            else "report it to its authors",
         )
     # Python imports a module once, also where two threads ask for it.
-    return _LOADED.setdefault(name, _imported(found[0]))
+    return _LOADED.setdefault(name, _imported(matching[0]))
 
 
 def version_of(name: str, module: str) -> str | None:
     """Return the version of the installed package whose module brings a library, if there is one.
 
-    A library that is made in code, with the name of an installed one, has none.
+    A library that is made in code has no version, also with the name of an installed one.
     """
     root = module.partition(".")[0]
-    for it in _declared():
-        if it.name == name and re.split(r"[.:]", it.target)[0] == root:
-            return it.version
+    for library in _declared():
+        if library.name == name and re.split(r"[.:]", library.target)[0] == root:
+            return library.version
     return None
 
 
@@ -140,13 +146,13 @@ def _twice(packages: list[str]) -> str:
 
 
 def _declared() -> Iterator[InstalledLibrary]:
-    """Yield what the packages declare; of two versions of a package the first on the path."""
+    """Yield the libraries that packages declare; of a package on the path twice, the first."""
     seen: set[str] = set()
     for package in distributions():
         points = _entry_points(package)
         if not points:
             continue
-        name, version = _called(package)
+        name, version = _name_and_version(package)
         normal = re.sub(r"[-_.]+", "-", name).lower()
         if normal not in seen:
             for point in points:
@@ -162,7 +168,7 @@ def _declared() -> Iterator[InstalledLibrary]:
 def _entry_points(package: Distribution) -> list[EntryPoint]:
     """Return the libraries in the metadata of a package.
 
-    The metadata of a package without a library is not parsed: a mistake in it is no matter here.
+    The metadata of a package without a library is not parsed, so mistakes in it do not matter.
     """
     try:
         if GROUP not in (package.read_text("entry_points.txt") or ""):
@@ -172,14 +178,17 @@ def _entry_points(package: Distribution) -> list[EntryPoint]:
         return []
 
 
-def _called(package: Distribution) -> tuple[str, str]:
+def _name_and_version(package: Distribution) -> tuple[str, str]:
     """Return the name and the version of a package, as far as its metadata has them."""
     try:
         # Without metadata, both are None in some versions of Python.
-        found: tuple[object, object] = (package.metadata["Name"], package.metadata["Version"])
+        name_and_version: tuple[object, object] = (
+            package.metadata["Name"],
+            package.metadata["Version"],
+        )
     except Exception:
-        found = None, None
-    return str(found[0] or "a package without a name"), str(found[1] or "?")
+        name_and_version = None, None
+    return str(name_and_version[0] or "a package without a name"), str(name_and_version[1] or "?")
 
 
 def _imported(library: InstalledLibrary) -> LibraryBase:
@@ -188,16 +197,16 @@ def _imported(library: InstalledLibrary) -> LibraryBase:
     cause: BaseException | None = None
     fix = f"install another version of {library.package}, or report it to its authors"
     try:
-        found: object = reduce(getattr, path.strip().split("."), import_module(module.strip()))
+        member: object = reduce(getattr, path.strip().split("."), import_module(module.strip()))
     except (Exception, SystemExit) as error:
         cause, problem = error, f"{type(error).__name__}{_message(error)}"
     else:
-        if isinstance(found, LibraryBase) and found.name == library.name:
-            return found
-        problem = f"{library.target} is no Library but {type(found).__name__}"
-        if isinstance(found, LibraryBase):
-            problem = f"{library.target} is the library {found.name!r}"
-            line = f'{found.name} = "{library.target}"'
+        if isinstance(member, LibraryBase) and member.name == library.name:
+            return member
+        problem = f"{library.target} is not a Library but {type(member).__name__}"
+        if isinstance(member, LibraryBase):
+            problem = f"{library.target} is the library {member.name!r}"
+            line = f'{member.name} = "{library.target}"'
             fix = f"write {line} in its pyproject.toml, and install it again"
     raise LibraryError(
         f"the library {library} cannot be loaded: {problem}",
@@ -206,7 +215,7 @@ def _imported(library: InstalledLibrary) -> LibraryBase:
 
 
 def _message(error: BaseException) -> str:
-    """Return what an exception says after its type, as far as it can say it."""
+    """Return the text of an exception after a colon, or nothing where it cannot be printed."""
     try:
         return f": {error}"[:2_000]
     except Exception:

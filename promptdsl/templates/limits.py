@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_TEXT = 10_000_000
-"""Characters of the output, and of any text that is made for it."""
+"""The most characters of the output, and of any text that is made for it."""
 MAX_WRITTEN = 100_000_000
-"""Characters of all texts that are made for the output, together."""
+"""The most characters of all texts together that are made for the output."""
 MAX_PIECES = 2_000_000
-"""Author texts and values that are joined, counted again for every macro and block around them."""
+"""The most author texts and values; each counts again for every macro and block around it."""
 MAX_STEPS = 1_000_000
-"""Turns of loops, calls, includes and items that filters read, together."""
+"""The most turns of loops, calls, includes and items that filters read, together."""
 MAX_DIGITS = 4_300
-"""Digits of a whole number: as many as Python writes (``sys.int_info``)."""
+"""The most digits of an integer: as many as Python writes (``sys.int_info``)."""
 MAX_SOURCE = 1_000_000
-"""Bytes of a template file, and characters of a template given as text."""
+"""The most bytes of a template file, and characters of a template given as text."""
 
 _CONTAINERS: tuple[type[Sized], ...] = (list, tuple, dict)
 
@@ -42,14 +42,14 @@ StandIn: TypeAlias = Callable[[Mapping[str, object]], Any]  # Any: a ``RenderedT
 
 @attrs.define(eq=False)
 class Run:
-    """One rendering: its folders, the modules it imported, the names in it, and its counts.
+    """The state of one rendering: its folders, what it has used so far, and its counts.
 
-    ``sections`` are those of libraries that were used, in the order of their first use; ``tags``
-    are those in the sources of all templates that were used.
-    ``stand_ins`` write what replaces a section that is included, by its qualified name; ``raised``
-    is what one of them raised.
+    ``sections`` are the sections of libraries that were used, in the order of their first use.
+    ``tags`` are the tags in the sources of all templates that were used. ``stand_ins`` are
+    functions, by the qualified name of a section: each writes what replaces this section.
+    ``raised`` is the exception of such a function.
 
-    With ``none_is_empty`` a ``None`` is written as nothing; otherwise it is an error.
+    With ``none_is_empty`` nothing is written for ``None``; otherwise ``None`` is an error.
     """
 
     folders: "tuple[TemplateFolder, ...]"
@@ -85,7 +85,7 @@ RUN: ContextVar[Run] = ContextVar("promptdsl_template_run")
 def check_limit(count: int, limit: int, unit: str) -> None:
     """Raise :class:`TemplateError` for a count of some unit that goes over its limit."""
     if count > limit:
-        raise TemplateError(f"it comes to more than {limit:,} {unit}", fix="have it do less")
+        raise TemplateError(f"it makes more than {limit:,} {unit}", fix="make it do less")
 
 
 def check_length(length: int, pieces: int = 0) -> None:
@@ -100,7 +100,7 @@ def check_count(count: int) -> None:
 
 
 def check_bits(bits: int) -> None:
-    """Raise :class:`TemplateError` for a whole number of too many bits: ten are three digits."""
+    """Raise :class:`TemplateError` for an integer with too many bits: ten bits are three digits."""
     check_limit((bits * 3 + 9) // 10, MAX_DIGITS, "digits in a number")
 
 

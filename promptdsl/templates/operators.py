@@ -1,4 +1,4 @@
-"""Texts and operators of templates; a result that would be too large is refused."""
+"""The text of a value, and the operators of templates; too large results are refused."""
 
 from collections.abc import Iterable, Sized
 from decimal import Decimal
@@ -15,28 +15,28 @@ _SEQUENCES: tuple[type[Sized], ...] = (str, list, tuple)
 
 
 def is_mapping(value: object) -> TypeGuard[dict[object, object]]:
-    """Return whether a value is a mapping; a frozen one of variables is a dictionary, too."""
+    """Return whether a value is a mapping: variables hold dictionaries, also frozen ones."""
     return isinstance(value, dict)
 
 
 def text(value: object, name: str | None = None) -> str:
     """Return the text of a value that a template outputs or changes.
 
-    An inline ``if`` without an ``else`` is empty. Raises :class:`TemplateError` for ``None``,
-    booleans, lists, mappings and objects; ``name`` is the variable that the error names.
+    The text of an inline ``if`` without an ``else`` is empty. Raises :class:`TemplateError`, which
+    names the variable ``name``, for ``None``, booleans, lists, mappings and objects.
     """
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, Undefined):
-        # All but that of an inline ``if`` refuse to be a string.
+        # Undefined values raise an error here, except for that of an inline ``if``.
         return str(value)
     if value is None and RUN.get().none_is_empty:
         return ""
     what = name or "a value"
     if value is None or isinstance(value, bool):
         raise TemplateError(
-            f"{what} is {value}, which is no text",
-            fix='say what to write instead: {{ "yes" if flag else "no" }}, {% if value is none %}',
+            f"{what} is {value}, which is not text",
+            fix='write what is meant: {{ "yes" if flag else "no" }}, {% if value is none %}',
         )
     try:
         return text_of(value)
@@ -44,10 +44,10 @@ def text(value: object, name: str | None = None) -> str:
         is_dict = is_mapping(value)
         if isinstance(value, Iterable):
             kind = "mapping" if is_dict else "list"
-            problem, shown = f"{what} is a {kind}, which is no text", name or "value"
+            problem, shown = f"{what} is a {kind}, which is not text", name or "value"
             fix = f'write {{{{ {shown}|join(", ") }}}} or {{{{ {shown}|tojson }}}}, or loop over it'
         elif callable(value):
-            problem = f"{what} is a function, which is no text"
+            problem = f"{what} is a function, which is not text"
             fix = f"call it: {{{{ {name or 'name'}() }}}}"
         else:
             problem, fix = error.what, "write the part of it that is text"
@@ -64,10 +64,10 @@ def joined(values: Iterable[object], separator: object = "") -> str:
 
 def replaced(value: object, old: object, new: object, count: int | None = None) -> str:
     """Return a text with ``old`` replaced by ``new``, ``count`` times or everywhere."""
-    whole, part, other = text(value), text(old), text(new)
-    times = whole.count(part) if count is None or count < 0 else min(count, whole.count(part))
-    check_length(len(whole) + times * (len(other) - len(part)))
-    return whole.replace(part, other, times)
+    original, part, other = text(value), text(old), text(new)
+    times = original.count(part) if count is None or count < 0 else min(count, original.count(part))
+    check_length(len(original) + times * (len(other) - len(part)))
+    return original.replace(part, other, times)
 
 
 def percent(template: str, values: object) -> str:

@@ -24,9 +24,10 @@ Piece: TypeAlias = str | Inserted
 
 
 class Rope(str):
-    """The text that a macro, a block or ``{% set %}`` captured, which remembers its pieces.
+    """The text of a macro, a block or ``{% set %}``, with the pieces that it was made of.
 
-    An operation on it gives a plain string, which is a value. Put out unchanged, it is its pieces.
+    If it is output unchanged, its pieces are output. The result of an operation on it is a plain
+    string, which is a value.
     """
 
     __slots__ = ("pieces",)
@@ -35,7 +36,7 @@ class Rope(str):
     def __new__(cls, pieces: Iterable[Piece]) -> "Rope":
         """Return the rope of pieces."""
         kept = tuple(pieces)
-        texts = [it.text if isinstance(it, Inserted) else it for it in kept]
+        texts = [piece.text if isinstance(piece, Inserted) else piece for piece in kept]
         rope = super().__new__(cls, "".join(texts))
         rope.pieces = kept
         return rope
@@ -46,7 +47,7 @@ Output: TypeAlias = tuple[str] | Inserted | str
 
 
 def collect(outputs: Iterable[Output]) -> Rope:
-    """Return the outputs of a template as one rope: author texts side by side are joined."""
+    """Return the outputs of a template as one rope; neighbouring author texts are joined."""
     pieces: list[Piece] = []
     length = 0
     for output in outputs:
@@ -54,7 +55,7 @@ def collect(outputs: Iterable[Output]) -> Rope:
             pieces += output.pieces
             length += len(output)
         elif isinstance(output, Inserted | str):
-            # A string without a mark is a value.
+            # A plain string is a value.
             value = output if isinstance(output, Inserted) else Inserted(output)
             pieces.append(value)
             length += len(value.text)
@@ -65,15 +66,19 @@ def collect(outputs: Iterable[Output]) -> Rope:
             try:
                 check_length(length, len(pieces))
             except TemplateError as error:
-                # The line of the error is that of the template that yields too much.
+                # The error gets the line of the template that yields too much.
                 if isinstance(outputs, Generator):
                     outputs.throw(error)
                 raise
     RUN.get().write(length, len(pieces))
-    # Empty pieces are left out, but for volatile ones, which may not be empty in the next run.
-    # Author texts that are neighbours become one.
+    # Empty pieces are left out, except for volatile ones: they may not be empty in the next run.
+    # Neighbouring author texts become one.
     joined: list[Piece] = []
-    kept = [it for it in pieces if it and (type(it) is not Inserted or it.text or it.is_volatile)]
+    kept = [
+        piece
+        for piece in pieces
+        if piece and (type(piece) is not Inserted or piece.text or piece.is_volatile)
+    ]
     for kind, run in groupby(kept, key=type):
         if kind is Inserted:
             joined += run

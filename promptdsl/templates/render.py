@@ -1,4 +1,4 @@
-"""Rendering a template to pieces: author text and values; the error for one that fails."""
+"""Rendering a template to pieces of author text and of values; errors name file and line."""
 
 import os
 from collections.abc import Mapping
@@ -29,11 +29,11 @@ from promptdsl.templates.variables import check_variables
 
 
 class RenderedTemplate(NamedTuple):
-    """The pieces of a template, the template as compiled, and its sections of libraries.
+    """The pieces of a template, the compiled template, and the sections of libraries in it.
 
     The template is ``None`` where other text replaces it. The sections are in the order of their
-    first use. ``tags`` are those in the sources of the templates that were used, whichever branches
-    were taken.
+    first use. ``tags`` are the tags in the sources of all templates that were used, in whichever
+    branches.
     """
 
     pieces: tuple[Piece, ...]
@@ -49,10 +49,10 @@ def rendered_template(
 ) -> RenderedTemplate:
     """Return the pieces of a template: author text as strings, values as :class:`Inserted`.
 
-    Nothing is encoded yet. The content of a variable is a value wherever it goes, through macros,
-    blocks, filters and operators; only a string marked by ``trusted()`` that is output unchanged
-    is author text. Neighbouring author texts are one, and empty pieces are left out. ``stand_ins``
-    write what replaces a section that it includes; what they raise is raised as it is.
+    Nothing is encoded yet. The content of a variable stays a value in macros, blocks, filters and
+    operators. Only a string marked by ``trusted()`` that is output unchanged is author text.
+    Neighbouring author texts are joined, and empty pieces are left out. ``stand_ins`` write what
+    replaces a section that it includes; their errors are raised unchanged.
 
     Raises :class:`TemplateError`, with the name and line of the template, for a template that is
     missing or wrong, asks for an undefined name, outputs a value that is no text, or exceeds a
@@ -60,9 +60,9 @@ def rendered_template(
     """
     folders = (*Registration.active, shipped_folder())
     if template.kind == "path":
-        # What a file includes is looked up beside it first.
-        beside = os.path.realpath(os.path.dirname(template.value))
-        folders = (TemplateFolder(beside, reload=True), *folders)
+        # The templates that a file includes are looked up in its own folder first.
+        own_folder = os.path.realpath(os.path.dirname(template.value))
+        folders = (TemplateFolder(own_folder, reload=True), *folders)
     elif template.folder is not None:
         folders = (template.folder,)
     checked = check_variables(variables)
@@ -127,10 +127,10 @@ def template_error(
             absent = missing_template(str(error.name), folders)
             problem, fix = absent.what, absent.fix
         case RecursionError():
-            problem = "it goes too deep"
-            fix = "look for what calls, includes or extends itself without end"
+            problem = "it is nested too deep"
+            fix = "look for a template or macro that includes, extends or calls itself"
         case _:
-            problem, fix = f"{type(error).__name__}: {error!s:.200}", "check what it is given"
+            problem, fix = f"{type(error).__name__}: {error!s:.200}", "check the variables"
     origin = _origin(error)
     if origin is not None:
         problem = f"{label(origin[0])}, line {origin[1]}: {problem}"
@@ -141,14 +141,14 @@ def template_error(
 
 def _undefined_fix(error: UndefinedName, variables: Mapping[str, object]) -> str:
     name, holder = error.name, error.holder
-    look_first = "check that it is there first: {% if value is defined %}"
+    look_first = "check it before: {% if value is defined %}"
     if not isinstance(name, str):
         return look_first
     if holder is None:
         if name in variables:
-            return "it is not known there: import the template with context, or pass it on"
+            return "it is not defined there: import the template with context, or pass the variable"
         if not variables:
-            return f"the template is given no variables: write {name}=... beside it"
+            return f"no variables were given: write Template(..., {name}=...)"
         return nearest(name, variables)
     if is_mapping(holder):
         # Data may have any number of keys.

@@ -15,12 +15,12 @@ from promptdsl.templates.template_folder import DEFAULT, TemplateFolder, WhiteSp
 
 @attrs.frozen
 class TemplateSource:
-    """The source of a template; hashable, comparable, and the same after a pickle.
+    """The source of a template; hashable, comparable, and equal after a pickle.
 
-    ``value`` is a name in a registered folder, the path of a file, or the text of the template, by
-    ``kind``. The folder of a path is the first in which its includes are looked up. ``folder`` is
-    the folder of a library, in which alone a name is looked up. A text has its own ``white_space``;
-    with ``is_format`` it is written for ``str.format``, and not for Jinja.
+    ``value`` depends on ``kind``: a name in a registered folder, the path of a file, or the text of
+    the template. What a file includes is looked up in its folder first. ``folder`` is the folder of
+    a library: a name is looked up only there. A text has its own ``white_space``. With
+    ``is_format`` it is a text for ``str.format``, and not for Jinja.
     """
 
     kind: Literal["name", "path", "text"]
@@ -31,9 +31,10 @@ class TemplateSource:
 
     @property
     def keeps_ends(self) -> bool:
-        """Whether the line ends around the text are sent: it is not indented as the code is.
+        """Whether the line ends at both ends of the text are sent, and its indentation is kept.
 
-        That is a file, a text for ``str.format``, and one that keeps its last line end.
+        So it is for a file, for a text for ``str.format``, and where ``keep_trailing_newline`` is
+        set.
         """
         return self.kind != "text" or self.is_format or self.white_space.keep_trailing_newline
 
@@ -67,16 +68,16 @@ class TemplateSource:
 def check_inputs(source: TemplateSource, variables: Mapping[str, object]) -> Mapping[str, object]:
     """Return the variables of a template given as text, checked against its front matter or fields.
 
-    Those of another template are returned as they are: they are checked when it is rendered.
+    Those of another template are returned unchanged: they are checked when it is rendered.
     """
     for name in WhiteSpace._fields:
         if name in variables:
             way = "Template.from_string" if source.kind == "text" else "register_templates"
-            problem = f"{name} is a setting of Jinja, and no variable"
+            problem = f"{name} is a setting of Jinja, not a variable"
             raise TemplateError(problem, fix=f"write {way}(..., {name}=...)")
     for _, field in format_parts(source.value) if source.is_format else ():
         if field is not None and field not in variables:
-            fix = nearest(field, variables) if variables else f"write {field}=... beside the text"
+            fix = nearest(field, variables) if variables else f"write {field}=... after the text"
             raise TemplateError(f"the template: {field!r} is undefined", fix=fix)
     is_text = source.kind == "text" and not source.is_format
     if not is_text or not source.value.lstrip().startswith("---"):

@@ -1,4 +1,4 @@
-"""A folder of templates, with its settings, and a file in it, whose name cannot lead out of it."""
+"""A folder of templates with its settings, and a template file in such a folder."""
 
 from typing import NamedTuple, Self
 
@@ -9,7 +9,7 @@ from promptdsl.foundation.source import author
 
 
 def check_name(name: object) -> str:
-    """Return the checked name of a template, which cannot lead out of its folder.
+    """Return the name of a template, checked: it cannot lead out of its folder.
 
     Raises :class:`TemplateError` for a name with an empty part, ``.`` or ``..``, one that starts
     with ``/``, and for a backslash, colon or null character in it.
@@ -28,7 +28,7 @@ def check_name(name: object) -> str:
 
 
 def label(name: str | None) -> str:
-    """Return the words for a template in an error."""
+    """Return how an error names a template."""
     return "the template" if name is None else f"template {name!r}"
 
 
@@ -60,9 +60,9 @@ DEFAULT = WhiteSpace()
 class TemplateFolder:
     """A folder of templates and how they are read.
 
-    With ``reload`` each rendering looks whether a file changed; without it a file is found and read
-    once. ``library`` is the name of the library that the folder belongs to, ``version`` the version
-    of its package; both are ``None`` for a registered folder.
+    With ``reload`` each rendering checks whether a file changed; without it a file is looked up and
+    read once. ``library`` is the name of the library that the folder belongs to, ``version`` the
+    version of its package; both are ``None`` for a registered folder.
     """
 
     folder: str
@@ -70,10 +70,10 @@ class TemplateFolder:
     reload: bool = False
     library: str | None = None
     version: str | None = None
-    found: "dict[str, TemplateFile]" = attrs.field(
+    files: "dict[str, TemplateFile]" = attrs.field(
         factory=dict[str, "TemplateFile"], init=False, eq=False, repr=False
     )
-    """The files that were found, by their names in the folder; none with ``reload``."""
+    """The files that were looked up, by their names in the folder; none with ``reload``."""
 
     def __reduce__(self) -> tuple[object, ...]:
         fields = (self.folder, self.white_space, self.reload, self.library, self.version)
@@ -81,9 +81,9 @@ class TemplateFolder:
 
 
 class TemplateFile(NamedTuple):
-    """A template that exists: its name, its file, the folder that contains it, and its stamp.
+    """A template file: its name, its path, its folder, and a stamp that changes with the file.
 
-    The name of one of a library is that of its section: ``support:refunds``.
+    In a library the name is that of the section: ``support:refunds``.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The variables of a template: plain data, copied when the template is written."""
+"""The variables of a template: plain data, copied when the component ``Template`` is made."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -67,12 +67,12 @@ def _plain_leaf(
     from promptdsl.foundation.remedies import json_remedy
 
     fix = "give what the template needs of it: a string, a number, a list, a dictionary"
-    problem = f"{path} is no plain data but a live object: {type(item).__name__}"
+    problem = f"{path} is a live object, not plain data: {type(item).__name__}"
     raise ContentError(problem, fix=json_remedy(item, fix))
 
 
 def _fields_of(item: object) -> Fields | None:
-    """Return the set fields that a dataclass or attrs class declares, without running its code."""
+    """Return the fields of a dataclass or attrs object that are set, without running its code."""
     kind: Any = type(item)  # Any: a class of either library
     known = getattr(kind, "__attrs_attrs__", None)
     if known is None and hasattr(kind, "__dataclass_fields__"):
@@ -82,10 +82,10 @@ def _fields_of(item: object) -> Fields | None:
     values = Fields()
     for name in (field.name for field in known or ()):
         holders = (vars(base) for base in type.mro(type(item)))
-        declared: object = next((it[name] for it in holders if name in it), None)
+        declared: object = next((members[name] for members in holders if name in members), None)
         is_code = hasattr(type(declared), "__get__") and type(declared) is not MemberDescriptorType
         with suppress(AttributeError):
-            # A property or a method in the place of a field is refused as what it is.
+            # A property or a method with the name of a field is refused.
             values[name] = declared if is_code else object.__getattribute__(item, name)
     return None if known is None else values
 
@@ -97,7 +97,7 @@ def _plain_clock(kind: Any, value: Any) -> object:  # Any: ``datetime`` or ``tim
     return kind.fromisoformat(kind.isoformat(value))
 
 
-# Any: each function takes the type beside it.
+# Any: each function takes the type that is written before it.
 _KINDS: tuple[tuple[type, Callable[[Any], object]], ...] = (
     (str, str.__str__),
     (int, int.__int__),

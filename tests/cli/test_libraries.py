@@ -471,9 +471,9 @@ def test_libraries_are_checked(cli: Command) -> None:
     out = """\
 broken  1.0  acme-broken
     problem: template 'broken:\\x1b', line 1: Expected an expression, got
-    'end of statement block': look at the text before it, too
+    'end of statement block': the mistake may be on an earlier line
     problem: template 'broken:bad', line 1: unexpected 'end of template':
-    look at the text before it, too
+    the mistake may be on an earlier line
 gone    1.0  acme-gone
     problem: the library gone 1.0 of acme-gone cannot be loaded:
     ModuleNotFoundError: No module named 'no_such_module': install another
@@ -498,7 +498,7 @@ def test_checked_libraries_are_data_too(cli: Command) -> None:
         done.code,
         [row["problem"] and bool(row["problem"]) for row in rows.values()],
     )
-    assert {"broken:bad": f"{PROBLEM}: look at the text before it, too"}.items() <= (
+    assert {"broken:bad": f"{PROBLEM}: the mistake may be on an earlier line"}.items() <= (
         rows["broken"]["broken"].items()
     )
 
@@ -507,7 +507,7 @@ def test_checked_libraries_are_data_too(cli: Command) -> None:
 def test_broken_sections_and_odd_names_are_shown_as_such(cli: Command) -> None:
     """A broken template is listed with its problem, a control character as an escape."""
     done = cli("list", "broken")
-    advice = "look at the text before it, too"
+    advice = "the mistake may be on an earlier line"
     assert [
         "broken:\\x1b",
         f"problem: {RED}: {advice}",

@@ -93,7 +93,7 @@ BROKEN = {
     "importing": ("import acme_nowhere", "ModuleNotFoundError: No module named 'acme_nowhere'"),
     "wrong": ("x = ((", "SyntaxError: '(' was never closed (__init__.py, line 1)"),
     "empty": ("", "AttributeError: module 'acme_empty' has no attribute 'library'"),
-    "text": ("library = 'text'", "acme_text:library is no Library but str"),
+    "text": ("library = 'text'", "acme_text:library is not a Library but str"),
     "named": (HOUSE.format("other"), "acme_named:library is the library 'other'"),
 }
 

@@ -79,13 +79,13 @@ def test_what_may_be_read(template: str, expected: str) -> None:
         ("{{ text.uper() }}", "a string has no 'uper'\n  did you mean 'upper'?"),
         (
             "{% set n = namespace(a=1) %}{{ n.b }}",
-            "Namespace has no 'b'\n  check that it is there first",
+            "Namespace has no 'b'\n  check it before",
         ),
         (
             "{% for x in [1] %}{{ loop.indx }}{% endfor %}",
             "LoopContext has no 'indx'\n  did you mean",
         ),
-        ("{{ text.count }}", "text.count is a function, which is no text"),
+        ("{{ text.count }}", "text.count is a function, which is not text"),
         ("{{ user.tags['x'] }}", "a list has no 'x'\n  "),
     ],
 )

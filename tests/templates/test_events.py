@@ -226,17 +226,17 @@ def test_what_an_event_template_says(template: str, expected: str, tmp_path: Pat
         (
             "\n{% if %}",
             "template 'events/user_action.md.j2', line 2: Expected an expression, got 'end of"
-            " statement block'\n  look at the text before it, too",
+            " statement block'\n  the mistake may be on an earlier line",
         ),
         (
             "{{ details }}",
-            "template 'events/user_action.md.j2', line 1: details is a list, which is no text\n"
+            "template 'events/user_action.md.j2', line 1: details is a list, which is not text\n"
             '  write {{ details|join(", ") }} or {{ details|tojson }}, or loop over it',
         ),
         (
             "{{ true }}",
-            "template 'events/user_action.md.j2', line 1: a value is True, which is no text\n"
-            '  say what to write instead: {{ "yes" if flag else "no" }}, {% if value is none %}',
+            "template 'events/user_action.md.j2', line 1: a value is True, which is not text\n"
+            '  write what is meant: {{ "yes" if flag else "no" }}, {% if value is none %}',
         ),
         (
             "{% include '../x' %}",

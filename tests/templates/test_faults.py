@@ -11,7 +11,7 @@ from tests.errors import lines_of, raised
 from tests.templates.rendered import fault, file_fault, put
 
 PEOPLE = {"user": {"name": "Ada", "plan": "pro"}, "items": [1]}
-THERE = "check that it is there first: {% if value is defined %}"
+THERE = "check it before: {% if value is defined %}"
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ THERE = "check that it is there first: {% if value is defined %}"
         (
             "{{ 1 + (1 if false) }}",
             "line 1: UndefinedError: the inline if-expression on line 1 evaluated to false and no"
-            " else section was defined.\n  check what it is given",
+            " else section was defined.\n  check the variables",
         ),
     ],
 )
@@ -54,7 +54,7 @@ def test_what_is_undefined(template: str, expected: str) -> None:
 
 def test_no_variables() -> None:
     """Where there are no variables, the error says so."""
-    fix = "the template is given no variables: write x=... beside it"
+    fix = "no variables were given: write Template(..., x=...)"
     expected = f"the template, line 1: 'x' is undefined\n  {fix}"
     assert expected == fault("{{ x }}")
 
@@ -64,7 +64,7 @@ def test_a_variable_that_was_not_passed_on(tmp_path: Path) -> None:
     with register_templates(put(tmp_path, a="{% macro m() %}\n{{ x }}{% endmacro %}")):
         assert (
             "template 'a.md', line 2: 'x' is undefined\n"
-            "  it is not known there: import the template with context, or pass it on"
+            "  it is not defined there: import the template with context, or pass the variable"
         ) == fault("{% import 'a.md' as a %}{{ a.m() }}", x="x")
 
 
@@ -77,7 +77,7 @@ def test_a_variable_that_was_not_passed_on(tmp_path: Path) -> None:
             "{% block a %}{% endblock %}\n{% block a %}{% endblock %}",
             "line 2: block 'a' defined twice",
         ),
-        ("{% autoescape true %}{% endautoescape %}", "line 1: autoescape is not known:"),
+        ("{% autoescape true %}{% endautoescape %}", "line 1: autoescape is not supported:"),
         ("{{ 1e999 }}", "line 1: a number is too large"),
     ],
 )
@@ -103,11 +103,11 @@ def test_what_is_no_template(template: str, expected: str) -> None:
         (
             "{{ 'x'|safe }}",
             "there is no filter 'safe'\n"
-            "  give trusted(text) as the variable, and put it out as it is",
+            "  give trusted(text) as the variable, and write {{ name }} without a filter",
         ),
         (
             "{{ 'x'|e }}",
-            "there is no filter 'e'\n  leave it out: a value is encoded for the place it comes to",
+            "there is no filter 'e'\n  leave it out: every value is encoded",
         ),
     ],
 )
@@ -183,7 +183,9 @@ def test_a_file_is_named_by_its_path(tmp_path: Path) -> None:
     assert f"template {str(path)!r}, line 2: 'x' is undefined" == caught.value.what
 
 
-DEEP = "it goes too deep\n  look for what calls, includes or extends itself without end"
+DEEP = (
+    "it is nested too deep\n  look for a template or macro that includes, extends or calls itself"
+)
 
 
 @pytest.mark.parametrize(
@@ -220,12 +222,12 @@ NESTED = "the template is nested too deep\n  move parts of it into macros"
         (
             "{% for i in [1] %}" * 30 + "{% endfor %}" * 30,
             "the template cannot be compiled: too many statically nested blocks\n"
-            "  look for what is unusual in it",
+            "  simplify the template",
         ),
         (
             "{% macro m(a, a) %}{% endmacro %}",
             "the template cannot be compiled: duplicate argument 'l_1_a' in function definition\n"
-            "  look for what is unusual in it",
+            "  simplify the template",
         ),
     ],
     ids=["expressions", "conditions", "loops", "arguments"],

@@ -46,7 +46,7 @@ def test_templates_that_are_lost(tmp_path: Path) -> None:
     command = [sys.executable, "-c", LOST]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert (
-        f"there are no templates in {package} or beside it\n"
+        f"there are no templates in {package} or next to it\n"
         "install promptdsl again: files are missing\n"
     ) == done.stdout
 
@@ -165,7 +165,7 @@ def test_a_folder_has_to_be_one(make: Callable[[Path], Path], problem: str, tmp_
         write()
     place, shown = lines_of(write, 1)[0], repr(folder)[:200]
     what, fix = str(caught.value).split("\n")
-    assert "  give the folder your templates are in" == fix
+    assert "  give the path of the folder with your templates" == fix
     assert (True, True) == (
         what.startswith(f"{place}: no templates can be registered from {shown}: "),
         problem in what.removeprefix(f"{place}: no templates can be registered from {shown}: "),
@@ -276,7 +276,7 @@ def test_a_file_has_a_limit(tmp_path: Path) -> None:
     """A template file has at most a million bytes."""
     with register_templates(put(tmp_path, a="x" * 1_000_000, b="x" * 1_000_001)):
         assert 1_000_000 == len(in_full(file_pieces("a.md")))
-        expected = "it comes to more than 1,000,000 bytes in template 'b.md'\n  have it do less"
+        expected = "it makes more than 1,000,000 bytes in template 'b.md'\n  make it do less"
         assert expected == file_fault("b.md")
 
 

@@ -37,25 +37,25 @@ def test_what_a_text_comes_to(text: str, expected: str) -> None:
     assert expected == only_text(System(Template.from_format(text, given, shell="<event>")))
 
 
-NAME = "name it: {name}, with name=... beside the text"
+NAME = "name the field: {name}, and write name=... after the text"
 PART = "take the part of a in Python, and give it a name: {name}"
-FORMAT = "make the text of a in Python: {a}; braces in the text are {{ and }}"
-BRACES = "a field is {name}; braces in the text are {{ and }}"
+FORMAT = "format a in Python and write {a}; for braces in the text write {{ and }}"
+BRACES = "write a field as {name}, and braces in the text as {{ and }}"
 
 
 @pytest.mark.parametrize(
     ("text", "problem", "fix"),
     [
-        ("{}", "'{}' is no field", NAME),
-        ("a\n{0}", "'{0}' is no field", NAME),
-        ("{:>5}", "'{:>5}' is no field", NAME),
-        ("{a.b}", "'{a.b}' is no field", PART),
-        ("{a[0]}", "'{a[0]}' is no field", PART),
-        ("{a!r}", "'{a!r}' is no field", FORMAT),
-        ("{a:>5}", "'{a:>5}' is no field", FORMAT),
-        ("{ a }", "'{ a }' is no field", BRACES),
-        ('{"a": 1}', "'{\"a\": 1}' is no field", BRACES),
-        ("{a\n}", "'{a\\n}' is no field", BRACES),
+        ("{}", "'{}' is not a field", NAME),
+        ("a\n{0}", "'{0}' is not a field", NAME),
+        ("{:>5}", "'{:>5}' is not a field", NAME),
+        ("{a.b}", "'{a.b}' is not a field", PART),
+        ("{a[0]}", "'{a[0]}' is not a field", PART),
+        ("{a!r}", "'{a!r}' is not a field", FORMAT),
+        ("{a:>5}", "'{a:>5}' is not a field", FORMAT),
+        ("{ a }", "'{ a }' is not a field", BRACES),
+        ('{"a": 1}', "'{\"a\": 1}' is not a field", BRACES),
+        ("{a\n}", "'{a\\n}' is not a field", BRACES),
         ("{a", "a single {", BRACES),
         ("{a}}", "a single }", BRACES),
         ("a\n\nb } {a}", "a single }", BRACES),
@@ -77,7 +77,7 @@ def test_braces_that_are_no_field(text: str, problem: str, fix: str) -> None:
 @pytest.mark.parametrize(
     ("given", "problem", "fix"),
     [
-        ({}, "'shell' is undefined", "write shell=... beside the text"),
+        ({}, "'shell' is undefined", "write shell=... after the text"),
         ({"shel": 1}, "'shell' is undefined", "did you mean 'shel'?"),
     ],
 )
@@ -101,8 +101,8 @@ def test_a_missing_variable(given: dict[str, Any], problem: str, fix: str) -> No
 def test_a_variable_that_is_no_text(value: object, what: str) -> None:
     """What Jinja does not write as text is an error here, too, without advice for Jinja."""
     error = raised(TemplateError, lambda: render(System(Template.from_format("{a}", a=value))))
-    assert f"the template: a is {what}, which is no text" == error.what
-    assert "make the text of it in Python" == error.fix
+    assert f"the template: a is {what}, which is not text" == error.what
+    assert "convert it to text in Python" == error.fix
 
 
 @pytest.mark.parametrize(

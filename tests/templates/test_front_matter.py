@@ -99,7 +99,7 @@ def test_an_input(line: str, expected: Input) -> None:
         ("---", "line 1: the front matter has no closing line ---", AS_TEXT),
         (
             "\n  ---\n  inputs:\n    a: str\n  ---\n",
-            "line 2: front matter begins in the first line, without a blank before it",
+            "line 2: front matter begins in the first line, without white space before it",
             f"remove what is before it; {AS_TEXT}",
         ),
         ("---\ntitle: A\n ---\n", "line 1: the front matter has no closing line ---", AS_TEXT),
@@ -138,7 +138,7 @@ def test_an_input(line: str, expected: Input) -> None:
         (
             "---\ninputs:\n" + "".join(f" a{n}: str\n" for n in range(101)) + "---\n",
             "line 103: there are more than 100 inputs",
-            "pass lists",
+            "pass lists as inputs",
         ),
     ],
 )
@@ -150,9 +150,9 @@ def test_what_is_no_front_matter(source: str, problem: str, fix: str) -> None:
 @pytest.mark.parametrize(
     ("line", "problem", "fix"),
     [
-        ("a", "'a' declares no input", DECLARES),
-        ("1: str", "'1: str' declares no input", DECLARES),
-        ("_a: str", "'_a: str' declares no input", DECLARES),
+        ("a", "'a' does not declare an input", DECLARES),
+        ("1: str", "'1: str' does not declare an input", DECLARES),
+        ("_a: str", "'_a: str' does not declare an input", DECLARES),
         ("for: str", "'for' cannot be the name of an input", "choose another name"),
         ("vars: str", "'vars' cannot be the name of an input", "choose another name"),
         (
@@ -196,12 +196,12 @@ def test_what_is_no_front_matter(source: str, problem: str, fix: str) -> None:
             "the default of input 'a' takes one of EU, US, not 'EUR'",
             "did you mean 'EU'?",
         ),
-        ("a: str x", "'x' is too much", DECLARES),
-        ('a: str = "x" y', "'y' is too much", DECLARES),
+        ("a: str x", "'x' is too much in this line", DECLARES),
+        ('a: str = "x" y', "'y' is too much in this line", DECLARES),
     ],
 )
 def test_what_declares_no_input(line: str, problem: str, fix: str) -> None:
-    """A line that declares no input is an error with its line."""
+    """A line that does not declare an input is an error with its line."""
     source = f"---\ninputs:\n  b: str\n  {line}\n---\n"
     assert (f"template 'a.md', line 4: {problem}", fix) == wrong(source)
 

@@ -127,7 +127,7 @@ SLOW = {
 )
 def test_a_limit_is_named(template: str, limit: str) -> None:
     """Going over a limit is an error that names it."""
-    assert f"the template, line 1: it comes to more than {limit}\n  have it do less" == fault(
+    assert f"the template, line 1: it makes more than {limit}\n  make it do less" == fault(
         template, **GIVEN
     )
 
@@ -135,7 +135,7 @@ def test_a_limit_is_named(template: str, limit: str) -> None:
 def test_a_limit_that_is_met_at_the_end() -> None:
     """A limit that the whole output goes over is an error of its template, on no line."""
     template = "{% for i in range(16) %}{% set x = big|upper %}{% endfor %}{{ big }}"
-    expected = f"the template: it comes to more than {WRITTEN}\n  have it do less"
+    expected = f"the template: it makes more than {WRITTEN}\n  make it do less"
     assert expected == fault(template, **GIVEN)
 
 
@@ -171,5 +171,5 @@ def test_event_texts_are_bounded(tmp_path: Path) -> None:
     event, line = Event(UserAction("clicked", target="x" * 9_999)), this_line()
     with register_templates(tmp_path), pytest.raises(TemplateError) as caught:
         render(event)
-    what = f"template 'events/user_action.md.j2', line 1: it comes to more than {TEXT}"
-    assert f"{__file__}:{line}: {what}\n  have it do less" == str(caught.value)
+    what = f"template 'events/user_action.md.j2', line 1: it makes more than {TEXT}"
+    assert f"{__file__}:{line}: {what}\n  make it do less" == str(caught.value)

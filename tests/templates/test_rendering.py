@@ -47,28 +47,28 @@ def test_what_is_text(value: object, expected: str) -> None:
     assert (Inserted(expected, "x"),) == pieces("{{ x }}", x=value)
 
 
-NO_TEXT = 'say what to write instead: {{ "yes" if flag else "no" }}, {% if value is none %}'
+NO_TEXT = 'write what is meant: {{ "yes" if flag else "no" }}, {% if value is none %}'
 LISTED = 'write {{ x|join(", ") }} or {{ x|tojson }}, or loop over it'
 
 
 @pytest.mark.parametrize(
     ("template", "value", "expected"),
     [
-        ("{{ x }}", None, f"x is None, which is no text\n  {NO_TEXT}"),
-        ("{{ x }}", True, f"x is True, which is no text\n  {NO_TEXT}"),
-        ("{{ x }}", False, f"x is False, which is no text\n  {NO_TEXT}"),
-        ("{{ x.y }}", {"y": None}, f"x.y is None, which is no text\n  {NO_TEXT}"),
-        ("{{ x or none }}", "", f"a value is None, which is no text\n  {NO_TEXT}"),
-        ("{{ x ~ '' }}", None, f"a value is None, which is no text\n  {NO_TEXT}"),
-        ("{{ x|upper }}", None, f"a value is None, which is no text\n  {NO_TEXT}"),
-        ("{{ [x]|join }}", None, f"a value is None, which is no text\n  {NO_TEXT}"),
-        ("{{ '%s' % x }}", None, f"a value is None, which is no text\n  {NO_TEXT}"),
-        ("{{ x }}", [], f"x is a list, which is no text\n  {LISTED}"),
-        ("{{ x }}", {}, f"x is a mapping, which is no text\n  {LISTED}"),
+        ("{{ x }}", None, f"x is None, which is not text\n  {NO_TEXT}"),
+        ("{{ x }}", True, f"x is True, which is not text\n  {NO_TEXT}"),
+        ("{{ x }}", False, f"x is False, which is not text\n  {NO_TEXT}"),
+        ("{{ x.y }}", {"y": None}, f"x.y is None, which is not text\n  {NO_TEXT}"),
+        ("{{ x or none }}", "", f"a value is None, which is not text\n  {NO_TEXT}"),
+        ("{{ x ~ '' }}", None, f"a value is None, which is not text\n  {NO_TEXT}"),
+        ("{{ x|upper }}", None, f"a value is None, which is not text\n  {NO_TEXT}"),
+        ("{{ [x]|join }}", None, f"a value is None, which is not text\n  {NO_TEXT}"),
+        ("{{ '%s' % x }}", None, f"a value is None, which is not text\n  {NO_TEXT}"),
+        ("{{ x }}", [], f"x is a list, which is not text\n  {LISTED}"),
+        ("{{ x }}", {}, f"x is a mapping, which is not text\n  {LISTED}"),
         (
             "{{ [x] }}",
             1,
-            "a value is a list, which is no text\n  "
+            "a value is a list, which is not text\n  "
             'write {{ value|join(", ") }} or {{ value|tojson }}, or loop over it',
         ),
         (
@@ -79,17 +79,17 @@ LISTED = 'write {{ x|join(", ") }} or {{ x|tojson }}, or loop over it'
         (
             "{% macro m() %}{% endmacro %}{{ m }}",
             1,
-            "m is a function, which is no text\n  call it: {{ m() }}",
+            "m is a function, which is not text\n  call it: {{ m() }}",
         ),
         (
             "{{ x.upper }}",
             "a",
-            "x.upper is a function, which is no text\n  call it: {{ x.upper() }}",
+            "x.upper is a function, which is not text\n  call it: {{ x.upper() }}",
         ),
         (
             "{{ {}.get }}",
             "a",
-            "a value is a function, which is no text\n  call it: {{ name() }}",
+            "a value is a function, which is not text\n  call it: {{ name() }}",
         ),
     ],
 )
@@ -100,7 +100,7 @@ def test_what_is_no_text(template: str, value: object, expected: str) -> None:
 
 def test_live_objects_are_refused() -> None:
     """Variables that are no plain data are an error of their own."""
-    with pytest.raises(ContentError, match=r"vars\.x is no plain data but a live object: object"):
+    with pytest.raises(ContentError, match=r"vars\.x is a live object, not plain data: object"):
         pieces("{{ x }}", x=object())
 
 

@@ -173,7 +173,7 @@ def test_a_setting_is_true_or_false(take: Callable[..., object], name: str) -> N
 def test_a_setting_is_no_variable(write: Callable[[str], object], way: str, name: str) -> None:
     """A setting of white space among the variables is an error that says where it belongs."""
     error = raised(TemplateError, lambda: write(name))
-    assert f"{name} is a setting of Jinja, and no variable" == error.what
+    assert f"{name} is a setting of Jinja, not a variable" == error.what
     assert (f"write {way}(..., {name}=...)", lines_of(write, 0)) == (error.fix, error.at)
 
 

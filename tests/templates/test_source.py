@@ -94,7 +94,7 @@ def test_a_path_is_kept_as_it_is() -> None:
         (5, "the text of a template is a string, not int\n  give the text itself"),
         (
             "x" * 1_000_001,
-            "it comes to more than 1,000,000 characters of template\n  have it do less",
+            "it makes more than 1,000,000 characters of template\n  make it do less",
         ),
     ],
     ids=["a number", "too long"],

@@ -152,7 +152,7 @@ def test_live_objects_are_refused(value: object, path: str, kind: str) -> None:
     with pytest.raises(ContentError) as caught:
         check_variables({"x": value})
     assert (
-        f"{path} is no plain data but a live object: {kind}\n"
+        f"{path} is a live object, not plain data: {kind}\n"
         "  give what the template needs of it: a string, a number, a list, a dictionary"
     ) == str(caught.value)
 
@@ -169,7 +169,7 @@ def test_the_plain_form_of_a_live_object_is_named(value: object, kind: str, fix:
     """For an object of a known type the error says what its plain form is."""
     with pytest.raises(ContentError) as caught:
         check_variables({"x": value})
-    assert (f"vars.x is no plain data but a live object: {kind}", fix) == (
+    assert (f"vars.x is a live object, not plain data: {kind}", fix) == (
         caught.value.what,
         caught.value.fix,
     )
@@ -257,9 +257,9 @@ class Computed(Order):
 @pytest.mark.parametrize(
     ("make", "what"),
     [
-        (lambda: Computed(1), "vars.x.number is no plain data but a live object: property"),
-        (lambda: Order(1, [object()]), "vars.x.items.0 is no plain data but a live object: object"),
-        (lambda: Order, "vars.x is no plain data but a live object: type"),
+        (lambda: Computed(1), "vars.x.number is a live object, not plain data: property"),
+        (lambda: Order(1, [object()]), "vars.x.items.0 is a live object, not plain data: object"),
+        (lambda: Order, "vars.x is a live object, not plain data: type"),
     ],
 )
 def test_what_is_no_data_of_an_instance(make: Callable[[], object], what: str) -> None:
