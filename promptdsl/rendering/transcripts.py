@@ -9,18 +9,18 @@ from promptdsl.messages import Block, EventBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.provider_names import ProviderName
 from promptdsl.transcript.transcript import Transcript as Transcript  # noqa: PLC0414
-from promptdsl.transcript.values import Above, Given, Repair, join
+from promptdsl.transcript.values import Above, NewMessage, Repair, join
 from promptdsl.tree.node import Node, make
 
 
-def _read(value: object, named: ProviderName | None) -> Given:
+def _read(value: object, named: ProviderName | None) -> NewMessage:
     """Return the message of a reply, of a stream that was read, or of a written turn."""
     from promptdsl.providers.read_response import provider_of, read_response, response_id
     from promptdsl.providers.read_stream import Reading
     from promptdsl.providers.shared.checks import mapping
 
     if isinstance(value, Node):
-        return Given(_written(value), {})
+        return NewMessage(_written(value), {})
     if isinstance(value, Reading):
         message, (entries, provider) = value.message, value.response
         if named not in (None, provider):
@@ -33,7 +33,7 @@ def _read(value: object, named: ProviderName | None) -> Given:
     models = map(entries.get, ("model", "modelVersion", "model_version"))
     reply = {"id": response_id(entries), "model": next(filter(None, models), None)}
     reply["provider"] = provider
-    return Given(message, {key: text for key, text in reply.items() if isinstance(text, str)})
+    return NewMessage(message, {key: text for key, text in reply.items() if isinstance(text, str)})
 
 
 def _written(turn: Any) -> Message:  # Any: a node, of one of many classes

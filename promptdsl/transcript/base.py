@@ -1,4 +1,4 @@
-"""The log of a transcript: what stands in it, and recording further entries."""
+"""The log of a transcript: its entries, its current messages, and writing further entries."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,13 +15,13 @@ from promptdsl.messages.message import Message
 from promptdsl.transcript import pairs
 from promptdsl.transcript.entries import TranscriptEntry, TranscriptTurn
 from promptdsl.transcript.files import TranscriptFile
-from promptdsl.transcript.log import Standing, metadata_of, standing, usage_of
+from promptdsl.transcript.log import Standing, metadata_of, state_after, usage_of
 from promptdsl.transcript.stores import BoundStore
 
 Clock: TypeAlias = Callable[[], datetime] | None
 Ids: TypeAlias = Literal["uuid", "uuid7"] | Callable[[], str] | None
 Target: TypeAlias = Message | TranscriptTurn | TranscriptEntry | int | str
-"""What a change is about; a text is the id of a message."""
+"""The turn that a change is about; a string is the id of a message."""
 Path: TypeAlias = str | PathLike[str]
 Subscriber: TypeAlias = Callable[[TranscriptEntry], object]
 
@@ -36,13 +36,13 @@ class New(NamedTuple):
 
 
 class TranscriptLog(Sequence[Message]):
-    """What a transcript is without its changes: entries, what stands of them, subscribers."""
+    """A transcript without the methods that change it: entries, current messages, subscribers."""
 
     def _begin(self, clock: Clock, ids: Ids) -> None:
         self._lock = RLock()
         self._entries: dict[int, TranscriptEntry] = {}
         self._state = Standing()
-        self._said: list[Message] | None = []
+        self._message_list: list[Message] | None = []
         self._messages: tuple[Message, ...] | None = ()
         self._waiting_calls: dict[str, ToolUseBlock] | None = {}
         """The calls without a result, by id; ``None`` where they must be looked for."""
@@ -55,30 +55,30 @@ class TranscriptLog(Sequence[Message]):
         self._queue: deque[TranscriptEntry] = deque()
         self._delivers = False
         self.repairs: tuple[str, ...] = ()
-        """What was left out or mended: of a reply that was cut, of a recording, of a file."""
+        """What was left out or repaired in a cut reply, a recorded conversation or a file."""
 
-    # What stands.
+    # The current state.
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The messages that stand: what a model gets."""
+        """The current messages: what a model gets."""
         with self._lock:
             if self._messages is None:
-                if self._said is None:
-                    found = (turn.message for turn in self._state.in_order())
-                    self._said = [message for message in found if message is not None]
-                self._messages = tuple(self._said)
+                if self._message_list is None:
+                    messages = (turn.message for turn in self._state.in_order())
+                    self._message_list = [message for message in messages if message is not None]
+                self._messages = tuple(self._message_list)
             return self._messages
 
     @property
     def turns(self) -> tuple[TranscriptTurn, ...]:
-        """The turns that stand, with their numbers and the notes between them."""
+        """The current turns, with their numbers and the notes between them."""
         with self._lock:
             return tuple(self._state.in_order())
 
     @property
     def entries(self) -> tuple[TranscriptEntry, ...]:
-        """All entries, also those of what was undone or removed."""
+        """All entries, also of what was undone or removed."""
         with self._lock:
             return tuple(self._entries.values())
 
@@ -86,12 +86,12 @@ class TranscriptLog(Sequence[Message]):
     def metadata(self) -> Mapping[str, object]:
         """The tags of the transcript: the last value of each."""
         with self._lock:
-            found: Mapping[str, object] = frozen(metadata_of(self._entries))
-            return found
+            tags: Mapping[str, object] = frozen(metadata_of(self._entries))
+            return tags
 
     @property
     def usage(self) -> dict[str, int]:
-        """The sums of the tokens of all replies, those that were undone included, by kind."""
+        """The token counts of all replies, also of those that were undone: sums by kind."""
         with self._lock:
             return usage_of(self._entries)
 
@@ -127,10 +127,10 @@ class TranscriptLog(Sequence[Message]):
     def _last(self) -> int:
         return next(reversed(self._entries), 0)
 
-    # Recording.
+    # Writing entries.
 
     def _commit(self, news: list[New]) -> list[TranscriptEntry]:
-        """Write entries, then let them count, then tell the subscribers."""
+        """Write entries, apply them, and then call the subscribers."""
         if self._closed is not None:
             why, fix = self._closed
             raise TranscriptError(f"this transcript cannot be changed: {why}", fix=fix)
@@ -154,38 +154,38 @@ class TranscriptLog(Sequence[Message]):
             self._state.follow(self._entries, entries)
             self._added(entries)
         except TranscriptError:
-            self._stand_after(first - 1)
+            self._rebuild(first - 1)
             raise
         except BaseException:
-            # A signal came between two changes: the entries count all the same.
-            self._stand_after(self._last)
+            # A signal came in between: the entries are written, so they count.
+            self._rebuild(self._last)
             raise
         self._deliver(entries)
         return entries
 
-    def _stand_after(self, last: int) -> None:
-        """Find out anew what stands after an entry, when a change did not come to its end."""
+    def _rebuild(self, last: int) -> None:
+        """Compute the state after an entry again, where a change was not completed."""
         entries = {number: entry for number, entry in self._entries.items() if number <= last}
-        self._state = standing(entries, is_salvaged=self._state.is_salvaged)
+        self._state = state_after(entries, is_salvaged=self._state.is_salvaged)
         self._changed()
 
     def _added(self, entries: list[TranscriptEntry]) -> None:
-        """Update the messages and open calls; appended messages need no look at older turns."""
+        """Update the messages and the open calls; for appended messages, without older turns."""
         self._messages = None
         if any(entry.type != "message" for entry in entries):
             self._changed()
             return
         for message in (entry.message for entry in entries):
-            if message is not None and self._said is not None:
-                self._said.append(message)
+            if message is not None and self._message_list is not None:
+                self._message_list.append(message)
             if message is not None and self._waiting_calls is not None:
                 self._waiting_calls = pairs.open_after(message, self._waiting_calls)
 
     def _changed(self) -> None:
-        self._said = self._messages = self._waiting_calls = None
+        self._message_list = self._messages = self._waiting_calls = None
 
     def _deliver(self, entries: Iterable[TranscriptEntry]) -> None:
-        """Give entries to the subscribers; one of them may append, which is told after."""
+        """Pass entries to the subscribers; what one of them appends is passed on after these."""
         if not self._subscribers:
             return
         self._queue.extend(entries)
@@ -210,7 +210,7 @@ class TranscriptLog(Sequence[Message]):
             raise failed
 
     def subscribe(self, function: Subscriber) -> Callable[[], None]:
-        """Call a function with each further entry, once and in order; return what ends that.
+        """Call a function with each further entry, in order; return a function that ends this.
 
         The function may append. If it raises, the writer gets a :class:`SubscriberError`.
         """

@@ -1,4 +1,4 @@
-"""Messages from a browser: an allow-list of what a client may say it said."""
+"""Messages that a browser sent: only listed roles, blocks and keys are accepted."""
 
 from typing import Any
 
@@ -27,14 +27,14 @@ FIX = "a client sends user, assistant and tool turns of text, addresses, base64,
 
 
 def client_messages(data: object) -> list[Message]:
-    """Return the messages that a client sent; :class:`DataError` names what is not allowed."""
-    entries = data["messages"] if is_mapping(data) and [*data] == ["messages"] else data
-    if not is_list(entries):
-        raise DataError(f"a list of messages is needed, not {type(entries).__name__}", fix=FIX)
+    """Return the messages that a client sent; :class:`DataError` names what is not accepted."""
+    items = data["messages"] if is_mapping(data) and [*data] == ["messages"] else data
+    if not is_list(items):
+        raise DataError(f"a list of messages is needed, not {type(items).__name__}", fix=FIX)
     messages, ids = list[Message](), set[str | None]()
-    for number, entry in enumerate(entries):
+    for number, item in enumerate(items):
         where = f"messages[{number}]"
-        fields = _allowed(entry, frozenset({"role", "content", "id"}), where)
+        fields = _allowed(item, frozenset({"role", "content", "id"}), where)
         if fields.get("role") not in ROLES:
             raise DataError(f"{where} has the role {str(fields.get('role'))[:60]!r}", fix=FIX)
         content = fields.get("content")
@@ -65,7 +65,7 @@ def _check_blocks(blocks: object, where: str, *, in_result: bool = False) -> Non
                 raise DataError(f"{here}.source has the type {str(form)[:60]!r}", fix=FIX)
             _allowed(source, SOURCES[form], f"{here}.source")
             if form == "url" and not str(source.get("url")).startswith(_ADDRESSES):
-                raise DataError(f"{here}.source.url is no address of the web", fix=FIX)
+                raise DataError(f"{here}.source.url is not a web address", fix=FIX)
         elif kind == "tool_use" and not is_mapping(fields.get("input")):
             raise DataError(f"{here}.input is an object", fix=FIX)
         elif kind == "tool_result" and not isinstance(fields.get("content", ""), str):

@@ -1,4 +1,4 @@
-"""A store that encrypts what it gives to another one."""
+"""A store that encrypts entries and keeps them in another store."""
 
 from collections.abc import Awaitable, Iterable, Sequence
 from inspect import isawaitable, iscoroutinefunction
@@ -13,13 +13,14 @@ from promptdsl.transcript.stores import SEALED, TranscriptStore
 
 
 class EncryptedStore:
-    """A store in which another store, of any kind, holds its entries encrypted.
+    """A store that keeps its entries encrypted in another store of any kind.
 
-    ``key`` is a key of Fernet, which encrypts and signs, or several of them: the first one
-    encrypts, all decrypt. What an entry says, its type and its time cannot be read without it, and
-    an entry that was changed, or moved to another key or number, is a :class:`TranscriptError`.
-    Not hidden are the keys of transcripts, and how many entries they have, of which size. That the
-    last entries are missing is not noticed. It needs the extra ``encryption``.
+    ``key`` is a key of Fernet, which encrypts and signs, or several keys: the first one encrypts,
+    all decrypt. Without it, the content, the type and the time of an entry cannot be read. An entry
+    that was changed, or moved to another key or number, raises :class:`TranscriptError`.
+
+    Not hidden are the keys of transcripts, and the number and the size of their entries. Missing
+    entries at the end are not detected. It needs the extra ``encryption``.
 
     >>> from cryptography.fernet import Fernet
     >>> from tempfile import mkdtemp
@@ -41,10 +42,10 @@ class EncryptedStore:
         self._store: Any = store  # Any: it may have more methods
         try:
             keys = [key] if isinstance(key, str | bytes) else [*key]
-            self._cipher = MultiFernet([Fernet(one) for one in keys])
+            self._cipher = MultiFernet([Fernet(secret) for secret in keys])
         except (TypeError, ValueError):
             fix = "make one with Fernet.generate_key() of cryptography.fernet, and keep it secret"
-            raise OptionError("this is no key of Fernet", fix=fix) from None
+            raise OptionError("this is not a key of Fernet", fix=fix) from None
         if iscoroutinefunction(store.append):
             self.__class__ = AsyncEncryptedStore  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -59,8 +60,8 @@ class EncryptedStore:
         self, key: str, after: int = 0
     ) -> Iterable[TranscriptEntry] | Awaitable[Iterable[TranscriptEntry]]:
         """Return the entries of a key; :class:`TranscriptError` for one that it cannot decrypt."""
-        found = self._store.load(key, after)
-        return self._later(key, found) if isawaitable(found) else self._opened(key, found)
+        sealed = self._store.load(key, after)
+        return self._later(key, sealed) if isawaitable(sealed) else self._opened(key, sealed)
 
     @property
     def list(self) -> Any:  # Any: a method, which may be asynchronous
@@ -76,23 +77,23 @@ class EncryptedStore:
         return [self._seal(key, entry) for entry in entries]
 
     def _seal(self, key: str, entry: TranscriptEntry) -> TranscriptEntry:
-        """Return an entry of the same number that says nothing else, not even its time."""
+        """Return an encrypted entry of the same number, without a type and a time of its own."""
         text = f"{entry.to_line()}\0{key}".encode(errors="surrogatepass")
         data = {"token": self._cipher.encrypt_at_time(text, 0).decode()}
         return TranscriptEntry(entry.number, SEALED, None, entry.number, data, opaque=True)
 
     async def _later(
-        self, key: str, found: Awaitable[Iterable[TranscriptEntry]]
+        self, key: str, sealed: Awaitable[Iterable[TranscriptEntry]]
     ) -> Sequence[TranscriptEntry]:
         from asyncio import to_thread
 
-        return await to_thread(self._opened, key, await found)
+        return await to_thread(self._opened, key, await sealed)
 
     def _opened(self, key: str, sealed: Iterable[TranscriptEntry]) -> Sequence[TranscriptEntry]:
         return [self._open(key, entry) for entry in sealed]
 
     def _open(self, key: str, sealed: TranscriptEntry) -> TranscriptEntry:
-        """Return the entry of a token, which says which number and key it was written for."""
+        """Return the decrypted entry; the number and the key in it are compared."""
         from cryptography.fernet import InvalidToken
 
         which, data = f"entry {sealed.number} of {key!r}", sealed.data
@@ -114,7 +115,7 @@ class EncryptedStore:
 
 
 class AsyncEncryptedStore(EncryptedStore):
-    """The same around an asynchronous store. It works in threads while others wait."""
+    """An :class:`EncryptedStore` around an asynchronous store; it encrypts in threads."""
 
     async def append(self, key: str, entries: Sequence[TranscriptEntry]) -> None:
         """Encrypt entries, and add them to those of a key."""

@@ -1,4 +1,4 @@
-"""The entries of a transcript, their lines, and the turns that they make."""
+"""The entries of a transcript, their lines in a file, and the turns that they make."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -19,13 +19,13 @@ from promptdsl.transcript.lines import fields_of, with_sum
 _set = object.__setattr__
 
 Part: TypeAlias = Literal["message", "rest", "note"]
-"""The part of an entry that a turn shows: its message, the rest of a message, or its note."""
+"""What a turn shows of its entry: the message, the rest of a message, or the note."""
 
 LEVELS = 206
-"""How deep the data of an entry is nested: data at the limit is deeper inside of a message."""
+"""How deep the data of an entry may be nested: inside a message, data is some levels deeper."""
 
 SUMMARY_TAGS = TAGS | {"summary"}
-"""The tags that the text of a summary cannot forge."""
+"""The reserved tags in the text of a summary."""
 
 
 def utc_now() -> datetime:
@@ -35,11 +35,11 @@ def utc_now() -> datetime:
 
 @attrs.frozen(eq=False, repr=False)
 class TranscriptEntry:
-    """One record of a transcript. Nothing changes or removes it: an edit is a further entry.
+    """One entry of a transcript. It is never changed or removed: an edit is a further entry.
 
-    ``number`` counts from 1 and is its address for ever, ``type`` is a word such as ``message``,
-    ``at`` the time in ISO 8601 or ``None``, ``data`` plain JSON data. ``change`` is the number of
-    the first entry that was written together with it. ``value`` is the object of a type that
+    ``number`` counts from 1 and never changes. ``type`` is a word such as ``message``, ``at`` the
+    time in ISO 8601 or ``None``, ``data`` plain JSON data. ``change`` is the number of the first
+    entry that was written together with it. ``value`` is the object of a type that
     :func:`entry_type` registered. Equality ignores the time.
 
     >>> from promptdsl import Transcript
@@ -58,7 +58,7 @@ class TranscriptEntry:
     opaque: bool = False
     """Whether this version of the package cannot read it."""
     line: bytes | None = None
-    """Its bytes in a file, where this version would write others."""
+    """Its bytes in a file, if this version would write different ones."""
     _rests: dict[int, Message] | None = attrs.field(default=None, init=False)
 
     @property
@@ -103,11 +103,11 @@ class TranscriptEntry:
 
     @property
     def rests(self) -> Mapping[int, Message]:
-        """What is left of other turns, by number, after calls of this one went."""
+        """The rest of other turns, by number, after the results of removed calls were removed."""
         if self._rests is None:
             is_edit = self.type in ("replace", "remove") and not self.opaque
-            found: Any = self._raw.get("rest", {}) if is_edit else {}  # Any: JSON
-            _set(self, "_rests", {int(key): self._read(data) for key, data in found.items()})
+            rests: Any = self._raw.get("rest", {}) if is_edit else {}  # Any: JSON
+            _set(self, "_rests", {int(key): self._read(data) for key, data in rests.items()})
         return self._rests or {}
 
     def _read(self, data: object) -> Message:
@@ -118,7 +118,7 @@ class TranscriptEntry:
             raise TranscriptError(what, fix="open the file with salvage=True") from None
 
     def to_line(self) -> str:
-        """Return the entry as one line of JSON with a checksum, without a line end: for a store."""
+        """Return the entry as one line of JSON with a checksum, without a line end, for a store."""
         return line_of(self)[:-1].decode()
 
     @classmethod
@@ -153,13 +153,13 @@ def entry_of(line: bytes) -> TranscriptEntry:
 
     Raises :class:`ValueError` with what is wrong with the line.
     """
-    number, kind, at, change, data, opaque, is_own = fields_of(line)
-    kept = None if is_own else line + b"\n"
+    number, kind, at, change, data, opaque, is_current = fields_of(line)
+    kept = None if is_current else line + b"\n"
     return TranscriptEntry(number, kind, at, change, data, opaque=opaque, line=kept)
 
 
 def line_of(entry: TranscriptEntry) -> bytes:
-    """Return the line of an entry: its own bytes, where this version would write others."""
+    """Return the line of an entry; the bytes that were read, if this version would write others."""
     if entry.line is not None:
         return entry.line
     data: dict[str, object] = {"n": entry.number}
@@ -171,7 +171,7 @@ def line_of(entry: TranscriptEntry) -> bytes:
 
 
 def has_message(entry: TranscriptEntry) -> bool:
-    """Return whether an entry makes a turn that a model gets, without making its message."""
+    """Return whether an entry makes a turn for the model; its message is not made for this."""
     if entry.type in BUILT_IN:
         return entry.type == "message"
     return not entry.opaque and entry.message is not None
@@ -179,10 +179,10 @@ def has_message(entry: TranscriptEntry) -> bool:
 
 @attrs.frozen(eq=False, repr=False)
 class TranscriptTurn:
-    """A turn that stands in a transcript: its number, and its message or its note.
+    """A current turn of a transcript: its number, and its message or its note.
 
-    ``message`` is ``None`` for what only people see: ``note`` is its data then, the object itself
-    for an entry of your own type.
+    ``message`` is ``None`` for what only people see. Then ``note`` is its data, or the object of an
+    entry of your own type.
 
     >>> from promptdsl import Transcript
     >>> transcript = Transcript(["Hi."])
@@ -193,7 +193,7 @@ class TranscriptTurn:
 
     number: int
     entry: TranscriptEntry
-    """The entry that its content comes from: of a replaced turn, the newest one."""
+    """The entry with its content; of a replaced turn, the newest one."""
     part: Part = "message"
     _repaired: Message | None = None
 

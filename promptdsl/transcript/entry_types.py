@@ -35,7 +35,7 @@ def is_known(name: str) -> bool:
 
 
 def message_of(name: str, value: Any) -> Message | None:  # Any: of a registered class
-    """Return the message of an object of a registered class, ``None`` if it is for people only."""
+    """Return the message of an object of a registered class, ``None`` if only people see it."""
     make = getattr(value, "to_message", None)
     message: object = None if make is None else make()
     if message is None:

@@ -1,4 +1,4 @@
-"""The file of a transcript: one writer at a time, who only appends; every line is checked."""
+"""The file of a transcript: it has one writer at a time, lines are appended and checked."""
 
 import errno
 import os
@@ -14,7 +14,7 @@ from promptdsl.transcript.entries import TranscriptEntry, entry_of, line_of
 from promptdsl.transcript.lines import FORMAT, HEADER, object_of
 
 _FAR = 2**62
-"""Where the byte is that is locked on Windows: far behind the end of any file."""
+"""The position of the byte that is locked on Windows: far after the end of any file."""
 _SUM_LENGTH = len(b'00000000"}\n')
 _BINARY = getattr(os, "O_BINARY", 0)
 _DAMAGED = "open it with salvage=True to read what is good"
@@ -34,7 +34,7 @@ def _lock(descriptor: int) -> None:
 
 
 def _unlock(descriptor: int) -> None:
-    """End the lock, which a child that was forked has, too."""
+    """End the lock, also for a forked child, which shares it."""
     with suppress(ImportError, OSError):
         import fcntl
 
@@ -49,7 +49,7 @@ def _write(descriptor: int, data: bytes) -> None:
 
 @contextmanager
 def named(verb: str, path: str) -> Generator[None]:
-    """Raise errors of the system as errors that name the file."""
+    """Turn errors of the system into errors that name the file."""
     try:
         yield
     except OSError as error:
@@ -61,12 +61,12 @@ def named(verb: str, path: str) -> Generator[None]:
 def _name_of(path: str | PathLike[str]) -> str:
     name = os.fspath(path) if isinstance(path, str | PathLike) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
     if not name or "\0" in name:
-        raise OptionError(f"{shown(path)} is no path", fix='write a text, such as "1881.jsonl"')
+        raise OptionError(f"{shown(path)} is not a path", fix='write a text, such as "1881.jsonl"')
     return name
 
 
 def check_version(header: Mapping[str, object], path: str) -> None:
-    """Raise :class:`TranscriptError` for a file of a major version that is unknown."""
+    """Raise :class:`TranscriptError` for a file of an unknown major version."""
     version = str(header.get("version"))
     if version.partition(".")[0] != "1":
         fix = "open it with a newer version of promptdsl"
@@ -74,18 +74,18 @@ def check_version(header: Mapping[str, object], path: str) -> None:
 
 
 class Position(NamedTuple):
-    """How far a file was read: its inode, the end of its last whole line, its lines and entries."""
+    """How far a file was read: its inode, the end of its last complete line, lines and entries."""
 
     inode: tuple[int, int]
     end: int
     lines: int
     last: int
     sum: bytes
-    """The checksum before the end: a file that is made anew may have the inode of a removed one."""
+    """The checksum before the end, as a new file may have the inode of a removed one."""
 
 
 class OpenFile:
-    """A file that is open; one that nobody closes is closed with its object, with a warning."""
+    """An open file. If nobody closes it, it is closed with its object, and Python warns."""
 
     descriptor = -1
     """The number that the system gave the file; -1 when it is closed."""
@@ -103,12 +103,12 @@ class OpenFile:
 
     @property
     def is_open(self) -> bool:
-        """Whether it was not closed."""
+        """Whether it is still open."""
         return self.descriptor >= 0
 
     @property
     def is_of_this_process(self) -> bool:
-        """Whether this process opened it, and not the one that it was forked from."""
+        """Whether this process opened it, not the process that it was forked from."""
         return self._process == os.getpid()
 
     @property
@@ -142,7 +142,7 @@ class OpenFile:
 
 
 class TranscriptFile(OpenFile):
-    """An open file: the bytes of whole lines up to ``end``, and what was wrong with others."""
+    """An open file: its complete lines up to ``end``, and notes about damaged lines."""
 
     def __init__(self, path: str | PathLike[str], *, read_only: bool, salvage: bool) -> None:
         name = _name_of(path)
@@ -163,7 +163,7 @@ class TranscriptFile(OpenFile):
             if not isinstance(error.__cause__, BlockingIOError | PermissionError):
                 raise
             fix = "close it there, or open it with read_only=True"
-            raise ConflictError(f"{self.path!r} has another writer", fix=fix) from error
+            raise ConflictError(f"{self.path!r} is open in another writer", fix=fix) from error
 
     def close(self) -> None:
         """Close the file, and end its lock."""
@@ -172,7 +172,7 @@ class TranscriptFile(OpenFile):
         super().close()
 
     def _size(self) -> int:
-        """Return the size of the file; :class:`ConflictError` where it is not in its place."""
+        """Return the size of the file; :class:`ConflictError` where it was removed or replaced."""
         if not self.is_open:
             raise TranscriptError(f"{self.path!r} is closed", fix="open it again")
         if not self.is_of_this_process:
@@ -197,11 +197,11 @@ class TranscriptFile(OpenFile):
         with named("read", self.path):
             status = os.fstat(self.descriptor)
             os.lseek(self.descriptor, max(end - _SUM_LENGTH, 0), os.SEEK_SET)
-            found = os.read(self.descriptor, _SUM_LENGTH)
-        return Position((status.st_dev, status.st_ino), end, lines, last, found)
+            checksum = os.read(self.descriptor, _SUM_LENGTH)
+        return Position((status.st_dev, status.st_ino), end, lines, last, checksum)
 
     def go_on_from(self, position: Position) -> None:
-        """Take lines as read and checked that another object of this file has read."""
+        """Skip the lines that another object of this file has read and checked."""
         _, end, lines, last, _ = position
         if self._at(end, lines, last) == position:
             self.end, self._lines, self.last = end, lines, last
@@ -209,18 +209,18 @@ class TranscriptFile(OpenFile):
     # Reading.
 
     def read(self) -> list[TranscriptEntry]:
-        """Return the entries of the lines after ``end``, which moves behind them."""
+        """Return the entries of the lines after ``end``, and move ``end`` after them."""
         self.notes: list[str] = []
         with named("read", self.path):
             if self._size() < self.end:
                 fix = "open it again"
-                raise ConflictError(f"{self.path!r} was cut by its writer", fix=fix)
+                raise ConflictError(f"{self.path!r} was shortened by its writer", fix=fix)
             os.lseek(self.descriptor, self.end, os.SEEK_SET)
             data = b"".join(iter(lambda: os.read(self.descriptor, 2**24), b""))
         *lines, tail = data.split(b"\n")
         if not self._lines and not lines:
             if not HEADER.startswith(tail):
-                raise TranscriptError(f"{self.path!r} is no transcript", fix="check the path")
+                raise TranscriptError(f"{self.path!r} is not a transcript", fix="check the path")
             if not self.read_only:
                 self._put(HEADER, 0)
             return []
@@ -230,7 +230,7 @@ class TranscriptFile(OpenFile):
         return self._entries(lines)
 
     def _entries(self, lines: list[bytes]) -> list[TranscriptEntry]:
-        found: dict[int, TranscriptEntry] = {}
+        entries: dict[int, TranscriptEntry] = {}
         end, last = self.end, self.last
         for count, line in enumerate(lines, self._lines + 1):
             start, end = end, end + len(line) + 1
@@ -240,14 +240,14 @@ class TranscriptFile(OpenFile):
                     continue
                 entry = entry_of(line)
                 if entry.number != last + 1 and not self.salvage:
-                    gap = "lost, doubled or moved"
-                    raise ValueError(f"it is entry {entry.number} behind {last}: {gap}")
-                if entry.number in found:
+                    gap = "lines were lost, doubled or moved"
+                    raise ValueError(f"it is entry {entry.number} after {last}: {gap}")
+                if entry.number in entries:
                     raise ValueError(f"entry {entry.number} was there before")
                 if entry.number < last:
-                    self.notes.append(f"{place} was moved: entry {entry.number} is behind {last}")
+                    self.notes.append(f"{place} was moved: entry {entry.number} is after {last}")
                 last = entry.number
-                found[last] = entry
+                entries[last] = entry
             except ValueError as error:
                 if isinstance(error, TranscriptError):
                     raise
@@ -255,16 +255,16 @@ class TranscriptFile(OpenFile):
                     raise TranscriptError(f"{place} is damaged: {error}", fix=_DAMAGED) from None
                 self.notes.append(f"{place} is left out: {error}")
         self.end, self._lines, self.last = end, self._lines + len(lines), last
-        return [found[number] for number in sorted(found)]
+        return [entries[number] for number in sorted(entries)]
 
     def _is_header(self, line: bytes) -> bool:
-        """Return whether a first line is the header; in salvage it may be lost."""
+        """Return whether the first line is the header; with ``salvage`` it may be missing."""
         header = object_of(line)
         if header.get("format") != FORMAT:
             if self.salvage:
                 self.notes.append("the header is missing")
                 return False
-            raise ValueError("it is no header of a transcript")
+            raise ValueError("it is not the header of a transcript")
         check_version(header, self.path)
         return True
 
@@ -273,12 +273,12 @@ class TranscriptFile(OpenFile):
     def write(self, entries: Sequence[TranscriptEntry]) -> None:
         """Write the lines of entries at once, and wait until they are on the disk.
 
-        If that fails, the file is cut to what it was before: what raised is not there.
+        If that fails, the file is cut to its old length, so nothing of these entries is in it.
         """
         if entries[0].number != self.last + 1:
             # A signal came between a write and its effect in memory.
             raise ConflictError(
-                f"{self.path!r} has more entries than are known", fix="open it again"
+                f"{self.path!r} has entries that this transcript does not know", fix="open it again"
             )
         self._put(b"".join(map(line_of, entries)), entries[-1].number)
 
@@ -302,7 +302,7 @@ class TranscriptFile(OpenFile):
 
 
 def save_lines(path: str | PathLike[str], entries: Iterable[TranscriptEntry]) -> None:
-    """Write a file, whole or not at all.
+    """Write a complete file or none.
 
     Raises :class:`ConflictError` where a writer has a file of this name open.
     """

@@ -19,7 +19,7 @@ SUFFIX = ".jsonl"
 LONGEST = 240
 """The most characters of the name of a file, without the suffix."""
 REMEMBERED = 4_096
-"""Of how many files it is known how far they were read; of others an append reads all."""
+"""For how many files the position of reading is kept; of others an append reads all lines."""
 _NAME = re.compile(r"(?:[a-z0-9_-]|%[0-9A-F]{2})+\.jsonl")
 _ODD = re.compile(rb"[^a-z0-9_-]|^(?=(con|prn|aux|nul|com\d|lpt\d)$).")
 
@@ -27,9 +27,9 @@ _ODD = re.compile(rb"[^a-z0-9_-]|^(?=(con|prn|aux|nul|com\d|lpt\d)$).")
 class FolderStore:
     """Transcripts in a folder, which is made when it is missing: a file for each key.
 
-    Names of files have only small letters and digits of a key as they are, so ``A`` and ``a`` are
-    two files on every system, and no key leaves the folder. Several processes of one machine may
-    write; each append waits for the others, up to ``timeout`` seconds.
+    In the names of files, all but lower-case letters, digits, ``_`` and ``-`` of a key is encoded.
+    So ``A`` and ``a`` are two files on every system, and no key leads out of the folder. Several
+    processes of one machine may write; each append waits for the others, up to ``timeout`` seconds.
 
     >>> from tempfile import mkdtemp
     >>> from promptdsl import FolderStore, Transcript
@@ -52,7 +52,7 @@ class FolderStore:
 
     @door
     def append(self, key: str, entries: Sequence[TranscriptEntry]) -> None:
-        """Write entries behind those of a key, and wait until they are on the disk."""
+        """Append entries to those of a key, and wait until they are on the disk."""
         if not entries:
             return
         first, path = entries[0].number, self.path(key)
@@ -95,9 +95,9 @@ class FolderStore:
 
     @door
     def path(self, key: str) -> str:
-        """Return the path of the file of a key, which :meth:`Transcript.open` takes, too."""
+        """Return the path of the file of a key; :meth:`Transcript.open` accepts it."""
         data = key.encode(errors="surrogatepass")
-        name = _ODD.sub(lambda found: b"%%%02X" % found[0][0], data).decode()
+        name = _ODD.sub(lambda match: b"%%%02X" % match[0][0], data).decode()
         if len(name) > LONGEST:
             what = f"the key {shown(key)} is too long for the name of a file"
             raise TranscriptError(what, fix="give a shorter key")
@@ -105,7 +105,7 @@ class FolderStore:
 
     @contextmanager
     def _locked(self, path: str) -> Generator[TranscriptFile]:
-        """Return the file, read to its end, which no other process writes meanwhile."""
+        """Return the file, read to its end; meanwhile no other process can write to it."""
         end = time.monotonic() + self._timeout
         while True:
             with self._lock:
@@ -137,7 +137,7 @@ def _free(path: str) -> TranscriptFile | None:
 
 
 def _key_of(name: str) -> str:
-    """Return the key of a file, '' for a file that is none of a store."""
+    """Return the key of a file, '' for a file that is not of a store."""
     if not _NAME.fullmatch(name):
         return ""
     try:

@@ -1,4 +1,4 @@
-"""The lines of transcripts: JSON with a number and a checksum, one for each entry."""
+"""The lines of a transcript file: JSON with a number and a checksum, one line for each entry."""
 
 import json
 import re
@@ -19,7 +19,7 @@ _KEYS = frozenset({"n", "at", "type", "data", "change"})
 
 
 def with_sum(data: dict[str, object]) -> bytes:
-    """Return the line of an object, with the CRC-32 of its bytes without the checksum."""
+    """Return the line of an object, with the CRC-32 of its other bytes as checksum."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     if not is_valid_unicode(text):
         text = json.dumps(data, allow_nan=False, separators=(",", ":"))
@@ -41,31 +41,31 @@ def object_of(line: bytes) -> dict[str, Any]:  # Any: JSON
     if line[-_LENGTH : -_LENGTH + len(_SUM)] != _SUM:
         raise ValueError("it has no checksum at its end")
     if line[-_LENGTH + len(_SUM) :] != b'%08x"}' % crc32(body):
-        raise ValueError("its checksum is another one: its bytes were changed")
+        raise ValueError("its checksum is wrong: its bytes were changed")
     try:
         text = body.decode().strip(" \t\r")
-        found: dict[str, Any]  # its last byte is a brace
-        found, end = DECODER.raw_decode(text)
+        json_object: dict[str, Any]  # its last byte is a brace
+        json_object, end = DECODER.raw_decode(text)
     except RecursionError:
         raise ValueError("it is nested too deep") from None
     except ValueError:
         raise ValueError("it is not JSON") from None
     if end != len(text):
-        raise ValueError("it is no JSON object")
-    if _may_lose_a_key(body, found):
+        raise ValueError("it is not a JSON object")
+    if _may_lose_a_key(body, json_object):
         json.loads(text, object_pairs_hook=unique)
-    return found
+    return json_object
 
 
-def _may_lose_a_key(body: bytes, found: Any) -> bool:  # Any: JSON
-    """Return whether a JSON text may have a key twice, of which its data keeps one.
+def _may_lose_a_key(body: bytes, json_object: Any) -> bool:  # Any: JSON
+    """Return whether a JSON text may have a key twice, of which only one is in its data.
 
-    A quote and a colon follow each key. Where a text has as many of them as its data has keys,
-    none is lost; a string that begins with a colon only makes them more.
+    Each key is followed by a quote and a colon. If a text has as many of these as its data has
+    keys, no key is lost. A string that begins with a colon only raises their number.
     """
     text = body.translate(None, b" \t\r").replace(b"\\\\", b"")
     count = text.count(b'":') - text.count(b'\\":')
-    values: list[Any] = [found]
+    values: list[Any] = [json_object]
     for value in values:
         cls = value.__class__
         if cls is dict:
@@ -77,7 +77,7 @@ def _may_lose_a_key(body: bytes, found: Any) -> bool:  # Any: JSON
 
 
 class LineFields(NamedTuple):
-    """What a line says of an entry."""
+    """The fields of an entry, as its line has them."""
 
     number: int
     type: str
@@ -85,25 +85,30 @@ class LineFields(NamedTuple):
     change: int
     data: Any  # Any: JSON
     opaque: bool
-    is_own: bool
+    is_current: bool
     """Whether this version would write the same keys."""
 
 
 def fields_of(line: bytes) -> LineFields:
-    """Return what a line says of an entry; :class:`ValueError` says what is wrong."""
-    found = object_of(line)
-    number, kind = found.get("n"), found.get("type")
-    if type(number) is not int or number < 1 or not isinstance(kind, str) or "data" not in found:
+    """Return the fields of an entry by its line; :class:`ValueError` says what is wrong."""
+    json_object = object_of(line)
+    number, kind = json_object.get("n"), json_object.get("type")
+    if (
+        type(number) is not int
+        or number < 1
+        or not isinstance(kind, str)
+        or "data" not in json_object
+    ):
         raise ValueError("it has no number, type or data")
-    at, change = found.get("at"), found.get("change", number)
+    at, change = json_object.get("at"), json_object.get("change", number)
     if type(change) is not int or not 0 < change <= number or not isinstance(at, str | None):
         raise ValueError("its time or the number of its change is wrong")
-    data = found["data"]
+    data = json_object["data"]
     opaque = not _is_readable(kind, data)
     if not opaque and kind == "undo" and not 0 <= data["to"] < number:
         raise ValueError("it goes back to an entry that is not before it")
-    is_own = not opaque and found.keys() <= _KEYS
-    return LineFields(number, kind, at, change, data, opaque, is_own)
+    is_current = not opaque and json_object.keys() <= _KEYS
+    return LineFields(number, kind, at, change, data, opaque, is_current)
 
 
 def _is_readable(kind: str, data: Any) -> bool:  # Any: JSON

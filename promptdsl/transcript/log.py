@@ -1,4 +1,7 @@
-"""What stands in a log of entries: its turns, as a fold over the entries that were not undone."""
+"""The current turns of a log: the result of all entries that were not undone.
+
+``Standing.follow`` applies new entries, ``state_after`` computes the state of a list of entries.
+"""
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +17,7 @@ from promptdsl.messages.roles import LEADING
 from promptdsl.transcript.entries import Part, TranscriptEntry, TranscriptTurn, has_message
 
 UNCHANGED = ("note", "metadata", "erased")
-"""The types of entries that ``undo`` passes over when it looks for the last change."""
+"""The types of entries that ``undo`` skips when it looks for the last change."""
 
 
 _number_of = attrgetter("number")
@@ -22,57 +25,57 @@ _number_of = attrgetter("number")
 
 @attrs.define(eq=False)
 class Standing:
-    """The turns that stand, in the order of their numbers, and the entries that count for them.
+    """The current turns, in the order of their numbers, and the entries that made them.
 
-    An entry that is added counts after them; an undo takes back those after the entry that it
-    names. So neither looks at the rest of the log.
+    An entry *counts* if it was not undone. A new entry is applied to the current turns. An undo
+    takes back the entries after the one that it names. So neither reads the rest of the log.
     """
 
     turns: list[TranscriptTurn] = attrs.field(factory=list[TranscriptTurn])
     is_salvaged: bool = False
-    """Whether entries are missing: an edit may be of results that are not there."""
+    """Whether entries are missing, so that an edit may name results that are missing."""
     counting: dict[int, tuple[TranscriptTurn, ...]] = attrs.field(
         factory=dict[int, tuple[TranscriptTurn, ...]]
     )
     """The numbers of the entries that count, each with the turns that it changed, as they were."""
     _summaries: dict[int, TranscriptTurn] = attrs.field(factory=dict[int, TranscriptTurn])
-    """The summaries among them; only the last one stands."""
+    """The summaries among the counting entries; only the last one is current."""
     _origins: dict[int, int] = attrs.field(factory=dict[int, int])
-    """By the number of an undo the entry that it went back to, which is no undo."""
-    _unnoted: list[TranscriptTurn] = attrs.field(factory=list[TranscriptTurn])
-    """Turns that may be in ``_places`` when they are next looked for."""
+    """By the number of an undo, the entry that it went back to, which is not an undo itself."""
+    _not_indexed: list[TranscriptTurn] = attrs.field(factory=list[TranscriptTurn])
+    """Turns that are not yet in ``_places``: they are added when a message is looked for."""
     _places: dict[str | int | None, dict[int, TranscriptTurn]] = attrs.field(
         factory=dict[str | int | None, dict[int, TranscriptTurn]]
     )
-    """Turns by the id and the identity of their message: those that stand, and some that did."""
+    """Turns by the id and the identity of their message: current and some earlier ones."""
 
     @property
     def summary(self) -> TranscriptTurn | None:
         """The summary in front of the turns, if there is one."""
         return next(reversed(self._summaries.values()), None)
 
-    # Going from entry to entry.
+    # Applying and taking back entries.
 
     def follow(
         self, entries: Mapping[int, TranscriptEntry], new: Collection[TranscriptEntry]
     ) -> None:
-        """Go on to the last of some new entries; ``entries`` are all of the log.
+        """Apply some new entries; ``entries`` are all entries of the log.
 
-        Raises :class:`TranscriptError` for an entry that changes a turn that is not there. After an
-        error, also a signal, these turns are of no use: see :func:`standing`.
+        Raises :class:`TranscriptError` for an entry that changes a turn that is not current. After
+        an error or a signal this object is invalid: compute it again by :func:`state_after`.
         """
         self.note_undos(new)
         self.go_to(entries, max(map(_number_of, new), default=next(reversed(self.counting), 0)))
 
     def note_undos(self, entries: Iterable[TranscriptEntry]) -> None:
-        """Note where further entries go back to."""
+        """Record the entries that undos go back to."""
         for entry in entries:
             if entry.type == "undo" and not entry.opaque:
                 to = cast("int", entry.data["to"])  # checked when it was read
                 self._origins[entry.number] = self._origins.get(to, to)
 
     def go_to(self, entries: Mapping[int, TranscriptEntry], number: int) -> None:
-        """Take back what does not count after the entry of a number, and add what does."""
+        """Go to the state after the entry of a number: take back and apply entries."""
         base, later = self.counting_to(entries, number)
         while next(reversed(self.counting), 0) > base:
             self._take_back()
@@ -82,9 +85,10 @@ class Standing:
     def counting_to(
         self, entries: Mapping[int, TranscriptEntry], number: int
     ) -> tuple[int, list[TranscriptEntry]]:
-        """Return the last entry that counts there, too, and those that count after it.
+        """Return what to do to reach the state after the entry of a number.
 
-        What was undone before does not count.
+        That is the number of the last applied entry that stays, and the entries to apply then.
+        Entries that were undone are not among them.
         """
         later: list[TranscriptEntry] = []
         number = self._origins.get(number, number)
@@ -101,14 +105,14 @@ class Standing:
         self.put(before)
 
     def before_change(self, entries: Mapping[int, TranscriptEntry]) -> int | None:
-        """Return the number of the entry before the last change, ``None`` without one."""
+        """Return the number of the entry before the last change, ``None`` if there is none."""
         for number in reversed(self.counting):
             if entries[number].type not in UNCHANGED:
                 return entries[number].change - 1
         return None
 
     def apply(self, entry: TranscriptEntry) -> None:
-        """Add the effect of an entry; :class:`TranscriptError` for one whose turn is not there."""
+        """Apply an entry; :class:`TranscriptError` for an edit of a turn that is not current."""
         before: tuple[TranscriptTurn, ...] = ()
         if entry.opaque or entry.type in ("undo", "metadata", "erased"):
             pass
@@ -119,11 +123,11 @@ class Standing:
         else:
             part: Part = "message" if has_message(entry) else "note"
             self.turns.append(TranscriptTurn(entry.number, entry, part))
-            self._unnoted.append(self.turns[-1])
+            self._not_indexed.append(self.turns[-1])
         self.counting[entry.number] = before
 
     def _edit(self, entry: TranscriptEntry) -> tuple[TranscriptTurn, ...]:
-        """Replace or remove a turn and results, and return them as they were."""
+        """Replace or remove a turn and its results; return the turns as they were."""
         data: Any = entry.data  # Any: JSON
         turn = data["turn"]
         also, rest = {*data.get("also", ())}, {*map(int, data.get("rest", ()))}
@@ -131,7 +135,7 @@ class Standing:
             also, rest = ({*filter(self.get, numbers)} for numbers in (also, rest))
         before = tuple(filter(None, map(self.get, {turn, *also, *rest})))
         if len(before) < len({turn, *also, *rest}):
-            what = f"entry {entry.number} changes a turn that does not stand"
+            what = f"entry {entry.number} changes a turn that is not current"
             raise TranscriptError(what, fix="open the file with salvage=True")
         rests = (TranscriptTurn(number, entry, "rest") for number in rest)
         self.put((TranscriptTurn(turn, entry), *rests))
@@ -140,60 +144,60 @@ class Standing:
         return before
 
     def _summarise(self, entry: TranscriptEntry) -> tuple[TranscriptTurn, ...]:
-        """Put a summary in the place of turns, and return those up to its end."""
+        """Replace turns by a summary, and return all turns up to its end."""
         upto: Any = entry.data["upto"]  # Any: JSON
         before = self.turns[: self._index(upto + 1)]
         self.turns[: len(before)] = [turn for turn in self.leading() if turn.number <= upto]
         self._summaries[entry.number] = TranscriptTurn(entry.number, entry)
-        self._unnoted.append(self._summaries[entry.number])
+        self._not_indexed.append(self._summaries[entry.number])
         return tuple(before)
 
-    # What stands.
+    # The current turns.
 
     def _index(self, number: int) -> int:
-        """Return the index of the first turn from a number on."""
+        """Return the index of the first turn with this number or a higher one."""
         return bisect_left(self.turns, number, key=_number_of)
 
     def get(self, number: int) -> TranscriptTurn | None:
-        """Return the turn of a number, ``None`` for one that does not stand."""
+        """Return the turn of a number, ``None`` if it is not current."""
         index = self._index(number)
         return {turn.number: turn for turn in self.turns[index : index + 1]}.get(number)
 
     def behind(self, number: int) -> Iterator[TranscriptTurn]:
-        """Yield the turns behind one, in order."""
+        """Yield the turns after a number, in order."""
         return (self.turns[n] for n in range(self._index(number + 1), len(self.turns)))
 
     def put(self, turns: Sequence[TranscriptTurn]) -> None:
-        """Put turns in their places, and in the place of those with the same numbers."""
+        """Add turns in the order of their numbers; they replace those with the same numbers."""
         numbers = [*map(_number_of, turns)]
         first, last = min(numbers, default=0), max(numbers, default=-1)
         span = slice(self._index(first), self._index(last + 1))
         merged = {turn.number: turn for turn in (*self.turns[span], *turns)}
         self.turns[span] = sorted(merged.values(), key=_number_of)
-        self._unnoted += turns
-        if len(self._unnoted) > 2 * len(self.turns):
-            # Many changes, and nothing was looked for: note those that stand, once.
+        self._not_indexed += turns
+        if len(self._not_indexed) > 2 * len(self.turns):
+            # After many changes without a search, only the current turns are indexed.
             self._places.clear()
-            self._unnoted = [*self.turns, *self._summaries.values()]
+            self._not_indexed = [*self.turns, *self._summaries.values()]
 
     def drop(self, number: int) -> None:
-        """Leave out the turn of a number, which stands."""
+        """Remove the current turn of a number."""
         del self.turns[self._index(number)]
 
     def with_message(self, key: str | int) -> list[TranscriptTurn]:
-        """Return the turns, also the summary, whose message has an id or an identity (``id()``)."""
-        for turn in filter(self._stands, self._unnoted):
+        """Return the turns, and the summary, whose message has this id or this ``id()``."""
+        for turn in filter(self._is_current, self._not_indexed):
             message = turn.message
             for name in () if message is None else (id(message), message.id):
                 self._places.setdefault(name, {})[turn.number] = turn
-        self._unnoted.clear()
-        return [*filter(self._stands, self._places.get(key, {}).values())]
+        self._not_indexed.clear()
+        return [*filter(self._is_current, self._places.get(key, {}).values())]
 
-    def _stands(self, turn: TranscriptTurn) -> bool:
+    def _is_current(self, turn: TranscriptTurn) -> bool:
         return turn is self.get(turn.number) or turn is self.summary
 
     def leading(self) -> list[TranscriptTurn]:
-        """Return the system turns at the beginning, which no summary covers."""
+        """Return the system turns at the beginning, which no summary replaces."""
         if self.summary is not None:
             upto: Any = self.summary.entry.data["upto"]  # Any: JSON
             return self.turns[: self._index(upto + 1)]
@@ -201,7 +205,7 @@ class Standing:
         return [*takewhile(lambda turn: _is_leading(turn.message), turns)]
 
     def in_order(self) -> Iterator[TranscriptTurn]:
-        """Yield the turns as a model gets them: the summary behind the leading system turns."""
+        """Yield the turns as a model gets them: the summary after the leading system turns."""
         if self.summary is None:
             yield from self.turns
             return
@@ -211,8 +215,8 @@ class Standing:
         yield from self.turns[len(leading) :]
 
 
-def standing(entries: Mapping[int, TranscriptEntry], *, is_salvaged: bool = False) -> Standing:
-    """Return what stands after the last of some entries."""
+def state_after(entries: Mapping[int, TranscriptEntry], *, is_salvaged: bool = False) -> Standing:
+    """Return the current turns after the last of some entries."""
     state = Standing(is_salvaged=is_salvaged)
     state.follow(entries, entries.values())
     return state
@@ -223,17 +227,17 @@ def _is_leading(message: Message | None) -> bool:
 
 
 def metadata_of(entries: Mapping[int, TranscriptEntry]) -> dict[str, object]:
-    """Return the tags of all entries, folded: the last value of each counts."""
+    """Return the tags of all entries: the last value of each."""
     tags: dict[str, Any] = {}  # Any: JSON
     for entry in entries.values():
         if entry.type == "metadata" and not entry.opaque:
-            found: Any = entry.data["metadata"]
-            tags |= found
+            new_tags: Any = entry.data["metadata"]
+            tags |= new_tags
     return {name: value for name, value in tags.items() if value is not None}
 
 
 def usage_of(entries: Mapping[int, TranscriptEntry]) -> dict[str, int]:
-    """Return the sums of the token counts of all replies, those that were undone included."""
+    """Return the sums of the token counts of all replies, also of those that were undone."""
     sums: dict[str, int] = {}
     for entry in entries.values():
         if entry.type not in ("message", "replace"):

@@ -1,4 +1,4 @@
-"""Calls and their results in a transcript: they pair by turn, and every change keeps that."""
+"""Calls and their results in a transcript: every change keeps them in pairs."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ def results_in(message: Message) -> list[str]:
 
 
 def speaks(message: Message) -> bool:
-    """Return whether open calls cannot be answered any more after a message."""
+    """Return whether after a message the open calls cannot be answered any more."""
     asks = message.role == "user" and message.kind in CONVERSATION
     return asks or message.role == "assistant"
 
@@ -39,7 +39,7 @@ def open_calls(turns: Iterable[TranscriptTurn]) -> dict[str, ToolUseBlock]:
 
 
 def open_after(message: Message, waiting: Mapping[str, ToolUseBlock]) -> dict[str, ToolUseBlock]:
-    """Return the calls without a result behind a message, by id, of those before it."""
+    """Return the calls without a result after a message, by id; ``waiting`` are those before it."""
     if message.role == "assistant":
         return {call.id: call for call in message.calls}
     answered = results_in(message)
@@ -58,11 +58,11 @@ def check_next(message: Message, waiting: Mapping[str, ToolUseBlock]) -> None:
     if still and speaks(message):
         fix = "answer it with transcript.answer(call, ...), or append with interrupt=True"
         raise TranscriptError(f"the call {still[0]!r} has no result yet", fix=fix)
-    check_own_calls(message)
+    check_calls(message)
 
 
-def check_own_calls(message: Message) -> None:
-    """Raise :class:`TranscriptError` for two calls of one id in a message."""
+def check_calls(message: Message) -> None:
+    """Raise :class:`TranscriptError` for calls of one id in a message, or of the wrong role."""
     twice = [id for id, count in Counter(call.id for call in message.calls).items() if count > 1]
     if twice:
         fix = "give each call of a turn an id of its own"
@@ -76,16 +76,16 @@ def interrupted_result(call: ToolUseBlock) -> Message:
     return Message.tool_result(call.id, INTERRUPTED, name=call.name, error_type="interrupted")
 
 
-class GoneResults(NamedTuple):
-    """The results that go with calls: turns that go whole, and what is left of others."""
+class RemovedResults(NamedTuple):
+    """The results of removed calls: ``also`` are turns that are removed, ``rest`` what stays."""
 
     also: list[int]
     rest: dict[int, Message]
 
 
-def without_results(following: Iterable[TranscriptTurn], gone: Iterable[str]) -> GoneResults:
-    """Return what becomes of the results of calls that go from the turn before ``following``."""
-    ids, cut = {*gone}, GoneResults([], {})
+def without_results(following: Iterable[TranscriptTurn], gone: Iterable[str]) -> RemovedResults:
+    """Return the results that are removed with the calls ``gone`` of the turn before."""
+    ids, removed = {*gone}, RemovedResults([], {})
     for turn in following if ids else ():
         message = turn.message
         if message is None:
@@ -98,24 +98,25 @@ def without_results(following: Iterable[TranscriptTurn], gone: Iterable[str]) ->
             if not (isinstance(block, ToolResultBlock) and block.tool_use_id in ids)
         )
         if not left and message.content:
-            cut.also.append(turn.number)
+            removed.also.append(turn.number)
         elif len(left) < len(message.content):
-            cut.rest[turn.number] = message.replace(content=left)
-    return cut
+            removed.rest[turn.number] = message.replace(content=left)
+    return removed
 
 
-def replaced(following: Iterable[TranscriptTurn], old: Message, new: Message) -> GoneResults:
-    """Return what becomes of the results when a message is replaced; refuse a change of pairs.
+def replaced(following: Iterable[TranscriptTurn], old: Message, new: Message) -> RemovedResults:
+    """Return the results that are removed when a message is replaced.
 
-    ``following`` are the turns behind it.
+    ``following`` are the turns after it. Raises :class:`TranscriptError` where calls and results
+    would not be in pairs then.
     """
     if old.role != new.role:
         what = f"a turn of the role {old.role!r} cannot become one of {new.role!r}"
         raise TranscriptError(what, fix="remove it, and append the other one")
     if sorted(results_in(old)) != sorted(results_in(new)):
         fix = f"keep the ids: {', '.join(map(repr, results_in(old))) or 'none'}"
-        raise TranscriptError("a replaced turn answers the calls it answered before", fix=fix)
-    check_own_calls(new)
+        raise TranscriptError("a replaced turn must answer the same calls as before", fix=fix)
+    check_calls(new)
     before, after = ({call.id for call in message.calls} for message in (old, new))
     if before >= after:
         return without_results(following, before - after)
@@ -123,13 +124,13 @@ def replaced(following: Iterable[TranscriptTurn], old: Message, new: Message) ->
         fix = "remove the turn; new calls are appended at the end"
         what = f"the new call {min(after - before)!r} would have no result"
         raise TranscriptError(what, fix=fix)
-    return GoneResults([], {})
+    return RemovedResults([], {})
 
 
 def first_kept(messages: Sequence[Message], keep: int) -> int:
     """Return the index from which messages stay when a summary replaces those before it.
 
-    It moves back to the start of a batch of calls.
+    The index moves back to the start of a batch of calls.
     """
     index = max(len(messages) - keep, 0)
     caller = next((i for i in range(index - 1, -1, -1) if messages[i].role == "assistant"), None)

@@ -1,4 +1,4 @@
-"""What stands in a damaged file, and what stands alone for a file without what was removed."""
+"""The current turns of a damaged file, and the entries of a file without removed content."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,23 +13,23 @@ from promptdsl.transcript.log import Standing, metadata_of
 def pruned(
     entries: dict[int, TranscriptEntry],
     repair: Any,  # Any: Above.repair
-    told: list[str],
+    notes: list[str],
 ) -> Standing:
-    """Return what stands of the entries of a damaged file, in pairs; tell what is missing.
+    """Return the current turns of a damaged file, in pairs; add to ``notes`` what is missing.
 
-    An entry that cannot be read is taken out, too. An edit of a turn that is missing does not
-    count; an undo goes back to what stood before an entry that is missing.
+    An entry that cannot be read is removed, too. An edit of a missing turn is ignored. An undo goes
+    back to the state before a missing entry.
     """
     for number, entry in [*entries.items()]:
         try:
             _ = entry.message, entry.rests
         except TranscriptError as error:
-            told.append(error.what)
+            notes.append(error.what)
             del entries[number]
     last, missing = 0, dict[int, TranscriptEntry]()
     for number in sorted(entries):
         if number > last + 1:
-            told.append(f"entries {last + 1} to {number - 1} are missing")
+            notes.append(f"entries {last + 1} to {number - 1} are missing")
         for lost in range(last + 1, number):
             missing[lost] = TranscriptEntry(lost, "erased", None, lost, {})
         last = number
@@ -41,30 +41,30 @@ def pruned(
         try:
             state.apply(entry)
         except TranscriptError:
-            told.append(f"entry {entry.number} changes what is missing: it does not count")
+            notes.append(f"entry {entry.number} changes a turn that is missing, so it is ignored")
     turns = [(turn, turn.message) for turn in state.turns if turn.message is not None]
     callers = [i for i, (_, message) in enumerate(turns) if message.role == "assistant"]
     if callers and turns[callers[-1]][0].number > gap:
         # No result of the last calls is missing: they may be open.
         del turns[callers[-1] :]
     kept, removed = repair([message for _, message in turns], "prune")
-    standing = dict(kept)
-    for index, (turn, given) in enumerate(turns):
-        message = standing.get(index)
+    messages = dict(kept)
+    for index, (turn, original) in enumerate(turns):
+        message = messages.get(index)
         if message is None:
             state.drop(turn.number)
-        elif message is not given:
+        elif message is not original:
             state.put((TranscriptTurn(turn.number, turn.entry, turn.part, message),))
-    told += removed
+    notes += removed
     return state
 
 
-def only_standing(
+def without_removed(
     entries: Mapping[int, TranscriptEntry], state: Standing
 ) -> Iterator[TranscriptEntry]:
-    """Yield an entry for each number: with what stands, or empty where something else was.
+    """Yield an entry for each number: with the current content, or empty.
 
-    A turn that was replaced is written as if it had always been so, and the tags as they are now.
+    A replaced turn is written with its new content, and tags are written with their last values.
     """
     turns = {turn.number: turn for turn in state.in_order()}
     tags = metadata_of(entries)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 NAME = "promptdsl_entries"
 LONGEST = 255
-"""The most characters of a key: some databases have a limit for what is in an index."""
+"""The most characters of a key: some databases limit the size of an index."""
 
 
 class SqlStore:
@@ -45,7 +45,7 @@ class SqlStore:
 
         if not isinstance(engine, Engine):  # pyright: ignore[reportUnnecessaryIsInstance]
             fix = "give create_engine(...); Transcript.aopen uses it in threads"
-            raise OptionError(f"{shown(engine)} is no Engine of SQLAlchemy", fix=fix)
+            raise OptionError(f"{shown(engine)} is not an Engine of SQLAlchemy", fix=fix)
         self._engine = engine
         if create_tables:
             # PostgreSQL raises one of two errors where another process makes it at this moment.
@@ -75,7 +75,7 @@ class SqlStore:
 
     @door
     def append(self, key: str, entries: Sequence[TranscriptEntry]) -> None:
-        """Write entries behind those of a key, in one transaction."""
+        """Append entries to those of a key, in one transaction."""
         from sqlalchemy import func, select
         from sqlalchemy.exc import IntegrityError
 
@@ -111,8 +111,8 @@ class SqlStore:
         column = self._table.c
         query = self._table.select().with_only_columns(column.key).where(column.number == 1)
         with self._connected() as connection:
-            found = query.where(column.key.startswith(prefix, autoescape=True))
-            keys = connection.scalars(found).all()
+            with_prefix = query.where(column.key.startswith(prefix, autoescape=True))
+            keys = connection.scalars(with_prefix).all()
         # For SQLite, small and capital letters are the same.
         return sorted(key for key in keys if key.startswith(prefix))
 
@@ -124,7 +124,7 @@ class SqlStore:
             connection.execute(self._table.delete().where(self._table.c.key == key))
 
     def _lock(self, connection: "Connection", key: str) -> None:
-        """Write the first row of a key as it is: others who write the key wait for the end."""
+        """Write the first row of a key unchanged: other writers of the key wait until the end."""
         column = self._table.c
         first = self._table.update().where(column.key == key, column.number == 1)
         connection.execute(first.values(number=1))
@@ -143,7 +143,7 @@ class SqlStore:
             fix = "give the engine more connections, or end those that are not used"
             raise TranscriptError("no connection to the database was free", fix=fix) from error
         except DBAPIError as error:
-            # The text of the error has the parameters, which are what was said: it is not shown.
+            # The text of the error has parameters with messages, so only ``orig`` is shown.
             first, *_ = f"{error.orig}".splitlines() or [""]
             what, fix = f"cannot use the database: {first}", "check the address and the rights"
             has_run = error.statement and not error.connection_invalidated

@@ -16,7 +16,7 @@ _TABLE = (
     " (key TEXT, number INTEGER, line TEXT NOT NULL, PRIMARY KEY (key, number))"
 )
 _OF_PARENTS: list[sqlite3.Connection] = []
-"""Connections of the process that forked this one: SQLite allows no use of them, nor their end."""
+"""Connections of the parent process: SQLite allows neither to use nor to close them here."""
 
 
 class SqliteStore:
@@ -49,7 +49,7 @@ class SqliteStore:
 
     @door
     def append(self, key: str, entries: Sequence[TranscriptEntry]) -> None:
-        """Write entries behind those of a key, in one transaction."""
+        """Append entries to those of a key, in one transaction."""
         if not entries:
             return
         rows = [(key, entry.number, entry.to_line()) for entry in entries]
@@ -123,7 +123,7 @@ class SqliteStore:
     def _connect(self) -> sqlite3.Connection:
         if self._path and self._path != ":memory:" and not os.path.exists(self._path):
             # SQLite would give a new file the rights of the process.
-            with suppress(OSError):  # which SQLite tells in its words
+            with suppress(OSError):  # SQLite reports it in its own words
                 os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
         connection = sqlite3.connect(
             self._path, timeout=self._timeout, isolation_level=None, check_same_thread=False

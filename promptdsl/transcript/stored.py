@@ -10,8 +10,8 @@ from promptdsl.foundation.source import async_door, door
 from promptdsl.transcript.base import Clock, Ids, New, Path, TranscriptLog
 from promptdsl.transcript.entries import TranscriptEntry, utc_now
 from promptdsl.transcript.files import TranscriptFile, save_lines
-from promptdsl.transcript.log import standing
-from promptdsl.transcript.salvage import only_standing, pruned
+from promptdsl.transcript.log import state_after
+from promptdsl.transcript.salvage import pruned, without_removed
 from promptdsl.transcript.stores import SEALED, BoundStore, TranscriptStore
 from promptdsl.transcript.values import above
 
@@ -36,12 +36,12 @@ class StoredLog(TranscriptLog):
         """Return the transcript in a file, which is made when it is missing.
 
         It is the only writer of the file until ``close()``, or the end of its ``with`` block.
-        ``read_only=True`` reads while another one writes. ``salvage=True`` reads what is good of a
-        damaged file; ``repairs`` tells what is not. Raises :class:`ConflictError` where another
-        writer has it, :class:`TranscriptError` with line and byte for a damaged file.
+        ``read_only=True`` reads while another one writes. ``salvage=True`` reads the undamaged
+        lines of a damaged file; ``repairs`` lists the others. Raises :class:`ConflictError` where
+        another writer has it, :class:`TranscriptError` with line and byte for a damaged file.
 
-        With ``store``, ``path`` is a key in it. Several processes may have it open: a change that
-        another one was faster with is refused with a :class:`ConflictError`.
+        With ``store``, ``path`` is a key in it. Several processes may have it open. If another one
+        was faster, a change raises :class:`ConflictError`.
         """
         if store is not None and salvage:
             raise OptionError("salvage=True is for files", fix="restore the store from a copy")
@@ -84,14 +84,14 @@ class StoredLog(TranscriptLog):
         return self
 
     def _load(self, file: Backing, new: list[TranscriptEntry]) -> None:
-        """Add entries that were read, and note what stands.
+        """Add entries that were read, and update the current turns.
 
-        Those behind the last one that a store has are not kept.
+        Entries that are not yet in a store are dropped.
         """
         known, state = self._entries, self._state
         if isinstance(file, BoundStore) and file.turn is not None and file.committed < self._last:
             known = {n: entry for n, entry in known.items() if n <= file.committed}
-            state = standing(known)
+            state = state_after(known)
         entries = known | {entry.number: entry for entry in new}
         notes = [*file.notes]
         try:
@@ -101,7 +101,7 @@ class StoredLog(TranscriptLog):
                 state.follow(entries, new)
             self._file, self._entries, self._state = file, entries, state
         except BaseException:
-            self._stand_after(self._last)
+            self._rebuild(self._last)
             raise
         if isinstance(file, BoundStore):
             file.committed = self._last
@@ -111,59 +111,59 @@ class StoredLog(TranscriptLog):
         self._note_read_only(new)
 
     def _commit(self, news: list[New]) -> list[TranscriptEntry]:
-        """Write entries. Where an append raised before, look first whether it was written."""
+        """Write entries. If an append raised before, check first whether it was written."""
         store = self._file if isinstance(self._file, BoundStore) else None
         if store is None or store.turn is not None:
             return super()._commit(news)
         if tried := store.doubtful:
-            if done := self._landed(store, news):
+            if done := self._already_written(store, news):
                 return done
             if len(tried) == len(news) and all(map(self._is_same, tried, news)):
-                # Any of the tries may still be written: all have the same ids.
+                # Any of the attempts may still be written, so all have the same ids.
                 pairs = zip(tried, news, strict=True)
                 news = [New(n.type, e.data, e.message, n.value) for e, n in pairs]
         try:
             done = super()._commit(news)
         except ConflictError:
             # The earlier append may have been written since.
-            if store.doubtful and (done := self._landed(store, news)):
+            if store.doubtful and (done := self._already_written(store, news)):
                 return done
             raise
         store.doubtful = []
         return done
 
-    def _landed(self, store: BoundStore, news: list[New]) -> list[TranscriptEntry]:
-        """Return the entries of a change that was repeated, if the first try was written."""
-        found = store.read(self._last)
-        if not found:
+    def _already_written(self, store: BoundStore, news: list[New]) -> list[TranscriptEntry]:
+        """Return the entries of a repeated change, if its first attempt was written."""
+        new = store.read(self._last)
+        if not new:
             return []
         tried, store.doubtful = store.doubtful, []
-        self._load(store, found)
-        self._deliver(found)
-        count = min(len(found), len(tried))
-        is_ours = found[:count] == tried[:count]
-        if is_ours and all(map(self._is_same, found, news)):
-            return [*found[:count], *(super()._commit(news[count:]) if news[count:] else [])]
+        self._load(store, new)
+        self._deliver(new)
+        count = min(len(new), len(tried))
+        is_ours = new[:count] == tried[:count]
+        if is_ours and all(map(self._is_same, new, news)):
+            return [*new[:count], *(super()._commit(news[count:]) if news[count:] else [])]
         whose = "the change before this one" if is_ours else "a change of another writer"
-        fix = "the transcript has it now: look at it, and make your change again"
+        fix = "the transcript contains it now: look at it, and repeat your change"
         raise ConflictError(f"{whose} was written to {store.key!r}", fix=fix)
 
     def _is_same(self, entry: TranscriptEntry, new: New) -> bool:
-        """Return whether an entry is a change that is made again; ids that are made may differ."""
+        """Return whether an entry is a repeated change; ids that are generated may differ."""
         again = TranscriptEntry(entry.number, new.type, None, 0, cast("Any", new.data), new.message)
-        kept, given = dict[str, Any](entry.data), dict[str, Any](again.data)
-        if self._ids is not None and "message" in kept.keys() & given.keys():
+        kept, wanted = dict[str, Any](entry.data), dict[str, Any](again.data)
+        if self._ids is not None and "message" in kept.keys() & wanted.keys():
             kept["message"] = {**kept["message"], "id": None}
-            given["message"] = {**given["message"], "id": None}
-        return entry.type == new.type and kept == given
+            wanted["message"] = {**wanted["message"], "id": None}
+        return entry.type == new.type and kept == wanted
 
     @async_door
     async def acommit(self) -> None:
-        """Write what changed to the store; there is nothing to do where each change is written.
+        """Write the changes that wait to the store; otherwise do nothing.
 
         Raises :class:`ConflictError` when another writer was faster: its ``entries`` are those that
-        the store refused, and :meth:`arefresh` drops them. After any other error nobody knows
-        whether they were written: the next ``acommit`` looks, and writes what is missing.
+        the store refused, and :meth:`arefresh` drops them. After any other error they may be
+        written or not: the next ``acommit`` checks, and writes what is missing.
         """
         store = self._file
         if not isinstance(store, BoundStore) or store.turn is None:
@@ -182,10 +182,10 @@ class StoredLog(TranscriptLog):
                     raise store.conflict(entries) from error
 
     async def _confirmed(self, store: BoundStore, entries: list[TranscriptEntry]) -> bool:
-        """Return whether some entries are in the store already, which then count as written."""
-        found = await store.aread(store.committed)
-        pairs = [*zip(found, entries, strict=False)]
-        count = next((n for n, (one, other) in enumerate(pairs) if one != other), len(pairs))
+        """Return whether entries are already in the store, after counting these as written."""
+        stored = await store.aread(store.committed)
+        pairs = [*zip(stored, entries, strict=False)]
+        count = next((n for n, (there, mine) in enumerate(pairs) if there != mine), len(pairs))
         store.committed += count
         if count < len(pairs):
             raise store.conflict(entries[count:])
@@ -197,10 +197,10 @@ class StoredLog(TranscriptLog):
             return [self._entries[n] for n in range(store.committed + 1, self._last + 1)]
 
     def _gapless(self) -> dict[int, TranscriptEntry]:
-        """Return the entries for a copy: of a damaged file what stands, without a gap."""
+        """Return the entries for a copy; of a damaged file the current ones, without a gap."""
         if self._file is None or not self._file.salvage:
             return self._entries
-        return {entry.number: entry for entry in only_standing(self._entries, self._state)}
+        return {entry.number: entry for entry in without_removed(self._entries, self._state)}
 
     def _note_read_only(self, new: Iterable[TranscriptEntry]) -> None:
         opaque = next((entry for entry in new if entry.opaque), None)
@@ -210,11 +210,11 @@ class StoredLog(TranscriptLog):
                 fix = "it is encrypted: open it with store=EncryptedStore(store, key)"
             self._closed = (f"entry {opaque.number} has the unknown type {opaque.type!r}", fix)
         elif self._closed is None and self._file is not None and self._file.read_only:
-            self._closed = ("it is open to be read only", "change a fork() of it")
+            self._closed = ("it is open read-only", "change a fork() of it")
 
     @door
     def close(self) -> None:
-        """Close the file, if it has one: then another writer may open it.
+        """Close the file, if there is one, so that another writer may open it.
 
         Raises :class:`TranscriptError` where changes still wait for :meth:`acommit`.
         """
@@ -248,7 +248,7 @@ class StoredLog(TranscriptLog):
 
     @door
     def refresh(self) -> tuple[TranscriptEntry, ...]:
-        """Read what another process wrote since; return the new entries.
+        """Read what another process has written since the last time; return the new entries.
 
         A transcript in memory, and one that is the only writer of its file, has none. Raises
         :class:`ConflictError` when the file was cut, or replaced by another one.
@@ -260,7 +260,7 @@ class StoredLog(TranscriptLog):
                     fix = "await transcript.arefresh()"
                     raise OptionError("refresh() cannot wait for a store", fix=fix)
                 new = file.read(self._last)
-                if new:  # the numbers of an append in doubt are taken: nothing is open
+                if new:  # other entries have the numbers of a doubtful append
                     file.doubtful = []
             elif file is None or not file.read_only or file.salvage:
                 return ()
@@ -273,35 +273,35 @@ class StoredLog(TranscriptLog):
 
     @async_door
     async def arefresh(self) -> tuple[TranscriptEntry, ...]:
-        """Read what others wrote since, and return it: :meth:`refresh` after :meth:`aopen`.
+        """Read what others have written, and return the new entries, after :meth:`aopen`.
 
-        Changes that wait stay where nobody else wrote. If others did, it raises the
-        :class:`ConflictError` of :meth:`acommit`; once either has raised it, it drops them.
+        If nobody else has written, changes that wait are kept. Otherwise it raises the
+        :class:`ConflictError` of :meth:`acommit`. Called again after such an error, it drops them.
         """
         store = self._file
         if not isinstance(store, BoundStore) or store.turn is None:
             return self.refresh()
         async with store.turn:
-            found = await store.aread(store.committed)
+            stored = await store.aread(store.committed)
             with self._lock:
                 if not store.refused:
                     mine = {entry.number: entry for entry in self._waiting(store)}
-                    new = [entry for entry in found if mine.get(entry.number) != entry]
-                    store.committed += len(found) - len(new)
+                    new = [entry for entry in stored if mine.get(entry.number) != entry]
+                    store.committed += len(stored) - len(new)
                     if not new:
                         return ()
                     if left := self._waiting(store):
                         raise store.conflict(left)
-                    found = new
-                self._load(store, found)
-                # What was in doubt was read: the next commit need not look for it.
+                    stored = new
+                self._load(store, stored)
+                # A doubtful append was read: the next commit need not check it.
                 store.doubtful, store.refused = [], False
-                self._deliver(found)
-                return tuple(found)
+                self._deliver(stored)
+                return tuple(stored)
 
     @door
     def save(self, path: Path) -> None:
-        """Write a copy of all entries to another file, whole or not at all.
+        """Write a copy of all entries to another file, completely or not at all.
 
         Raises :class:`ConflictError` where a writer has a file of this name open.
         """
@@ -310,13 +310,13 @@ class StoredLog(TranscriptLog):
 
     @door
     def vacuum(self, path: Path) -> None:
-        """Write a copy of what stands to another file; every entry keeps its number.
+        """Write a copy with only the current content to another file; entries keep their numbers.
 
-        What was removed, replaced, undone or is under a summary is not in it. It does not reach
-        the words of a summary, forks and backups. Errors are those of :meth:`save`.
+        Content that was removed, replaced, undone or summarised is not in the copy. It may still be
+        in the text of a summary, in forks and in backups. Errors are those of :meth:`save`.
         """
         with self._lock:
             if any(entry.opaque for entry in self._entries.values()):
-                what = "entries that this version cannot read may hold what was removed"
+                what = "entries that this version cannot read may contain removed content"
                 raise TranscriptError(what, fix="use the newer version of promptdsl")
-            save_lines(path, only_standing(self._entries, self._state))
+            save_lines(path, without_removed(self._entries, self._state))

@@ -1,4 +1,4 @@
-"""Stores of transcripts: what a store does, and one key of it as a transcript sees it."""
+"""Stores of transcripts: the protocol of a store, and one key of a store (``BoundStore``)."""
 
 import os
 from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from asyncio import Lock
 
 SEALED = "sealed"
-"""The type of an encrypted entry: nobody registers it, so it is opaque."""
+"""The type of an encrypted entry. It is never registered, so such an entry is opaque."""
 P = ParamSpec("P")
 R = TypeVar("R")
 
 REFRESH = (
-    "refresh() or arefresh() the transcript, look at what is new, and make your change again; "
-    "if nothing is new, it was deleted: open it again"
+    "call refresh() or arefresh(), look at the new entries, and repeat your change; "
+    "if there are none, the transcript was deleted: open it again"
 )
 
 
 class TranscriptStore(Protocol):
-    """A place for many transcripts, each under a key. Two methods make one, sync or async.
+    """A store of many transcripts, each under a key. It needs two methods, sync or async.
 
     A transcript calls ``append`` with entries whose numbers follow those that it knows. Write each
     with :meth:`TranscriptEntry.to_line`, read it with :meth:`TranscriptEntry.from_line`.
@@ -81,23 +81,25 @@ class BoundStore:
         turn: "Lock | None" = None,
     ) -> None:
         if not isinstance(key, str) or not key or "\0" in key or not is_valid_unicode(key):
-            raise OptionError(f"{shown(key)} is no key", fix='write a text, such as "tickets/1881"')
+            raise OptionError(
+                f"{shown(key)} is not a key", fix='write a text, such as "tickets/1881"'
+            )
         if isinstance(store, type) or not callable(getattr(store, "load", None)):
-            what = f"{shown(store)} is no store"
+            what = f"{shown(store)} is not a store"
             raise OptionError(what, fix='write store=SqliteStore("chats.db"), or another one')
         self.store, self.key = store, key
         self.read_only = read_only
         self.turn = turn
-        """Held while a task writes; ``None`` where each change is written at once."""
+        """The lock of a task that writes; ``None`` where each change is written at once."""
         self.committed = 0
-        """The number of the last entry that is in the store, where changes wait."""
+        """Where changes wait: the number of the last entry in the store."""
         self.doubtful: list[TranscriptEntry] = []
-        """The entries of an append that may have been written or not: it raised."""
+        """The entries of an append that raised: they may have been written or not."""
         self.refused = False
-        """Whether an error has named the entries that wait and cannot be written any more."""
+        """Whether an error has reported the entries that wait and can never be written."""
 
     def conflict(self, entries: Sequence[TranscriptEntry]) -> ConflictError:
-        """Return the error for entries that cannot be written: others wrote meanwhile."""
+        """Return the error for entries that cannot be written, as others wrote meanwhile."""
         error = ConflictError(f"another writer was faster with {self.key!r}", fix=REFRESH)
         error.entries, self.refused = tuple(entries), True
         return error
@@ -106,15 +108,15 @@ class BoundStore:
         """Do nothing: a store stays open for its other keys."""
 
     def read(self, after: int) -> list[TranscriptEntry]:
-        """Return the entries behind a number; :class:`TranscriptError` where one is missing."""
+        """Return the entries after a number; :class:`TranscriptError` where one is missing."""
         return self._checked(_result(self.store.load(self.key, after)), after)
 
     async def aread(self, after: int) -> list[TranscriptEntry]:
         """Return the same from a store of any kind."""
         return self._checked(await _awaited(self.store.load, self.key, after), after)
 
-    def _checked(self, found: Any, after: int) -> list[TranscriptEntry]:
-        entries: list[TranscriptEntry] = [*cast("Iterable[TranscriptEntry]", found)]
+    def _checked(self, loaded: Any, after: int) -> list[TranscriptEntry]:
+        entries: list[TranscriptEntry] = [*cast("Iterable[TranscriptEntry]", loaded)]
         for number, entry in enumerate(entries, after + 1):
             if entry.number != number:
                 which = f"entry {entry.number} of {self.key!r}"
@@ -123,7 +125,7 @@ class BoundStore:
         return entries
 
     def write(self, entries: Sequence[TranscriptEntry]) -> None:
-        """Write entries, unless that is for later."""
+        """Write entries at once, unless changes wait for :meth:`awrite`."""
         if self.turn is None:
             with self._in_doubt(entries):
                 _result(self.store.append(self.key, entries))
@@ -136,7 +138,7 @@ class BoundStore:
 
     @contextmanager
     def _in_doubt(self, entries: Sequence[TranscriptEntry]) -> Generator[None]:
-        """Note entries that may be written from here on; a conflict says that they are not."""
+        """Record entries as doubtful while they are written; after a conflict they are not."""
         before, self.doubtful = self.doubtful, [*entries]
         try:
             yield
@@ -145,14 +147,14 @@ class BoundStore:
             raise
 
 
-def _result(found: R) -> R:
-    """Return what a method of a store returned, where it can be used without waiting."""
-    if isawaitable(found):
-        if iscoroutine(found):
-            found.close()
+def _result(returned: R) -> R:
+    """Return what a method of a store returned; :class:`OptionError` for an awaitable."""
+    if isawaitable(returned):
+        if iscoroutine(returned):
+            returned.close()
         fix = "await Transcript.aopen(key, store=...)"
         raise OptionError("this store is asynchronous", fix=fix)
-    return found
+    return returned
 
 
 async def _awaited(method: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> object:
@@ -161,27 +163,27 @@ async def _awaited(method: Callable[P, object], *args: P.args, **kwargs: P.kwarg
         return await method(*args, **kwargs)
     from asyncio import to_thread
 
-    # Called from here, a method does not take a line of the thread for that of an author.
-    found = await to_thread(lambda: method(*args, **kwargs))
-    return await found if isawaitable(found) else found
+    # With this lambda, errors do not show a line of the thread as the author's line.
+    returned = await to_thread(lambda: method(*args, **kwargs))
+    return await returned if isawaitable(returned) else returned
 
 
 _LOCKS: WeakSet[RLock] = WeakSet()
 _ADDING = RLock()
-"""Held while a lock is added, and while they are listed."""
+"""The lock for adding a lock to ``_LOCKS``, and for listing them."""
 _FORKING = RLock()
-"""Held while the process forks: two threads may do that."""
+"""The lock for forking the process, as two threads may fork."""
 _HELD: list[RLock] = []
 """The locks that are held while the process forks."""
 PATIENCE = 5.0
-"""For how many seconds a fork waits for a lock: the thread that has it may wait for the fork."""
+"""How many seconds a fork waits for a lock: its owner may be waiting for the fork."""
 
 
 def fork_safe_lock() -> RLock:
     """Return a lock that no thread holds while the process forks.
 
-    Else a child has what a thread of its parent holds, and nobody there to end it: the lock, the
-    lock of a file, a transaction.
+    Otherwise a child would inherit a held lock, a locked file or a transaction, without the thread
+    that could end it.
     """
     lock = RLock()
     with _ADDING:
@@ -216,7 +218,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def refused(key: str, number: int) -> ConflictError:
-    """Return the error of a store that has an entry of this number, or not the one before it."""
+    """Return the error of a store that already has this entry, or lacks the one before it."""
     what = f"another writer was faster with {key!r}: entry {number} cannot be the next one"
     return ConflictError(what, fix=REFRESH)
 

@@ -1,4 +1,4 @@
-"""Transcripts: conversations that are recorded as a log of entries, in memory or in a file."""
+"""Transcripts: conversations recorded as a log of entries, in memory, a file or a store."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self, cast
@@ -20,21 +20,21 @@ from promptdsl.transcript import pairs
 from promptdsl.transcript.base import Clock, Ids, New, Target
 from promptdsl.transcript.entries import TranscriptEntry, TranscriptTurn, utc_now
 from promptdsl.transcript.entry_types import message_of, type_of
-from promptdsl.transcript.log import standing
+from promptdsl.transcript.log import state_after
 from promptdsl.transcript.stored import StoredLog
-from promptdsl.transcript.values import Given, Repair, above, checked, given, with_text
+from promptdsl.transcript.values import NewMessage, Repair, above, checked, new_message, with_text
 
 
 class Transcript(StoredLog):
-    """A recorded conversation: what was said, every edit of it, and what only people see.
+    """A recorded conversation: its messages, every edit of them, and notes that only people see.
 
-    It is a sequence of the messages that stand, so ``History(transcript)`` shows them to a model.
-    Nothing is ever rewritten: an edit is a further entry, and every entry keeps its number. Calls
-    and results stay in pairs; a change that is refused leaves no trace. Threads may share it.
+    It is a sequence of the current messages, so ``History(transcript)`` shows them to a model.
+    Nothing is ever overwritten: an edit is a further entry, and every entry keeps its number. Calls
+    and results stay in pairs. A change that raises an error changes nothing. Threads may share it.
 
-    ``messages`` are the first ones, in any form that :meth:`append` takes. ``clock`` returns the
-    time of an entry, ``None`` for no times.
-    ``ids`` gives ids to messages without one: ``"uuid"``, ``"uuid7"`` or a function.
+    ``messages`` are the first messages: anything that :meth:`append` accepts. ``clock`` returns the
+    time of an entry, ``None`` for no times. ``ids`` gives ids to messages without one: ``"uuid"``,
+    ``"uuid7"`` or a function.
 
     >>> from promptdsl import History, Timeline, Transcript, render
     >>> transcript = Transcript()
@@ -56,14 +56,16 @@ class Transcript(StoredLog):
     ) -> None:
         self._begin(clock, ids)
         if isinstance(messages, str):
-            raise ContentError("the messages are one text", fix=f"Transcript([{shown(messages)}])")
+            raise ContentError(
+                "messages is a text, not a list of messages", fix=f"Transcript([{shown(messages)}])"
+            )
         for number, value in enumerate(messages):
             name = type_of(value)
             if name is not None:
-                new, message = _own_entry(name, value)
+                new, message = _registered_entry(name, value)
             else:
-                found = given(value)
-                new, message = _message_entry(found), found.message
+                appended = new_message(value)
+                new, message = _message_entry(appended), appended.message
                 if self._ids is not None and message.id is None:
                     fix = "give each message an id, or append them"
                     raise TranscriptError(f"messages[{number}] has no id", fix=fix)
@@ -82,83 +84,92 @@ class Transcript(StoredLog):
         interrupted: bool = False,
         provider: ProviderName | None = None,
     ) -> TranscriptEntry:
-        """Record what was said, and return its entry.
+        """Record a message, and return its entry.
 
         ``value`` is a text (a user's turn), a :class:`Message`, its dictionary, the reply of a
-        client or a stream that was read, a turn that was written outside of a block, or an object
-        of a type that :func:`entry_type` registered. A path is read now, and kept as bytes. A
-        message with the id and the content of one that stands is that one.
+        provider or a stream that was read, a turn that was written outside of a block, or an object
+        of a type that :func:`entry_type` registered. A path is read now, and kept as bytes. If a
+        current message has the same id and content, nothing is added, and its entry is returned.
 
         ``provider`` names the server that sent a reply, such as ``deepseek``, as in
-        :func:`read_response`; a stream that was read knows its own.
+        :func:`read_response`; a stream that was read knows its server.
 
-        ``interrupt=True`` answers calls without a result first, as interrupted. For a reply that
-        was cut, ``interrupted=True`` leaves out calls whose arguments are no JSON object, told in
-        ``repairs``, and answers the others.
+        ``interrupt=True`` first answers the calls without a result, as interrupted.
+        ``interrupted=True`` is for a reply that was cut off: calls whose arguments are not a JSON
+        object are left out and reported in ``repairs``, the others are answered as interrupted.
         """
         with self._lock:
             name = type_of(value)
             if name is not None:
-                new, message = _own_entry(name, value)
+                new, message = _registered_entry(name, value)
             else:
-                found = given(value, provider)
-                known = self._known(found.message)
+                appended = new_message(value, provider)
+                known = self._known(appended.message)
                 if known is not None:
                     return known
                 if interrupted:
-                    found = self._whole(found)
-                if self._ids is not None and found.message.id is None:
+                    appended = self._without_cut_calls(appended)
+                if self._ids is not None and appended.message.id is None:
                     made = self._ids()
                     if self._turn_of(made) is not None:
                         fix = "give a function that makes each id once"
                         what = f"ids= made the id {shown(made)}, which another message has"
                         raise OptionError(what, fix=fix)
-                    found = found._replace(message=found.message.replace(id=made))
-                new = _message_entry(found)
-                message = found.message
+                    appended = appended._replace(message=appended.message.replace(id=made))
+                new = _message_entry(appended)
+                message = appended.message
             waiting = self._open_calls()
             before: list[New] = []
             if interrupt and message is not None and pairs.speaks(message):
                 left = set(waiting) - set(pairs.results_in(message))
-                closed = [call for call in waiting.values() if call.id in left]
-                before = [New("message", None, pairs.interrupted_result(call)) for call in closed]
+                interrupted_calls = [call for call in waiting.values() if call.id in left]
+                before = [
+                    New("message", None, pairs.interrupted_result(call))
+                    for call in interrupted_calls
+                ]
                 waiting = {id: call for id, call in waiting.items() if id not in left}
             if message is not None:
                 pairs.check_next(message, waiting)
             calls = message.calls if interrupted and message is not None else ()
             after = [New("message", None, pairs.interrupted_result(call)) for call in calls]
             entry = self._commit([*before, new, *after])[len(before)]
-            cut = message.metadata.get("interrupted", ()) if interrupted and message else ()
-            self.repairs += tuple(f"a {what} was cut, and is left out" for what in cast("Any", cut))
+            cut_off = message.metadata.get("interrupted", ()) if interrupted and message else ()
+            self.repairs += tuple(
+                f"a {what} was cut, and is left out" for what in cast("Any", cut_off)
+            )
             return entry
 
     def _known(self, message: Message) -> TranscriptEntry | None:
-        """Return the entry of a message that stands with the same id; refuse another content."""
+        """Return the entry of a current message with the same id; refuse other content."""
         turn = self._turn_of(message.id)
         if turn is None:
             return None
         if turn.message != message:
             fix = "give it another id, or replace the message"
-            raise TranscriptError(f"the id {message.id!r} has another content", fix=fix)
+            raise TranscriptError(
+                f"the id {message.id!r} belongs to a message with other content", fix=fix
+            )
         return turn.entry
 
     def _turn_of(self, id: str | None) -> TranscriptTurn | None:
-        """Return the turn that stands with the id of its message, if there is one."""
+        """Return the current turn whose message has this id, if there is one."""
         turns = self._state.with_message(id) if id else []
         return turns[-1] if turns else None
 
-    def _whole(self, found: Given) -> Given:
-        """Return a reply that was cut, without the calls that are not whole."""
-        message = found.message
+    def _without_cut_calls(self, reply: NewMessage) -> NewMessage:
+        """Return a reply that was cut off, without its incomplete calls."""
+        message = reply.message
         if message.role != "assistant":
-            raise OptionError("interrupted=True is for a reply that was cut", fix="leave it out")
+            raise OptionError(
+                "interrupted=True is for a reply that was cut off", fix="leave it out"
+            )
         left_out = [call for call in message.calls if call.input is None]
         if not left_out:
-            return found
-        told = [f"call of {call.name}" for call in left_out]
+            return reply
+        names = [f"call of {call.name}" for call in left_out]
         content = tuple(block for block in message.content if block not in left_out)
-        metadata = {**message.metadata, "interrupted": told}
-        return found._replace(message=message.replace(content=content, metadata=metadata))
+        metadata = {**message.metadata, "interrupted": names}
+        return reply._replace(message=message.replace(content=content, metadata=metadata))
 
     @door
     def answer(
@@ -169,7 +180,7 @@ class Transcript(StoredLog):
         is_error: bool = False,
         error_type: ErrorType | None = None,
     ) -> TranscriptEntry:
-        """Record the result of an open call, given by itself or by its id; return the entry.
+        """Record the result of an open call, given as a block or by its id; return the entry.
 
         ``content`` is a text or a list of blocks; ``error_type`` is that of
         :meth:`Message.tool_result`.
@@ -193,26 +204,26 @@ class Transcript(StoredLog):
     ) -> TranscriptEntry:
         """Replace a turn, which keeps its number and its role; return the entry.
 
-        ``target`` is a message, its id, a turn, an entry or a number. A text takes the place of the
-        texts of the turn: its calls and attachments stay. A result keeps its call; calls that go
-        take their results along, new ones are possible only where nothing follows. ``provider``
-        names the server of a reply, as in :meth:`append`.
+        ``target`` is a message, its id, a turn, an entry or a number. A text replaces the texts of
+        the turn; its calls and attachments stay. A result stays with its call. Calls that are
+        removed are removed with their results. New calls are possible only in the last turn.
+        ``provider`` names the server of a reply, as in :meth:`append`.
         """
         with self._lock:
             turn, old = self._target(target)
-            found = (
-                Given(with_text(old, value), {})
+            changed = (
+                NewMessage(with_text(old, value), {})
                 if isinstance(value, str)
-                else given(value, provider)
+                else new_message(value, provider)
             )
-            message = found.message
+            message = changed.message
             if message.id is None and self._ids is not None and old.id is not None:
-                found = found._replace(message=message.replace(id=old.id))
+                changed = changed._replace(message=message.replace(id=old.id))
             elif message.id not in (None, old.id) and self._known(message) is not None:
                 raise TranscriptError(f"the id {message.id!r} is taken", fix="give it another id")
-            cut = pairs.replaced(self._state.behind(turn.number), old, found.message)
-            data = {"turn": turn.number, **_message_data(found), **_cut_data(cut)}
-            return self._commit([New("replace", data, found.message)])[0]
+            removed = pairs.replaced(self._state.behind(turn.number), old, changed.message)
+            data = {"turn": turn.number, **_message_data(changed), **_removed_data(removed)}
+            return self._commit([New("replace", data, changed.message)])[0]
 
     @door
     def remove(self, target: Target) -> TranscriptEntry:
@@ -223,23 +234,24 @@ class Transcript(StoredLog):
         with self._lock:
             number = self._number(target)
             turn = self._state.get(number)
-            cut = pairs.GoneResults([], {})
+            removed = pairs.RemovedResults([], {})
             if turn is None or turn.message is not None:
                 _, old = self._target(number)
                 if pairs.results_in(old):
                     fix = "remove the turn that makes the call, or replace the result"
-                    raise TranscriptError("a result is not removed alone", fix=fix)
+                    raise TranscriptError("a result cannot be removed alone", fix=fix)
                 ids = [call.id for call in old.calls]
-                cut = pairs.without_results(self._state.behind(number), ids)
-            data = {"turn": number, **_cut_data(cut)}
+                removed = pairs.without_results(self._state.behind(number), ids)
+            data = {"turn": number, **_removed_data(removed)}
             return self._commit([New("remove", data, None)])[0]
 
     @door
     def compact(self, summary: str, *, keep: int = 20) -> TranscriptEntry:
-        """Put a summary in the place of all messages but the last ``keep``; return its entry.
+        """Replace all messages but the last ``keep`` by a summary; return its entry.
 
-        The place moves back to the start of a batch of calls. System messages at the beginning
-        stay. A later summary covers this one. The text is a value: it cannot end its fence.
+        More messages stay where the summary would divide a batch of calls. System messages at the
+        beginning stay. A later summary replaces this one. The text is a value: it cannot end its
+        tag ``<summary>``.
         """
         with self._lock:
             if not isinstance(summary, str) or not summary.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -249,20 +261,20 @@ class Transcript(StoredLog):
                 raise OptionError(what, fix="write 0 or more")
             leading = {turn.number for turn in self._state.leading()}
             turns = [turn for turn in self._state.turns if turn.number not in leading]
-            said = [(turn.number, turn.message) for turn in turns if turn.message is not None]
-            index = pairs.first_kept([message for _, message in said], keep)
+            messages = [(turn.number, turn.message) for turn in turns if turn.message is not None]
+            index = pairs.first_kept([message for _, message in messages], keep)
             if index == 0:
                 fix = "write a smaller keep=, or wait until there are more messages"
-                raise TranscriptError("there is nothing new to summarise", fix=fix)
-            data = {"text": summary, "upto": said[index - 1][0]}
+                raise TranscriptError("there are no new messages to summarise", fix=fix)
+            data = {"text": summary, "upto": messages[index - 1][0]}
             return self._commit([New("summary", plain(data, ""))])[0]
 
     @door
     def undo(self, to: TranscriptEntry | int | str | None = None) -> TranscriptEntry:
-        """Go back to what stood before the last change, or after an entry; return the new entry.
+        """Go back to the state before the last change, or after an entry; return the new entry.
 
-        ``to`` is the entry, its number, or the id of a message: that of the entry that made it.
-        Notes and tags are not looked for. An undo can be undone: ``undo(to=number)``.
+        ``to`` is the entry, its number, or the id of a message, which means its entry. Without
+        ``to``, notes and tags are not changes. An undo can be undone: ``undo(to=number)``.
         """
         with self._lock:
             number = self._state.before_change(self._entries) if to is None else self._after(to)
@@ -296,7 +308,7 @@ class Transcript(StoredLog):
             copy = type(self).__new__(type(self))
             copy._begin(self._clock, self._ids)
             copy._entries = {n: entry for n, entry in self._gapless().items() if n <= number}
-            copy._state = standing(copy._entries)
+            copy._state = state_after(copy._entries)
             copy._changed()
             copy._note_read_only(copy._entries.values())
             return copy
@@ -313,7 +325,7 @@ class Transcript(StoredLog):
         return number
 
     def _with_id(self, id: str) -> TranscriptTurn:
-        """Return the turn of the message that stands with an id."""
+        """Return the current turn whose message has an id."""
         turn = self._turn_of(id)
         if turn is None:
             known = [message.id for message in self.messages if message.id]
@@ -327,35 +339,36 @@ class Transcript(StoredLog):
         if isinstance(target, Message):
             turns = self._state.with_message(id(target))
             if len(turns) != 1:
-                what = f"this message stands {len(turns)} times"
-                raise TranscriptError(what, fix="give a message of it, or the number of its turn")
+                what = f"the transcript has this message {len(turns)} times"
+                raise TranscriptError(
+                    what, fix="give one of its messages, or the number of its turn"
+                )
             return turns[0].number
         number = target if isinstance(target, int) else getattr(target, "number", None)
         if type(number) is not int:
-            fix = "give a message of it, its id, a turn, an entry or a number"
-            raise TranscriptError(f"{shown(target)} is no turn of this transcript", fix=fix)
+            fix = "give one of its messages, an id, a turn, an entry or a number"
+            raise TranscriptError(f"{shown(target)} is not a turn of this transcript", fix=fix)
         return number
 
     def _target(self, target: Target) -> tuple[TranscriptTurn, Message]:
         number = self._number(target)
         turn = self._state.get(number)
         if turn is None or turn.message is None:
-            what = f"entry {number} is no message that stands"
+            what = f"entry {number} is not a current message"
             if self._state.summary is not None and number == self._state.summary.number:
                 what = f"entry {number} is the summary"
-            raise TranscriptError(what, fix="transcript.turns lists what stands")
+            raise TranscriptError(what, fix="transcript.turns lists the current turns")
         return turn, turn.message
 
-    # Recorded elsewhere.
+    # Conversations of a browser and of providers.
 
     @classmethod
     @door
     def from_client(cls, data: object, *, clock: Clock = utc_now, ids: Ids = None) -> Self:
-        """Return the conversation that a browser sent: only what a client may say.
+        """Return the conversation that a browser sent, as dictionaries of :class:`Message`.
 
-        That is user, assistant and tool turns of text, addresses, base64, calls and results, in
-        the dictionary form of a :class:`Message`. Raises :class:`DataError`, which names anything
-        else.
+        Accepted are user, assistant and tool turns of text, addresses, base64, calls and results.
+        Raises :class:`DataError`, which names anything else.
         """
         from promptdsl.transcript.client import client_messages
 
@@ -367,9 +380,9 @@ class Transcript(StoredLog):
             fix = 'write "error", "fill" or "prune"'
             raise OptionError(f"unknown repair {shown(repair)}", fix=fix)
         messages = [*above().recording(data, form, origin)]
-        kept, told = above().repair(messages, repair)
+        kept, notes = above().repair(messages, repair)
         self = cls(message for _, message in kept)
-        self.repairs = tuple(told)
+        self.repairs = tuple(notes)
         return self
 
     @classmethod
@@ -381,14 +394,14 @@ class Transcript(StoredLog):
         repair: Repair = "error",
         origin: ProviderName | None = None,
     ) -> Self:
-        """Return a conversation in the form of OpenAI Chat.
+        """Return a conversation in the format of OpenAI Chat.
 
-        ``repair`` is for calls without a result and results without a call: ``error`` refuses
-        them, ``fill`` answers the calls as interrupted, ``prune`` leaves them out; ``repairs``
-        tells what was done. ``origin`` names the server that it was recorded at, such as
-        ``deepseek``: what this server takes again goes back to it alone.
+        ``repair`` says what to do with calls without a result and results without a call:
+        ``error`` refuses them, ``fill`` answers the calls as interrupted, ``prune`` leaves them
+        out. ``repairs`` lists what was done. ``origin`` names the server that recorded it, such as
+        ``deepseek``: content that only this server accepts is sent back only to it.
 
-        Raises :class:`TargetError` for an ``origin`` that is unknown or has another form.
+        Raises :class:`TargetError` for an ``origin`` that is unknown or has another format.
         """
         return cls._recorded(data, "openai", origin, repair)
 
@@ -401,7 +414,7 @@ class Transcript(StoredLog):
         repair: Repair = "error",
         origin: ProviderName | None = None,
     ) -> Self:
-        """Return a conversation in the form of OpenAI Responses; see :meth:`from_openai`."""
+        """Return a conversation in the format of OpenAI Responses; see :meth:`from_openai`."""
         return cls._recorded(data, "openai_responses", origin, repair)
 
     @classmethod
@@ -413,7 +426,7 @@ class Transcript(StoredLog):
         repair: Repair = "error",
         origin: ProviderName | None = None,
     ) -> Self:
-        """Return a conversation in the form of Anthropic; see :meth:`from_openai`."""
+        """Return a conversation in the format of Anthropic; see :meth:`from_openai`."""
         return cls._recorded(data, "anthropic", origin, repair)
 
     @classmethod
@@ -425,7 +438,7 @@ class Transcript(StoredLog):
         repair: Repair = "error",
         origin: ProviderName | None = None,
     ) -> Self:
-        """Return a conversation in the form of Gemini; see :meth:`from_openai`."""
+        """Return a conversation in the format of Gemini; see :meth:`from_openai`."""
         return cls._recorded(data, "gemini", origin, repair)
 
     @classmethod
@@ -437,32 +450,32 @@ class Transcript(StoredLog):
         repair: Repair = "error",
         origin: ProviderName | None = None,
     ) -> Self:
-        """Return a conversation in the form of Bedrock Converse; see :meth:`from_openai`."""
+        """Return a conversation in the format of Bedrock Converse; see :meth:`from_openai`."""
         return cls._recorded(data, "bedrock", origin, repair)
 
     @classmethod
     @door
     def from_chat_template(cls, data: object, *, repair: Repair = "error") -> Self:
-        """Return a conversation in the form that chat templates take; see :meth:`from_openai`."""
+        """Return a conversation in the format of chat templates; see :meth:`from_openai`."""
         return cls._recorded(data, "chat_template", None, repair)
 
 
-def _message_data(found: Given) -> dict[str, Any]:  # Any: JSON
-    data: dict[str, Any] = {"message": found.message.to_dict()}
-    return {**data, "reply": dict(found.reply)} if found.reply else data
+def _message_data(changed: NewMessage) -> dict[str, Any]:  # Any: JSON
+    data: dict[str, Any] = {"message": changed.message.to_dict()}
+    return {**data, "reply": dict(changed.reply)} if changed.reply else data
 
 
-def _own_entry(name: str, value: object) -> tuple[New, Message | None]:
+def _registered_entry(name: str, value: object) -> tuple[New, Message | None]:
     """Return the entry of an object of a registered type, and the message that a model gets."""
     message, data = message_of(name, value), {"value": cast("Any", value).to_json()}
     return New(name, plain(data, name), message and checked(message), value), message
 
 
-def _message_entry(found: Given) -> New:
-    return New("message", _message_data(found) if found.reply else None, found.message)
+def _message_entry(appended: NewMessage) -> New:
+    return New("message", _message_data(appended) if appended.reply else None, appended.message)
 
 
-def _cut_data(cut: pairs.GoneResults) -> dict[str, Any]:  # Any: JSON
-    data: dict[str, Any] = {"also": cut.also} if cut.also else {}
-    rest = {str(number): message.to_dict() for number, message in cut.rest.items()}
+def _removed_data(removed: pairs.RemovedResults) -> dict[str, Any]:  # Any: JSON
+    data: dict[str, Any] = {"also": removed.also} if removed.also else {}
+    rest = {str(number): message.to_dict() for number, message in removed.rest.items()}
     return {**data, "rest": rest} if rest else data

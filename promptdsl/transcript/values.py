@@ -1,4 +1,8 @@
-"""What may be appended, as messages; and what rooms above do for transcripts."""
+"""The values that can be appended, as messages; and functions of packages above this one.
+
+Reading a reply or a written turn needs providers and components, which are in packages above. So
+``rendering/transcripts.py`` passes these functions to :func:`join`.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -20,8 +24,8 @@ from promptdsl.transcript.entries import LEVELS
 Repair: TypeAlias = Literal["error", "fill", "prune"]
 
 
-class Given(NamedTuple):
-    """A value that is appended: its message, and of a reply its id, model and provider."""
+class NewMessage(NamedTuple):
+    """The message of a value that is appended; of a reply also its id, model and provider."""
 
     message: Message
     reply: Mapping[str, str]
@@ -32,67 +36,67 @@ Repairer: TypeAlias = Callable[[list[Message], Repair], tuple[list[tuple[int, Me
 
 @attrs.define
 class Above:
-    """Functions of rooms above this one. They are set where the public names are joined."""
+    """Functions of packages above this one, which :func:`join` sets."""
 
-    read: Callable[[object, ProviderName | None], Given]
-    """Returns the message of a client's reply, of a stream that was read, of a written turn.
+    read: Callable[[object, ProviderName | None], NewMessage]
+    """Returns the message of a provider's reply, of a stream that was read, or of a written turn.
 
-    The other argument is the provider that sent a reply, where it is named."""
+    The second argument is the provider that sent a reply, if it is known."""
     recording: Callable[[object, str, str | None], tuple[Message, ...]]
-    """Returns the messages of a conversation in the form of a provider, of the server named."""
+    """Returns the messages of a conversation; arguments: data, provider format, server."""
     check_provider: Callable[[str], None]
     """Raises an error for an unknown provider."""
     repair: Repairer
-    """Returns messages in pairs, each with its index (-1 for a new one), and what was done."""
+    """Returns messages in pairs, each with its index (-1 for a new one), and notes of repairs."""
 
 
 _ABOVE: list[Above] = []
 
 
 def join(above: Above) -> None:
-    """Set the functions of the rooms above."""
+    """Set the functions of the packages above."""
     _ABOVE[:] = [above]
 
 
 def above() -> Above:
-    """Return the functions of the rooms above."""
+    """Return the functions of the packages above."""
     return _ABOVE[0]
 
 
 _NO_MESSAGES = frozenset({type(None), bool, int, float, bytes, list, tuple, set})
 
 
-def given(value: object, provider: ProviderName | None = None) -> Given:
+def new_message(value: object, provider: ProviderName | None = None) -> NewMessage:
     """Return the message of a text, a message, its dictionary, a reply, or a written turn.
 
-    ``provider`` is that of a reply, where it is named.
+    ``provider`` is the provider of a reply, if it is known.
     """
     if provider is not None:
         above().check_provider(provider)
     if isinstance(value, str):
         if not value.strip():
             raise TranscriptError("a user's turn has no text", fix="append what the user wrote")
-        return Given(Message("user", value), {})
+        return NewMessage(Message("user", value), {})
     if isinstance(value, Message):
-        return Given(checked(value), {})
+        return NewMessage(checked(value), {})
     if type(value) in _NO_MESSAGES:
         fix = "append each message, a text, a reply of a client, or a written turn"
         raise ContentError(f"{kind_of(value)} cannot be appended", fix=fix)
     if is_mapping(value) and "role" in value and value.keys() <= KEYS:
-        return Given(checked(Message.from_dict(value)), {})
+        return NewMessage(checked(Message.from_dict(value)), {})
     try:
-        found = above().read(value, provider)
+        made = above().read(value, provider)
     except DataError:
         if is_mapping(value) and "role" in value:
             Message.from_dict(value)  # its error names the key that is wrong
         raise
-    return Given(checked(found.message), found.reply)
+    return NewMessage(checked(made.message), made.reply)
 
 
 def with_text(message: Message, text: str) -> Message:
-    """Return a message with another text in place of its own; all else in it stays.
+    """Return a message with a new text instead of its text; all other content stays.
 
-    The text of a tool's turn is that of its result.
+    In a tool's turn, the text of its result is replaced.
     """
     if not text.strip():
         raise TranscriptError("the new text is empty", fix="remove the turn, or write a text")
@@ -101,23 +105,23 @@ def with_text(message: Message, text: str) -> Message:
         result = content[0]
         if len(content) > 1 or not isinstance(result, ToolResultBlock):
             fix = "replace it with a Message that has all of them"
-            raise TranscriptError("the turn has several results, and so no one text", fix=fix)
+            raise TranscriptError("the turn has several results, so it has no single text", fix=fix)
         inner = _with_text(result.content, text)
         return message.replace(content=(attrs.evolve(result, content=inner),))
     return message.replace(content=_with_text(content, text), token_usage=None)
 
 
 def _with_text(content: Sequence[Block], text: str) -> tuple[Block, ...]:
-    """Return blocks with a text at the place of the first one, or else behind the reasoning."""
+    """Return blocks with a text instead of the first one, or else after the reasoning."""
     places = [i for i, block in enumerate(content) if isinstance(block, TextBlock)]
     thoughts = (i for i, block in enumerate(content) if not isinstance(block, ReasoningBlock))
     place = places[0] if places else next(thoughts, len(content))
-    behind = [block for block in content[place:] if not isinstance(block, TextBlock)]
-    return (*content[:place], TextBlock(text), *behind)
+    after = [block for block in content[place:] if not isinstance(block, TextBlock)]
+    return (*content[:place], TextBlock(text), *after)
 
 
 def checked(message: Message) -> Message:
-    """Return a message that a file can keep: plain data, attachments as bytes.
+    """Return a message that can be written to a file: plain data, attachments as bytes.
 
     Raises :class:`DataError`, which names the key, for what JSON cannot express.
     """
@@ -133,12 +137,12 @@ def checked(message: Message) -> Message:
 
 
 def _with_bytes(block: Block) -> Block:
-    """Return a block with the bytes of its file: a file that changes would change what was said."""
+    """Return a block with the bytes of its file, as the file may change later."""
     if isinstance(block, ToolResultBlock):
         inner = tuple(map(_with_bytes, block.content))
         same = all(new is old for new, old in zip(inner, block.content, strict=True))
         return block if same else attrs.evolve(block, content=inner)
-    source: Any = getattr(block, "source", None)  # Any: a MediaSource, or an event's word
+    source: Any = getattr(block, "source", None)  # Any: a MediaSource, or a field of an event
     if block.type not in MEDIA_KINDS or source.kind != "path":
         return block
     if source.from_data:

@@ -16,9 +16,9 @@ from tests.commands import Done
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "transcript-0.1.0.jsonl"
 WHOLE = "a.jsonl: turns 3, entries 15, bytes 2,231\n"
-TOLD = "line 9 at byte 1219 of 'damaged.jsonl' is damaged: it is entry 9 behind 7: "
+TOLD = "line 9 at byte 1219 of 'damaged.jsonl' is damaged: it is entry 9 after 7: "
 FIX = "  promptdsl transcript repair damaged.jsonl OUT keeps the undamaged entries\n"
-DAMAGE = f"{TOLD}lost, doubled or moved\n{FIX}"
+DAMAGE = f"{TOLD}lines were lost, doubled or moved\n{FIX}"
 ALL = ("a.jsonl", "--all")
 CHECK = ("transcript", "check", "a.jsonl")
 

@@ -370,14 +370,14 @@ def test_the_editor(run: Callable[[list[str]], tuple[int, str, str]], tmp_path: 
     assert (0, EDITED, "") == edit("show")
     code, out, error = edit("remove", "6")
     assert (1, "") == (code, out)
-    assert "a result is not removed alone\n  remove the turn that makes the call" in error
+    assert "a result cannot be removed alone\n  remove the turn that makes the call" in error
     assert 1 == edit("replace", "3", "Gone.")[0]
     assert "entry 14: compact" in edit("compact", "Charged twice.", "--keep", "1")[1]
     assert "<summary>\nCharged twice.\n</summary>\n" in edit("show")[1]
     assert (0, f"entry 15: undo\n{EDITED}", "") == edit("undo", "13")
     assert '  16  note       "Paid."\n' in edit("note", "Paid.")[1]
     with Transcript.open(path):
-        assert "has another writer" in edit("undo")[2]
+        assert "is open in another writer" in edit("undo")[2]
         assert 0 == edit("show")[0]
 
 

@@ -185,7 +185,7 @@ def test_another_key_is_told() -> None:
 def test_a_key_of_another_kind_is_refused(key: Any) -> None:
     """What is no key of Fernet is refused, and not shown."""
     error = raised(OptionError, lambda: EncryptedStore(PlainStore(), key))
-    assert error.what == "this is no key of Fernet"
+    assert error.what == "this is not a key of Fernet"
 
 
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -113,7 +113,7 @@ def test_one_writer(path: Path) -> None:
         transcript.append("More.")
         assert [entry.number for entry in reader.refresh()] == [7]
         assert reader.messages == transcript.messages
-        with pytest.raises(TranscriptError, match="read only"):
+        with pytest.raises(TranscriptError, match="read-only"):
             reader.append("x")
     with pytest.raises(TranscriptError, match="closed"):
         transcript.append("x")
@@ -382,8 +382,8 @@ def test_a_key_that_is_there_twice(path: Path, body: str, is_twice: bool) -> Non
 
 
 DAMAGED = {
-    '{"n":7}}': "it is no JSON object",
-    '7,{"n":7}': "it is no JSON object",
+    '{"n":7}}': "it is not a JSON object",
+    '7,{"n":7}': "it is not a JSON object",
     '{"n":7,"data":NaN}': "it is not JSON",
     '{"a":' * 100_000 + "1" + "}" * 100_000: "it is nested too deep",
     '{"n":0,"type":"note","data":{}}': "it has no number, type or data",
@@ -395,7 +395,7 @@ DAMAGED = {
     '{"n":7,"change":0,"type":"note","data":{}}': "its time or the number of its change is wrong",
     '{"n":7,"type":"undo","data":{"to":7}}': "it goes back to an entry that is not before it",
     '{"n":7,"type":"undo","data":{"to":-1}}': "it goes back to an entry that is not before it",
-    '{"n":9,"type":"note","data":{}}': "it is entry 9 behind 6: lost, doubled or moved",
+    '{"n":9,"type":"note","data":{}}': "it is entry 9 after 6: lines were lost, doubled or moved",
 }
 
 
@@ -430,7 +430,7 @@ def test_two_readers_of_one_writer(path: Path) -> None:
         with pytest.raises(TranscriptError) as caught:
             first.refresh()
     end = start + sum(map(len, lines))
-    gap = "it is entry 7 behind 11: lost, doubled or moved"
+    gap = "it is entry 7 after 11: lines were lost, doubled or moved"
     assert f"line 13 at byte {end} of {str(path)!r} is damaged: {gap}" == caught.value.what
 
 
@@ -441,7 +441,7 @@ def test_two_lines_that_are_damaged(path: Path) -> None:
         lines[number] = lines[number].replace(b'"data"', b'"Data"')
     path.write_bytes(b"".join(lines))
     starts = [sum(map(len, lines[:number])) for number in (4, 6)]
-    changed = "its checksum is another one: its bytes were changed"
+    changed = "its checksum is wrong: its bytes were changed"
     places = [
         f"line {n} at byte {at} of {str(path)!r}" for n, at in zip((5, 7), starts, strict=True)
     ]
@@ -472,7 +472,7 @@ def test_the_version_of_a_file(path: Path, version: str | None) -> None:
         with pytest.raises(TranscriptError, match=f"has the format version {version}"):
             read(path)
     path.write_bytes(b"".join([summed('{"format":"other"}'), *lines]))
-    with pytest.raises(TranscriptError, match="it is no header of a transcript"):
+    with pytest.raises(TranscriptError, match="it is not the header of a transcript"):
         read(path)
 
 
@@ -482,7 +482,7 @@ def test_an_edit_of_what_is_not_there(path: Path, rest: str) -> None:
     turn = 99 if rest == '"also":[]' else 2
     body = f'{{"n":7,"type":"remove","data":{{"turn":{turn},{rest}}}}}'
     path.write_bytes(path.read_bytes() + summed(body))
-    with pytest.raises(TranscriptError, match="entry 7 changes a turn that does not stand"):
+    with pytest.raises(TranscriptError, match="entry 7 changes a turn that is not current"):
         read(path)
 
 
@@ -535,7 +535,7 @@ def test_data_of_another_shape(path: Path, kind: str, data: str) -> None:
 
 @pytest.mark.parametrize("data", [b"Dear diary\n", b"{}\n", b"x", b'{"n":1}\n'])
 def test_another_file_is_not_touched(tmp_path: Path, data: bytes) -> None:
-    """A file that is no transcript is refused, and stays as it is."""
+    """A file that is not a transcript is refused, and stays as it is."""
     path = tmp_path / "diary"
     path.write_bytes(data)
     with pytest.raises(TranscriptError):
@@ -575,5 +575,5 @@ def test_a_vacuumed_file_has_only_what_stands(tmp_path: Path) -> None:
 def test_what_is_no_path(path: Any) -> None:
     """A path is a text or a ``Path``: anything else is refused by name."""
     for use in (Transcript.open, Transcript().save):
-        with pytest.raises(OptionError, match="is no path"):
+        with pytest.raises(OptionError, match="is not a path"):
             use(path)

@@ -171,4 +171,4 @@ def test_what_is_noted_for_lookups_does_not_grow() -> None:
     for _ in range(20):
         transcript.compact("They talked.")
         transcript.undo()
-    assert len(transcript._state._unnoted) <= 3 * 50
+    assert len(transcript._state._not_indexed) <= 3 * 50

@@ -360,7 +360,7 @@ def test_ids() -> None:
     assert transcript.append("a") == transcript.entries[0]
     again = Message("user", "a", id="m1")
     assert transcript.append(again).number == 1
-    with pytest.raises(TranscriptError, match="another content"):
+    with pytest.raises(TranscriptError, match="other content"):
         transcript.append(Message("user", "b", id="m1"))
     assert [len(Transcript(ids="uuid7").append("a").data["message"]["id"])] == [36]
     transcript.note("for people")
@@ -734,7 +734,7 @@ def test_from_a_client() -> None:
         ({"role": "user", "content": [{"type": "text", "text": "x", "cache": "1h"}]}, "'cache'"),
         (
             {"role": "user", "content": [{"type": "image", "source": FILE}]},
-            "source.url is no address of the web",
+            "source.url is not a web address",
         ),
         (
             {

@@ -83,7 +83,8 @@ REFUSED: dict[str, tuple[Write, str]] = {
     ),
     "another content of the second id": (
         lambda t: t.append(Message("user", "b", id="m2"), interrupt=True),
-        "the id 'm2' has another content: give it another id, or replace the message",
+        "the id 'm2' belongs to a message with other content: "
+        "give it another id, or replace the message",
     ),
     "a replacement with the id of the other": (
         lambda t: t.replace(5, Message("user", "c", id="m2")),
@@ -91,7 +92,8 @@ REFUSED: dict[str, tuple[Write, str]] = {
     ),
     "a replacement with the id and another content": (
         lambda t: t.replace(9, Message("user", "x", id="m1")),
-        "the id 'm1' has another content: give it another id, or replace the message",
+        "the id 'm1' belongs to a message with other content: "
+        "give it another id, or replace the message",
     ),
     "another role": (
         lambda t: t.replace(7, "x") and t.replace(9, calling("x")),
@@ -100,11 +102,11 @@ REFUSED: dict[str, tuple[Write, str]] = {
     ),
     "a result in the place of the other": (
         lambda t: t.replace(8, pair("b")),
-        "a replaced turn answers the calls it answered before: keep the ids: 'a'",
+        "a replaced turn must answer the same calls as before: keep the ids: 'a'",
     ),
     "results of a turn without any": (
         lambda t: t.replace(9, Message("user", [*pair("a").content, TextBlock("c")])),
-        "a replaced turn answers the calls it answered before: keep the ids: none",
+        "a replaced turn must answer the same calls as before: keep the ids: none",
     ),
     "two new calls where results follow": (
         lambda t: t.replace(6, calling("a", "z", "b", "y")),
@@ -112,7 +114,7 @@ REFUSED: dict[str, tuple[Write, str]] = {
     ),
     "a text for two results": (
         lambda t: (t.append(pair("c", "e")), t.replace(13, "x")),
-        "the turn has several results, and so no one text: "
+        "the turn has several results, so it has no single text: "
         "replace it with a Message that has all of them",
     ),
     "an empty text": (
@@ -121,36 +123,39 @@ REFUSED: dict[str, tuple[Write, str]] = {
     ),
     "a result removed alone": (
         lambda t: t.remove(7),
-        "a result is not removed alone: remove the turn that makes the call, or replace the result",
+        "a result cannot be removed alone: "
+        "remove the turn that makes the call, or replace the result",
     ),
     "a turn under the summary": (
         lambda t: t.remove(2),
-        "entry 2 is no message that stands: transcript.turns lists what stands",
+        "entry 2 is not a current message: transcript.turns lists the current turns",
     ),
     "the entry of an edit": (
         lambda t: t.remove(t.replace(9, "x")),
-        "entry 13 is no message that stands: transcript.turns lists what stands",
+        "entry 13 is not a current message: transcript.turns lists the current turns",
     ),
     "the summary": (
         lambda t: t.replace(t.messages[1], "x"),
-        "entry 12 is the summary: transcript.turns lists what stands",
+        "entry 12 is the summary: transcript.turns lists the current turns",
     ),
     "the text of a note": (
         lambda t: t.replace(t.note("x"), "y"),
-        "entry 13 is no message that stands: transcript.turns lists what stands",
+        "entry 13 is not a current message: transcript.turns lists the current turns",
     ),
     "a message that stands nowhere": (
         lambda t: t.remove(Message("user", "c", id="m2")),
-        "this message stands 0 times: give a message of it, or the number of its turn",
+        "the transcript has this message 0 times: "
+        "give one of its messages, or the number of its turn",
     ),
     "a message that stands twice": (
         lambda t: (t.append(pair("c", "e")), [t.append(SAME) for _ in "ab"], t.remove(SAME)),
-        "this message stands 2 times: give a message of it, or the number of its turn",
+        "the transcript has this message 2 times: "
+        "give one of its messages, or the number of its turn",
     ),
     "a number that is true": (
         lambda t: t.remove(True),
-        "True is no turn of this transcript: "
-        "give a message of it, its id, a turn, an entry or a number",
+        "True is not a turn of this transcript: "
+        "give one of its messages, an id, a turn, an entry or a number",
     ),
     "an entry that is not there": (
         lambda t: t.fork(at=13),
@@ -162,7 +167,7 @@ REFUSED: dict[str, tuple[Write, str]] = {
     ),
     "nothing to summarise behind the summary": (
         lambda t: t.compact("x", keep=8),
-        "there is nothing new to summarise: "
+        "there are no new messages to summarise: "
         "write a smaller keep=, or wait until there are more messages",
     ),
     "nothing to undo": (
@@ -171,7 +176,7 @@ REFUSED: dict[str, tuple[Write, str]] = {
     ),
     "a cut user": (
         lambda t: t.append("x", interrupted=True),
-        "interrupted=True is for a reply that was cut: leave it out",
+        "interrupted=True is for a reply that was cut off: leave it out",
     ),
 }
 SAME = Message("user", "same")
@@ -268,9 +273,9 @@ CLIENT: list[tuple[Any, str]] = [
     ),
     (
         block(source={"type": "url", "url": "file:///a"}),
-        "messages[2].content[2].source.url is no address of the web",
+        "messages[2].content[2].source.url is not a web address",
     ),
-    (block(source={"type": "url"}), "messages[2].content[2].source.url is no address of the web"),
+    (block(source={"type": "url"}), "messages[2].content[2].source.url is not a web address"),
     (outcome(name="x"), "messages[2].content[1] has the key 'name'"),
     (outcome(content=3), "messages[2].content[1].content is a text or a list of blocks"),
     (
@@ -279,7 +284,7 @@ CLIENT: list[tuple[Any, str]] = [
     ),
     (
         outcome(content=[ADDRESS, {**ADDRESS, "source": {"type": "url", "url": "ftp://a"}}]),
-        "messages[2].content[1].content[1].source.url is no address of the web",
+        "messages[2].content[1].content[1].source.url is not a web address",
     ),
     (
         {

@@ -210,7 +210,7 @@ def test_the_order_of_lines_that_moved(tmp_path: Path) -> None:
         assert [message.text for message in good] == ["a", "b", "c"]
         moved, twice = good.repairs
     place = len(header) + len(lines[2])
-    assert moved == f"line 3 at byte {place} of {str(path)!r} was moved: entry 1 is behind 3"
+    assert moved == f"line 3 at byte {place} of {str(path)!r} was moved: entry 1 is after 3"
     place = len(header) + sum(map(len, lines))
     assert twice == f"line 5 at byte {place} of {str(path)!r} is left out: entry 1 was there before"
 
@@ -297,7 +297,7 @@ def wide() -> Transcript:
 
 NO_CALL = "a call or a result is left out, as no call before it has its id"
 NO_RESULT = "a call or a result is left out, as it has no result"
-EDIT = "entry 9 changes what is missing: it does not count"
+EDIT = "entry 9 changes a turn that is missing, so it is ignored"
 
 
 def missing(*ranges: str) -> list[str]:
@@ -418,9 +418,9 @@ def test_two_lines_moved_and_two_came_twice(tmp_path: Path) -> None:
     with Transcript.open(path, salvage=True) as good:
         pass
     assert [
-        "line 3 was moved: entry 1 is behind 2",
+        "line 3 was moved: entry 1 is after 2",
         "line 5 is left out: it has no checksum at its end",
-        "line 6 was moved: entry 3 is behind 4",
+        "line 6 was moved: entry 3 is after 4",
         "line 7 is left out: entry 4 was there before",
         "line 8 is left out: entry 1 was there before",
     ] == [

@@ -156,7 +156,7 @@ def test_a_transcript_that_is_deleted_meanwhile(engine: Engine) -> None:
         ),
         (
             lambda _: SqlStore(cast("Any", "sqlite://")),
-            "'sqlite://' is no Engine of SQLAlchemy",
+            "'sqlite://' is not an Engine of SQLAlchemy",
             "give create_engine(...); Transcript.aopen uses it in threads",
         ),
     ],
@@ -176,7 +176,7 @@ def test_a_row_that_was_changed(engine: Engine) -> None:
     with engine.begin() as connection:
         connection.execute(text("UPDATE promptdsl_entries SET line = replace(line, 'tw', 'Tw')"))
     assert raised(TranscriptError, lambda: store.load("a")).what == (
-        "entry 1 of 'a' is damaged: its checksum is another one: its bytes were changed"
+        "entry 1 of 'a' is damaged: its checksum is wrong: its bytes were changed"
     )
 
 

@@ -267,7 +267,9 @@ def test_a_key_that_begins_anew(make: Make, tmp_path: Path) -> None:
     old = Transcript.open("a", store=first)
     second.delete("a")
     error = raised(ConflictError, lambda: old.append("Hello?"))
-    assert (error.fix or "").endswith("if nothing is new, it was deleted: open it again")
+    assert (error.fix or "").endswith(
+        "if there are none, the transcript was deleted: open it again"
+    )
     assert old.refresh() == ()
     talk = Transcript.open("a", store=second)
     talk.append("Hi.")
@@ -385,9 +387,9 @@ def test_the_line_of_an_author_who_waits(make: Make, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("store", ["chats.db", 5, [], FolderStore])
 def test_what_is_no_store(store: Any) -> None:
-    """A path, or a class, is no store."""
+    """A path, or a class, is not a store."""
     error = raised(OptionError, lambda: Transcript.open("a", store=store))
-    assert error.what.endswith("is no store")
+    assert error.what.endswith("is not a store")
 
 
 @KINDS
@@ -406,7 +408,7 @@ def test_a_file_that_was_damaged_is_salvaged(tmp_path: Path) -> None:
         talk.append(text)
     damage(store, "a")
     error = raised(TranscriptError, lambda: store.load("a"))
-    assert f"of {store.path('a')!r} is damaged: its checksum is another one" in error.what
+    assert f"of {store.path('a')!r} is damaged: its checksum is wrong" in error.what
     with Transcript.open(store.path("a"), salvage=True) as found:
         assert [message.text for message in found] == ["a", "c"]
 
