@@ -59,8 +59,8 @@ def template_facts(text: str, name: str | None = None) -> TemplateFacts | WrongT
         if node.name in undeclared:
             required.setdefault(node.name, node.lineno)
     includes: list[tuple[str, int]] = []
-    for node in tree.find_all((nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)):
-        target = cast("nodes.Include", node).template
-        if isinstance(target, nodes.Const) and not getattr(node, "ignore_missing", False):
-            includes.append((str(target.value), node.lineno))
+    for inclusion in tree.find_all((nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)):
+        target = cast("nodes.Include", inclusion).template
+        if isinstance(target, nodes.Const) and not getattr(inclusion, "ignore_missing", False):
+            includes.append((str(target.value), inclusion.lineno))
     return TemplateFacts(required, names_in(tree), tuple(includes), inputs)

@@ -163,7 +163,7 @@ class Standing:
         index = self._index(number)
         return {turn.number: turn for turn in self.turns[index : index + 1]}.get(number)
 
-    def behind(self, number: int) -> Iterator[TranscriptTurn]:
+    def turns_after(self, number: int) -> Iterator[TranscriptTurn]:
         """Yield the turns after a number, in order."""
         return (self.turns[n] for n in range(self._index(number + 1), len(self.turns)))
 

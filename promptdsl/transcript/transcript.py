@@ -221,7 +221,7 @@ class Transcript(StoredLog):
                 changed = changed._replace(message=message.replace(id=old.id))
             elif message.id not in (None, old.id) and self._known(message) is not None:
                 raise TranscriptError(f"the id {message.id!r} is taken", fix="give it another id")
-            removed = pairs.replaced(self._state.behind(turn.number), old, changed.message)
+            removed = pairs.replaced(self._state.turns_after(turn.number), old, changed.message)
             data = {"turn": turn.number, **_message_data(changed), **_removed_data(removed)}
             return self._commit([New("replace", data, changed.message)])[0]
 
@@ -241,7 +241,7 @@ class Transcript(StoredLog):
                     fix = "remove the turn that makes the call, or replace the result"
                     raise TranscriptError("a result cannot be removed alone", fix=fix)
                 ids = [call.id for call in old.calls]
-                removed = pairs.without_results(self._state.behind(number), ids)
+                removed = pairs.without_results(self._state.turns_after(number), ids)
             data = {"turn": number, **_removed_data(removed)}
             return self._commit([New("remove", data, None)])[0]
 
