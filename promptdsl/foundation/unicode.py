@@ -59,7 +59,9 @@ def on_one_line(text: str) -> str:
     """Return text with visible escapes for line ends, control and other unprintable characters."""
     if text.isprintable():
         return text
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+    return "".join(
+        character if character.isprintable() else repr(character)[1:-1] for character in text
+    )
 
 
 # Invisible characters.

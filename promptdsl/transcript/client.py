@@ -28,13 +28,13 @@ FIX = "a client sends user, assistant and tool turns of text, addresses, base64,
 
 def client_messages(data: object) -> list[Message]:
     """Return the messages that a client sent; :class:`DataError` names what is not accepted."""
-    items = data["messages"] if is_mapping(data) and [*data] == ["messages"] else data
-    if not is_list(items):
-        raise DataError(f"a list of messages is needed, not {type(items).__name__}", fix=FIX)
+    raw_messages = data["messages"] if is_mapping(data) and [*data] == ["messages"] else data
+    if not is_list(raw_messages):
+        raise DataError(f"a list of messages is needed, not {type(raw_messages).__name__}", fix=FIX)
     messages, ids = list[Message](), set[str | None]()
-    for number, item in enumerate(items):
+    for number, raw in enumerate(raw_messages):
         where = f"messages[{number}]"
-        fields = _allowed(item, frozenset({"role", "content", "id"}), where)
+        fields = _allowed(raw, frozenset({"role", "content", "id"}), where)
         if fields.get("role") not in ROLES:
             raise DataError(f"{where} has the role {str(fields.get('role'))[:60]!r}", fix=FIX)
         content = fields.get("content")

@@ -19,7 +19,7 @@ def results_in(message: Message) -> list[str]:
     return [block.tool_use_id for block in message.content if isinstance(block, ToolResultBlock)]
 
 
-def speaks(message: Message) -> bool:
+def closes_calls(message: Message) -> bool:
     """Return whether after a message the open calls cannot be answered any more."""
     asks = message.role == "user" and message.kind in CONVERSATION
     return asks or message.role == "assistant"
@@ -55,7 +55,7 @@ def check_next(message: Message, waiting: Mapping[str, ToolUseBlock]) -> None:
             what = f"the result {id!r} answers no open call"
             raise TranscriptError(what, fix=f"the open calls are: {known}")
     still = [id for id in waiting if id not in results]
-    if still and speaks(message):
+    if still and closes_calls(message):
         fix = "answer it with transcript.answer(call, ...), or append with interrupt=True"
         raise TranscriptError(f"the call {still[0]!r} has no result yet", fix=fix)
     check_calls(message)

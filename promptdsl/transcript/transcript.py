@@ -120,7 +120,7 @@ class Transcript(StoredLog):
                 message = appended.message
             waiting = self._open_calls()
             before: list[New] = []
-            if interrupt and message is not None and pairs.speaks(message):
+            if interrupt and message is not None and pairs.closes_calls(message):
                 left = set(waiting) - set(pairs.results_in(message))
                 interrupted_calls = [call for call in waiting.values() if call.id in left]
                 before = [
