@@ -207,7 +207,7 @@ from promptdsl.providers.openai_responses.read import (
 )
 from promptdsl.providers.openai_responses.write import write as write_openai_responses
 from promptdsl.providers.registry import TARGETS
-from promptdsl.providers.shared.checks import entry, located, mapping
+from promptdsl.providers.shared.checks import located, mapping, required
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.fast_path import fresh
 from promptdsl.providers.shared.memory import Memory, Recall
@@ -496,7 +496,6 @@ __all__ = [
     "encodings_module",
     "ended",
     "entries_key",
-    "entry",
     "entry_tokens",
     "equal_start",
     "equip",
@@ -634,6 +633,7 @@ __all__ = [
     "rendered_template",
     "replace",
     "request",
+    "required",
     "resolve",
     "rewrite",
     "rows_of",

@@ -69,12 +69,12 @@ def read_response(
     if id is not None and (not isinstance(id, str) or not id):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OptionError(f"id={shown(id)}", fix="write a text that is not empty", at=(author(),))
     try:
-        entries = mapping(reply)
-        sender = provider_of(entries)
+        fields = mapping(reply)
+        sender = provider_of(fields)
         if sender is None:
-            keys = ", ".join(map(shown_name, entries)) or "nothing"
+            keys = ", ".join(map(shown_name, fields)) or "nothing"
             raise DataError(f"a response of no provider, it has {keys}")
-        message = with_response_id(TARGETS[sent_by(sender, named)].read_response(entries), entries)
+        message = with_response_id(TARGETS[sent_by(sender, named)].read_response(fields), fields)
         message = message if id is None else message.replace(id=id)
         if message.role != "assistant":
             raise DataError(f"a response comes from the model, this is a {message.role} message")
@@ -116,17 +116,17 @@ def _answer_of(message: Message, structured: OutputSchema | bool) -> JsonValue:
     return answer
 
 
-def with_response_id(message: Message, entries: Mapping[str, object]) -> Message:
+def with_response_id(message: Message, fields: Mapping[str, object]) -> Message:
     """Return the message of a reply with the provider's id of it, where it has one."""
-    id = response_id(entries)
+    id = response_id(fields)
     if id is None:
         return message
     return message.replace(metadata={**message.metadata, "response_id": id})
 
 
-def response_id(entries: Mapping[str, object]) -> str | None:
+def response_id(fields: Mapping[str, object]) -> str | None:
     """Return the provider's id of a reply; the replies of Bedrock have none."""
-    ids = map(entries.get, ("id", "response_id", "responseId"))
+    ids = map(fields.get, ("id", "response_id", "responseId"))
     return next((id for id in ids if isinstance(id, str) and id), None)
 
 
@@ -169,19 +169,19 @@ def advice_about(reply: object, reader: str = "read_response") -> str:
     if hasattr(reply, "__enter__") and not hasattr(reply, "__iter__"):
         return "open it: with ... as stream: reading = read_stream(stream)"
     first: object = reply[0] if is_list(reply) and reply else reply
-    entries: Mapping[str, object] = {}
+    fields: Mapping[str, object] = {}
     with suppress(DataError):
-        entries = mapping(first)
-    provider = event_provider(entries)
+        fields = mapping(first)
+    provider = event_provider(fields)
     # Where events are whole responses, one alone is a response.
     is_event = provider != "" and (first is not reply or wire_of(provider).event != ())
     is_iterator = hasattr(reply, "__iter__") and hasattr(reply, "close")
-    if is_event or is_iterator or "stream" in entries or hasattr(reply, "__next__"):
+    if is_event or is_iterator or "stream" in fields or hasattr(reply, "__next__"):
         loop = "reading = read_stream(stream); for event in reading: ..."
         return f"it is a stream: {loop}; then reading.message"
-    if "role" in entries:
+    if "role" in fields:
         return "it is a message: read it with a History, such as History.from_openai([message])"
-    return "the request failed: read reply['error']" if entries.get("error") else ""
+    return "the request failed: read reply['error']" if fields.get("error") else ""
 
 
 def event_provider(event: Mapping[str, object]) -> str:
@@ -198,13 +198,13 @@ def event_provider(event: Mapping[str, object]) -> str:
     return provider if provider and not wire_of(provider).event else ""
 
 
-def provider_of(entries: Mapping[str, object]) -> str | None:
+def provider_of(fields: Mapping[str, object]) -> str | None:
     """Return the provider whose responses look like this, ``None`` for unknown keys.
 
     A key that one provider alone has tells more than two that others may have, too.
     """
     for sign, provider in _signs():
-        if all(_has(entries, key, value) for key, value in sign.items()):
+        if all(_has(fields, key, value) for key, value in sign.items()):
             return provider
     return None
 
@@ -216,11 +216,11 @@ def _signs() -> list[tuple[Mapping[str, object], str]]:
     return sorted(signs, key=lambda known: len(known[0]))
 
 
-def _has(entries: Mapping[str, object], key: str, wanted: object) -> bool:
+def _has(fields: Mapping[str, object], key: str, wanted: object) -> bool:
     """Return whether there is a key with a value, or with a value of a type."""
-    value = entries.get(key)
+    value = fields.get(key)
     is_right = isinstance(value, wanted) if isinstance(wanted, type) else value == wanted
-    return key in entries and is_right
+    return key in fields and is_right
 
 
 def _as_data(value: object) -> object:

@@ -81,10 +81,10 @@ def aread_stream(events: AsyncIterable[E], *, provider: ProviderName | None = No
     return Reading(aiter(events), named)
 
 
-def _no_stream(given: object) -> DataError:
+def _no_stream(argument: object) -> DataError:
     fix = "give the stream that a client returns with stream=True; read_response reads a reply"
-    fix = advice_about(given, "aread_stream") or fix
-    return DataError(f"a stream is needed, not {type(given).__name__}", fix=fix)
+    fix = advice_about(argument, "aread_stream") or fix
+    return DataError(f"a stream is needed, not {type(argument).__name__}", fix=fix)
 
 
 class Reading(Generic[E]):
@@ -196,12 +196,12 @@ class Reading(Generic[E]):
         text = "".join(block.text for block in texts if not block.extra.get("refusal"))
         return text[len(shown) :] if text.startswith(shown) else ""
 
-    def _add(self, given: object) -> None:
+    def _add(self, event_or_helper: object) -> None:
         self._count += 1
         self._message = None
         try:
             # A helper of OpenAI's SDK has the chunks in events of its own.
-            event = mapping(getattr(given, "chunk", given))
+            event = mapping(getattr(event_or_helper, "chunk", event_or_helper))
             event = mapping(event.get("chunk", event))
             _refuse(event)
             if not self._provider and (sender := event_provider(event)):

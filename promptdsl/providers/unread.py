@@ -20,7 +20,7 @@ def unread_keys(data: object, form: str) -> Iterator[tuple[str, str]]:
     if not is_mapping(data):
         *_, key = keys.payload
         data = {key: data}
-    search = KeySearch(keys.entries_of)
+    search = KeySearch(keys.fields_of)
     search.find(data, shape(rest=True, **keys.payload), None)
     for (*_, key), values in search.values.items():
         place, _ = values[0]

@@ -77,17 +77,19 @@ def tally(payload: Param, facts: ModelFacts, tokens: "TextTokens", passage: Pass
     key = entries_key(payload)
     if key is None:
         raise KeyError(f"none of {', '.join(payload)} is in promptdsl.tokens.payloads.ENTRY_KEYS")
-    entries, settled = payload[key], passage.settled
+    entries, final_count = payload[key], passage.final_count
     # The counts of the settled entries: only those are counted that no earlier call has counted.
     known = next((tally for counter, tally in passage.counted if counter is tokens), Tally(0, []))
-    if len(known.entries) < settled:
-        added = entry_tokens({key: passage.entries[len(known.entries) : settled]}, tokens, facts)
+    if len(known.entries) < final_count:
+        added = entry_tokens(
+            {key: passage.entries[len(known.entries) : final_count]}, tokens, facts
+        )
         known = Tally(0, [*known.entries, *added.entries], known.media + added.media)
         others = [counted for counted in passage.counted if counted[0] is not tokens]
         passage.counted[:] = [(tokens, known), *others[:1]]
     # An entry that is sent with a mark differs from the one in the passage.
-    marked = [*compress(range(settled), map(is_not, passage.entries, entries))]
-    new_entries = [*(entries[index] for index in marked), *entries[settled:]]
+    marked = [*compress(range(final_count), map(is_not, passage.entries, entries))]
+    new_entries = [*(entries[index] for index in marked), *entries[final_count:]]
     new = entry_tokens({**payload, key: new_entries}, tokens, facts)
     counts = [*known.entries, *new.entries[len(marked) :]]
     for index, count in zip(marked, new.entries, strict=False):

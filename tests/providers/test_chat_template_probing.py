@@ -20,7 +20,7 @@ ABLE = Abilities(
     parallel=True,
     short_ids=False,
     reasoning=False,
-    reasoning_beside=False,
+    reasoning_with_text=False,
     answers=False,
     rounds=False,
 )
@@ -36,17 +36,17 @@ def differing(template: ChatTemplate, usual: Abilities = ABLE) -> dict[str, Any]
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("chatml", dict.fromkeys(("reasoning", "reasoning_beside", "answers", "rounds"), True)),
-        ("deepseek", {"tools": False, "beside": False}),
+        ("chatml", dict.fromkeys(("reasoning", "reasoning_with_text", "answers", "rounds"), True)),
+        ("deepseek", {"tools": False, "text_with_calls": False}),
         ("functionary", {"mapping": False}),
-        ("llama", {"parallel": False, "beside": False}),
+        ("llama", {"parallel": False, "text_with_calls": False}),
         (
             "mistral",
             {
                 "system": False,
                 "no_user": False,
                 "user_after_result": False,
-                "beside": False,
+                "text_with_calls": False,
                 "short_ids": True,
             },
         ),
@@ -168,7 +168,7 @@ def test_text_that_vanishes() -> None:
         "{{ message.content if not message.tool_calls or loop.index > messages | length - 2 }}"
     )
     source = CALLS.replace("{{ message.content }}", dropped)
-    assert not probed(ChatTemplate(source)).beside
+    assert not probed(ChatTemplate(source)).text_with_calls
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from promptdsl import *
 from tests.errors import raised
-from tests.internals import TARGETS, entry, facts_for, fresh, json_copy, located, mapping
+from tests.internals import TARGETS, facts_for, fresh, json_copy, located, mapping, required
 
 SIDES = ["anthropic", "gemini", "bedrock"]
 STRICT = [*SIDES, "openai", "openai_responses"]
@@ -270,7 +270,7 @@ def test_no_mapping(value: object) -> None:
 def test_an_entry_that_is_none(entries: Any, types: type, what: str) -> None:
     """An entry that is missing, or of another type, is named."""
     with pytest.raises(DataError) as caught:
-        entry(entries, "a", types)
+        required(entries, "a", types)
     assert what == caught.value.what
 
 

@@ -16,10 +16,10 @@ from promptdsl.messages.read_blocks import contents
 from promptdsl.providers.anthropic.media import BASE64, read_source
 from promptdsl.providers.anthropic.tools import read_settings
 from promptdsl.providers.shared.checks import (
-    entry,
     located_items,
     mapping,
     read_mark,
+    required,
     total,
     usage,
     with_nulls,
@@ -50,11 +50,11 @@ _STRINGS = {"text": ("text",), "tool_use": ("id", "name"), "tool_result": ("tool
 
 def read_block(data: object) -> b.Block:
     """Return the block of a dictionary; an unknown type is kept as it came."""
-    entries = mapping(data)
-    if entry(entries, "type", str) != "tool_result":
+    fields = mapping(data)
+    if required(fields, "type", str) != "tool_result":
         return _read_flat(data)
-    content = read_content(entries.pop("content", None), reader=_read_within)
-    return attrs.evolve(cast("b.ToolResultBlock", _read_flat(entries)), content=content)
+    content = read_content(fields.pop("content", None), reader=_read_within)
+    return attrs.evolve(cast("b.ToolResultBlock", _read_flat(fields)), content=content)
 
 
 def read_content(
@@ -72,28 +72,28 @@ def _read_within(data: object) -> b.Block:
 
 
 def _read_flat(data: object) -> b.Block:
-    entries = mapping(data)
-    kind = entry(entries, "type", str)
+    fields = mapping(data)
+    kind = required(fields, "type", str)
     if kind == "thinking":
         # Other libraries store signed thoughts without a text (danny-avila/LibreChat#13888).
-        text, signature = (optional(entries.get(key), key) for key in (kind, "signature"))
+        text, signature = (optional(fields.get(key), key) for key in (kind, "signature"))
         return b.ReasoningBlock(text or "", signature, origin="anthropic")
     if kind == "redacted_thinking":
-        encrypted = optional(entries.get("data"), "data")
+        encrypted = optional(fields.get("data"), "data")
         return b.ReasoningBlock("", encrypted=encrypted, origin="anthropic")
-    refuse_part(entries, "anthropic")
-    source = read_source(entries.get("source"))
-    if kind not in EXTRA or (kind in BASE64 and source is None) or "content" in entries:
-        return b.UnknownBlock(entries, "anthropic")
+    refuse_part(fields, "anthropic")
+    source = read_source(fields.get("source"))
+    if kind not in EXTRA or (kind in BASE64 and source is None) or "content" in fields:
+        return b.UnknownBlock(fields, "anthropic")
     for key in _STRINGS.get(kind, ()):
-        entry(entries, key, str)
-    if kind == "tool_use" and entries.get("input") is None:
-        entries["input"] = {}
-    entries["source"] = source
-    entries["cache"] = read_mark(entries.pop("cache_control", None))
-    if entries.get("citations"):
-        entries["citations"] = with_nulls(plain(entries["citations"], "citations"), WIRE.nulls)
-    return b.block_from_dict({key: value for key, value in entries.items() if value is not None})
+        required(fields, key, str)
+    if kind == "tool_use" and fields.get("input") is None:
+        fields["input"] = {}
+    fields["source"] = source
+    fields["cache"] = read_mark(fields.pop("cache_control", None))
+    if fields.get("citations"):
+        fields["citations"] = with_nulls(plain(fields["citations"], "citations"), WIRE.nulls)
+    return b.block_from_dict({key: value for key, value in fields.items() if value is not None})
 
 
 def read(data: object) -> Prompt:
@@ -107,10 +107,10 @@ _INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_token
 
 def read_response(data: object) -> Message:
     """Return the message of a response: its content, why the model stopped, the token counts."""
-    entries = mapping(data)
-    content = read_content(entry(entries, "content", list))
-    reason = optional(entries.get("stop_reason"), "stop_reason")
-    counts = mapping(entries.get("usage") or {})
+    fields = mapping(data)
+    content = read_content(required(fields, "content", list))
+    reason = optional(fields.get("stop_reason"), "stop_reason")
+    counts = mapping(fields.get("usage") or {})
     read, written = (counts.get(f"cache_{key}_input_tokens") for key in ("read", "creation"))
     fresh, output = counts.get("input_tokens"), counts.get("output_tokens")
     # The tokens of a compaction are not in the other counts (``BetaUsage`` of the SDK).
@@ -126,7 +126,7 @@ def read_response(data: object) -> Message:
         cache_write=written,
         reasoning=mapping(counts.get("output_tokens_details") or {}).get("thinking_tokens"),
     )
-    extra = KEYS.unread_of_response(entries)
+    extra = KEYS.unread_of_response(fields)
     return reply_message(content, reason, token_usage, extra=extra)
 
 

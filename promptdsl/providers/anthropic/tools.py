@@ -7,7 +7,7 @@ from promptdsl.foundation.errors import shown
 from promptdsl.foundation.frozen import plain
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.prompt import OutputSchema, Prompt, RawSetting, ToolDefinition
-from promptdsl.providers.shared.checks import entry, located_items, mapping, read_mark
+from promptdsl.providers.shared.checks import located_items, mapping, read_mark, required
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.request import Param, Request
@@ -74,37 +74,37 @@ def _read_output(form: Param) -> RawSetting:
     if kind != "json_schema":
         unsayable = f"output_config.format {shown(kind)}"
         return RawSetting(plain(form, "format"), "anthropic", None, unsayable)
-    output = OutputSchema(entry(form, "schema", Mapping))
+    output = OutputSchema(required(form, "schema", Mapping))
     return RawSetting({**form, "schema": output.schema}, "anthropic", output)
 
 
 def _read_choice(choice: object) -> RawSetting | str | None:
     if choice is None:
         return None
-    entries = mapping(choice)
-    kind = entry(entries, "type", str)
+    fields = mapping(choice)
+    kind = required(fields, "type", str)
     ours = {sent: ours for ours, sent in WIRE.choices.items()}.get(kind)
-    further = next((key for key in entries if key not in ("type", "name")), None)
+    further = next((key for key in fields if key not in ("type", "name")), None)
     if kind == "tool" and further is None:
-        return named_choice(choice, "anthropic", entry(entries, "name", str), is_all=True)
+        return named_choice(choice, "anthropic", required(fields, "name", str), is_all=True)
     if kind == "tool":
-        ours = entry(entries, "name", str)
+        ours = required(fields, "name", str)
     if further is not None:
         return raw_choice(choice, "anthropic", ours, f"{shown(further)} of tool_choice")
     return ours or raw_choice(choice, "anthropic", None, f"tool_choice {kind!r}")
 
 
 def _read_tool(data: object) -> ToolDefinition:
-    entries = mapping(data)
-    kind = str(entries.get("type", "custom"))
-    cache = read_mark(entries.pop("cache_control", None))
+    fields = mapping(data)
+    kind = str(fields.get("type", "custom"))
+    cache = read_mark(fields.pop("cache_control", None))
     if kind != "custom":
         # Some have another name than their type, a toolset has that of its server.
-        name = entries.get("name", entries.get("mcp_server_name"))
+        name = fields.get("name", fields.get("mcp_server_name"))
         name = name if isinstance(name, str) else kind
-        return ToolDefinition(name, cache=cache, raw=entries, origin="anthropic")
-    name = entry(entries, "name", str)
-    known = {key: entries.pop(key, None) for key in ("name", "description", "input_schema")}
+        return ToolDefinition(name, cache=cache, raw=fields, origin="anthropic")
+    name = required(fields, "name", str)
+    known = {key: fields.pop(key, None) for key in ("name", "description", "input_schema")}
     description = optional(known["description"], "description")
-    schema = entry(known, "input_schema", Mapping)
-    return ToolDefinition(name, description, schema, cache, entries, origin="anthropic")
+    schema = required(known, "input_schema", Mapping)
+    return ToolDefinition(name, description, schema, cache, fields, origin="anthropic")

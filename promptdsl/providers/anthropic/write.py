@@ -81,20 +81,20 @@ def _text_param(request: Turns, place: Place, block: TextBlock) -> Param | None:
 
 def _reasoning_param(request: Turns, place: Place, block: b.ReasoningBlock) -> Param | None:
     """Return reasoning byte for byte, ``None`` (a hint) where it would be refused."""
-    own = place.message.role == "assistant" and block.origin in request.facts.origins
-    if own and not is_sendable(request, place, block.text, block.signature, block.encrypted):
+    is_native = place.message.role == "assistant" and block.origin in request.facts.origins
+    if is_native and not is_sendable(request, place, block.text, block.signature, block.encrypted):
         return None
-    if own and place.number >= request.stale and block.encrypted:
+    if is_native and place.number >= request.stale and block.encrypted:
         return {"type": "redacted_thinking", "data": block.encrypted}
     # A server may sign nothing, and want its reasoning again.
     if block.signature or request.facts.reasoning_back != "never":
         signature = block.signature or ""
     else:
         signature = None
-    if own and place.number >= request.stale and signature is not None:
+    if is_native and place.number >= request.stale and signature is not None:
         return {"type": "thinking", "thinking": block.text, "signature": signature}
     reason = "not signed by this provider"
-    if own and (block.encrypted or block.signature):
+    if is_native and (block.encrypted or block.signature):
         cause = "a budget" if request.prompt.trimmed else "request-only content"
         reason = f"{cause} changed the bytes it is bound to"
     lose_reasoning(request, place, block, reason)
@@ -237,14 +237,14 @@ def _lone_text(request: Turns, content: list[Param]) -> str | list[Param]:
 def _shorten(request: Turns, stop: int) -> None:
     """Send the turns before an index that are one text as strings; a marked one is sent later."""
     marked = {id(mark.param) for mark in request.marks}
-    for index in range(request.settled, stop):
+    for index in range(request.finished, stop):
         turn = request.entries[index]
         content: str | list[Param] = turn["content"]
         if isinstance(content, list) and marked.isdisjoint(map(id, content)):
             content = _lone_text(request, content)
             if isinstance(content, str):
                 request.entries[index] = {**turn, "content": content}
-    request.settled = stop
+    request.finished = stop
 
 
 def write(
@@ -260,17 +260,17 @@ def write(
         )
         if kind in NEEDED:
             request.hint(tool, "needed_key", f"tool {tool.name!r}", f"it needs {NEEDED[kind]}")
-    settle = _shorten if prompt.lone_text == "string" else None
-    write_turns(request, recall, partial(message_params, rules=_RULES), settle)
+    finish_turns = _shorten if prompt.lone_text == "string" else None
+    write_turns(request, recall, partial(message_params, rules=_RULES), finish_turns)
     if request.called and not tools:
         reason = "calls in the conversation need tools beside them: write them with Tool(...)"
         request.losses.append(hint("no_tools", "there are no tools", reason))
     settings = settings_of(request) if prompt.has_choice_or_output else {}
     if request.marks:
         write_marks(request, tools, _with_mark)
-        if settle:  # marks that are not sent
-            request.marks, request.settled = [], 0
-            settle(request, len(request.entries))
+        if finish_turns:  # marks that are not sent
+            request.marks, request.finished = [], 0
+            finish_turns(request, len(request.entries))
     system = {"system": request.system} if request.system else {}
     offered = {"tools": tools} if tools else {}
     payload = {**system, "messages": request.entries, **offered, **settings}

@@ -17,7 +17,7 @@ from promptdsl.providers.bedrock.media import FORMATS, base64_text, read_source
 from promptdsl.providers.bedrock.request import POINT, marked_items
 from promptdsl.providers.bedrock.tools import read_settings
 from promptdsl.providers.shared.blocks import JSON
-from promptdsl.providers.shared.checks import entry, items, located, mapping, usage
+from promptdsl.providers.shared.checks import items, located, mapping, required, usage
 from promptdsl.providers.shared.read_keys import ReadKeys, Shape, shape
 from promptdsl.providers.shared.read_turns import read_turns, reply_message
 from promptdsl.providers.shared.request import Carrier, Param
@@ -41,7 +41,7 @@ def read(data: object) -> Prompt:
 def read_response(data: object) -> Message:
     """Return the message of a response, with the reason for its end and its token counts."""
     response = mapping(data)
-    answer = mapping(entry(mapping(entry(response, "output")), "message"))
+    answer = mapping(required(mapping(required(response, "output")), "message"))
     # Converse counts fresh and cached input apart.
     counts = mapping(response.get("usage") or {})
     read, written = (counts.get(f"cache{key}InputTokens") for key in ("Read", "Write"))
@@ -56,7 +56,7 @@ def read_response(data: object) -> Message:
         cache_write=written,
     )
     extra = KEYS.unread_of_response(response, KEYS.unread(answer, _TURN))
-    content = read_content(entry(answer, "content"))
+    content = read_content(required(answer, "content"))
     return reply_message(content, reason, token_usage, extra=extra)
 
 
@@ -105,11 +105,11 @@ def read_block(data: object) -> b.Block:
     """Return the block that a dictionary describes; an unknown one is kept as it came."""
     kind, value = _kind_and_value(data)
     if kind == "toolResult" and _type_of(value) in _RESULTS_OF_THE_CLIENT:
-        entries = mapping(value)
-        id, is_error = entry(entries, "toolUseId", str), entries.get("status") == "error"
-        if entries.get("content") == [EMPTY_RESULT] and not is_error:
+        fields = mapping(value)
+        id, is_error = required(fields, "toolUseId", str), fields.get("status") == "error"
+        if fields.get("content") == [EMPTY_RESULT] and not is_error:
             return b.ToolResultBlock(id)
-        content = read_content(entry(entries, "content"), read=_read_block_in_result)
+        content = read_content(required(fields, "content"), read=_read_block_in_result)
         return b.ToolResultBlock(id, content, is_error=is_error)
     return _read_flat_block(kind, value)
 
@@ -134,11 +134,11 @@ def read_content(
 
 def _kind_and_value(data: object) -> tuple[str, object]:
     """Return the only key of a block, which is its kind, and the value under it."""
-    entries = mapping(data)
-    if len(entries) != 1:
-        keys = ", ".join(map(repr, entries)) or "none"
+    fields = mapping(data)
+    if len(fields) != 1:
+        keys = ", ".join(map(repr, fields)) or "none"
         raise DataError(f"a block has one key, not {keys[:60]}", fix='write {"text": ...}')
-    return next(iter(entries.items()))
+    return next(iter(fields.items()))
 
 
 _CITED = {"content", "citations"}
@@ -167,12 +167,12 @@ def _read_block_in_result(data: object) -> b.Block:
 
 def _read_flat_block(kind: str, value: object) -> b.Block:
     if kind == "text":
-        return b.TextBlock(entry({"text": value}, "text", str))
+        return b.TextBlock(required({"text": value}, "text", str))
     if kind in FORMATS:
         return _read_attachment(kind, value)
     if kind == "toolUse" and _type_of(value) != RUN_BY_SERVER:
         call = mapping(value)
-        id, name = (entry(call, key, str) for key in ("toolUseId", "name"))
+        id, name = (required(call, key, str) for key in ("toolUseId", "name"))
         # A call may lack arguments. Others than an object are kept as text: the reply is not lost.
         input: JsonValue = call.get("input") or {}
         if isinstance(input, Mapping):
@@ -202,22 +202,22 @@ def _read_flat_block(kind: str, value: object) -> b.Block:
 
 
 def _read_attachment(kind: str, value: object) -> b.Block:
-    entries = mapping(value)
-    source_and_extra = read_source(kind, entries.get("format"), entries.get("source"))
+    fields = mapping(value)
+    source_and_extra = read_source(kind, fields.get("format"), fields.get("source"))
     if source_and_extra is None:
-        return b.UnknownBlock(_without_bytes({kind: entries}), "bedrock")
+        return b.UnknownBlock(_without_bytes({kind: fields}), "bedrock")
     source, extra = source_and_extra
-    title = optional(entries.get("name"), "name")
+    title = optional(fields.get("name"), "name")
     known = ("name", "format", "source")
-    extra |= {key: value for key, value in entries.items() if key not in known}
+    extra |= {key: value for key, value in fields.items() if key not in known}
     media_class = cast("Callable[..., b.MediaBlock]", CLASSES[kind])
     return media_class(source, title, extra=extra)
 
 
 def _without_bytes(data: object) -> JsonObject:
     """Return an object with base64 text for the bytes in it, at any depth, as blocks keep it."""
-    entries: JsonObject = plain(data, "data", _text_leaf)
-    return entries
+    fields: JsonObject = plain(data, "data", _text_leaf)
+    return fields
 
 
 def _text_leaf(item: object, around: Around, key: object) -> object:

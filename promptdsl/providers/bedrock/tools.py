@@ -11,7 +11,7 @@ from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.loss import hint
 from promptdsl.messages.prompt import OutputSchema, Prompt, RawSetting, ToolDefinition
 from promptdsl.providers.bedrock.request import Converse, marked_items
-from promptdsl.providers.shared.checks import entry, located, mapping
+from promptdsl.providers.shared.checks import located, mapping, required
 from promptdsl.providers.shared.clean import json_copy, utf8
 from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.request import Param
@@ -133,7 +133,7 @@ def _read_choice(data: object) -> RawSetting | str:
     choice = mapping(data)
     kind = next(iter(choice), "")
     if kind == "tool":
-        name = entry(mapping(choice[kind] or {}), "name", str)
+        name = required(mapping(choice[kind] or {}), "name", str)
         is_all = choice == {"tool": {"name": name}}
         return named_choice(choice, "bedrock", name, is_all=is_all)
     meaning = _READ_CHOICES.get(kind)
@@ -151,7 +151,7 @@ def _read_output(config: Mapping[str, object]) -> RawSetting | None:
     definition = mapping(mapping(form.get("structure") or {}).get("jsonSchema") or {})
     if not definition:
         return RawSetting(raw, "bedrock", None, f"textFormat {shown(form.get('type'))}")
-    schema = read_json(entry(definition, "schema", str))
+    schema = read_json(required(definition, "schema", str))
     if not isinstance(schema, Mapping):
         raise DataError("'schema' is the JSON text of an object")
     name = optional(definition.get("name"), "name")
@@ -161,15 +161,15 @@ def _read_output(config: Mapping[str, object]) -> RawSetting | None:
 
 
 def _read_tool(cache: Cache | None, data: object) -> ToolDefinition:
-    entries = mapping(data)
-    if [*entries] != ["toolSpec"]:
-        kind, value = next(iter(entries.items()), ("tool", None))
+    fields = mapping(data)
+    if [*fields] != ["toolSpec"]:
+        kind, value = next(iter(fields.items()), ("tool", None))
         name = value.get("name") if is_mapping(value) else None
         name = name if isinstance(name, str) else kind
-        return ToolDefinition(name, cache=cache, raw=entries, origin="bedrock")
-    spec = mapping(entries["toolSpec"])
-    name = entry(spec, "name", str)
-    schema = entry(mapping(entry(spec, "inputSchema")), "json", Mapping)
+        return ToolDefinition(name, cache=cache, raw=fields, origin="bedrock")
+    spec = mapping(fields["toolSpec"])
+    name = required(spec, "name", str)
+    schema = required(mapping(required(spec, "inputSchema")), "json", Mapping)
     description = optional(spec.get("description"), "description")
     known = ("name", "description", "inputSchema")
     extra = {key: value for key, value in spec.items() if key not in known}

@@ -83,7 +83,7 @@ def write(
     stale = stale_before(prompt) if facts.binds_reasoning else 0
     request = Converse(prompt, facts, dialect=_DIALECT, stale=stale)
     tools = tools_of(request) if prompt.tools else []
-    write_turns(request, recall, _message_params, _settle_turns)
+    write_turns(request, recall, _message_params, _separate_results)
     needed = tools or request.calls_tools or prompt.has_choice_or_output
     settings = settings_of(request, tools) if needed else {}
     if request.marks:
@@ -93,16 +93,16 @@ def write(
     return cast("BedrockPayload", payload), request.final_losses()
 
 
-def _settle_turns(request: Converse, stop: int) -> None:
+def _separate_results(request: Converse, stop: int) -> None:
     """Give content that the model refuses beside results a turn of its own.
 
     A short answer is before that turn: the service joins two turns of a user (pydantic-ai#6081).
     """
-    allowed, settled = request.facts.beside_results, list[Param]()
+    allowed, turns = request.facts.beside_results, list[Param]()
     if allowed is None:
         return
-    for turn in request.entries[request.settled : stop]:
-        settled.append(turn)
+    for turn in request.entries[request.finished : stop]:
+        turns.append(turn)
         content: list[Param] = turn["content"]
         if "toolResult" not in content[0] or "toolResult" in content[-1]:
             continue
@@ -114,22 +114,25 @@ def _settle_turns(request: Converse, stop: int) -> None:
             refused |= param.keys() - {*allowed}
         if refused:
             answer = {"role": "assistant", "content": [{"text": OPENING}]}
-            beside, alone = ({**turn, "content": it} for it in (content[:start], content[start:]))
+            with_results, alone = (
+                {**turn, "content": content[:start]},
+                {**turn, "content": content[start:]},
+            )
             number, _ = request.starts.get(id(content[start]), (None, None))
             if _lacks_text(alone["content"]):
                 # The text beside the document stays with the results.
                 alone["content"].append({"text": OPENING})
                 inserted = hint("inserted_text", _LONE_DOCUMENT, _WHY_TEXT)
-                request.late.append(_placed(request, inserted, number))
-            settled[-1:] = [beside, answer, alone]
+                request.turn_losses.append(_placed(request, inserted, number))
+            turns[-1:] = [with_results, answer, alone]
             what = f"{', '.join(sorted(refused))} beside a tool result"
             why = f"this model refuses it: a turn of its own, after an answer {OPENING!r}"
             beside_result = hint("beside_tool_result", what, why)
-            request.late.append(_placed(request, beside_result, number))
-    if settled:
-        request.counted += len(settled) - (stop - request.settled)
-        request.entries[request.settled : stop] = settled
-        request.settled += len(settled)
+            request.turn_losses.append(_placed(request, beside_result, number))
+    if turns:
+        request.counted += len(turns) - (stop - request.finished)
+        request.entries[request.finished : stop] = turns
+        request.finished += len(turns)
 
 
 def _placed(request: Converse, loss: Loss, number: int | None) -> Loss:
@@ -151,8 +154,8 @@ def _lacks_text(params: list[Param]) -> bool:
 def _message_params(request: Converse, place: Place) -> list[Param]:
     inside = place.inside("leading") if place.leads else place
     params = message_params(request, inside, _RULES)
-    beside = request.content if request.role == "user" else []
-    if any("document" in param for param in params) and _lacks_text([*params, *beside]):
+    content_before = request.content if request.role == "user" else []
+    if any("document" in param for param in params) and _lacks_text([*params, *content_before]):
         params.append({"text": OPENING})
         request.hint(place, "inserted_text", _LONE_DOCUMENT, _WHY_TEXT)
     if params and request.facts.beside_results is not None:
@@ -226,8 +229,8 @@ _UNPROVEN = "nothing is known of this model, which may refuse it: register_model
 def _reasoning_param(request: Converse, place: Place, block: b.ReasoningBlock) -> Param | None:
     """Return reasoning to the byte, ``None`` (a hint) where it cannot be replayed."""
     value: Param = {}
-    own = place.message.role == "assistant" and block.origin in request.facts.origins
-    if own and request.facts.signed_reasoning and place.number >= request.stale:
+    is_native = place.message.role == "assistant" and block.origin in request.facts.origins
+    if is_native and request.facts.signed_reasoning and place.number >= request.stale:
         redacted = base64_bytes(block.encrypted) if block.encrypted else None
         if redacted:
             value = {"redactedContent": redacted}

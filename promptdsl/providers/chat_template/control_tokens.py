@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from promptdsl.config.chat_template import ChatTemplate
 from promptdsl.foundation.errors import TemplateError
-from promptdsl.providers.chat_template.run import call_entry, render, tool_entry
+from promptdsl.providers.chat_template.run import call_param, render, tool_param
 from promptdsl.providers.shared.request import Param
 
 _WORD = re.compile("promptdsl[a-z]", re.IGNORECASE)
@@ -36,14 +36,14 @@ _RESULT = _turn("tool", "promptdslr", tool_call_id="promptdsl", name="promptdslf
 _CALLS: list[list[Param]] = [
     [_QUESTION, _turn("assistant", "", tool_calls=[call], **_THOUGHT), _RESULT, *later]
     for call in (
-        call_entry("promptdsl", "promptdslf", {"promptdslk": "promptdslv"}),
-        call_entry("promptdsl", "promptdslf", '{"promptdslk": "promptdslv"}'),
+        call_param("promptdsl", "promptdslf", {"promptdslk": "promptdslv"}),
+        call_param("promptdsl", "promptdslf", '{"promptdslk": "promptdslv"}'),
     )
     for later in ([], [_REPLY, _turn("user", "promptdslc")])
 ]
 _PROPERTIES = {"promptdslk": {"type": "string", "description": "promptdsle"}}
 _PARAMETERS = {"type": "object", "properties": _PROPERTIES, "required": ["promptdslk"]}
-_TOOLS: list[Param] = [tool_entry("promptdslf", "promptdsld", _PARAMETERS)]
+_TOOLS: list[Param] = [tool_param("promptdslf", "promptdsld", _PARAMETERS)]
 
 # The tokens of families of models. The second bar is the wide one of DeepSeek.
 _BAR, _NAME = r"[|\uff5c]", r"[^\s<>|\uff5c\\]{1,64}"
@@ -185,7 +185,7 @@ def _turn_heads(line: str, *, only_sure: bool) -> list[str]:
     for piece in map(str.strip, pieces):
         if not _HEADER.fullmatch(piece):
             continue
-        is_whole = len(pieces) == 1 and (not only_sure or _SURE.fullmatch(piece))
-        if piece.endswith(":") or is_whole:
+        is_whole_line = len(pieces) == 1 and (not only_sure or _SURE.fullmatch(piece))
+        if piece.endswith(":") or is_whole_line:
             heads.append(piece)
     return heads

@@ -8,7 +8,7 @@ from promptdsl.foundation.json import write_json
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.providers.chat_template.names import SentIds
 from promptdsl.providers.chat_template.request import Templated
-from promptdsl.providers.chat_template.run import call_entry
+from promptdsl.providers.chat_template.run import call_param
 from promptdsl.providers.shared.clean import fenced
 from promptdsl.providers.shared.request import OPENING, Param, Place, about
 from promptdsl.providers.shared.sent_places import joined_texts
@@ -133,11 +133,11 @@ class _Fold:
         reasoning = [param for param in content if param["type"] == "reasoning"]
         # Text alone is printed beside calls.
         is_text = all(param["type"] == "text" for param in texts)
-        with_text = bool(texts and calls and is_text and self.abilities.beside)
+        with_text = bool(texts and calls and is_text and self.abilities.text_with_calls)
         thoughts = joined_texts("\n\n", reasoning, self.request.notes, "thought")
         keys = {"reasoning_content": thoughts} if reasoning else {}
         # Some templates drop reasoning beside text, or once the user has answered.
-        if keys and with_text and not self.abilities.reasoning_beside:
+        if keys and with_text and not self.abilities.reasoning_with_text:
             reason = "the template shows none beside text and calls"
             self._hint(reasoning, "unsent_reasoning", "reasoning", reason)
             keys = {}
@@ -157,7 +157,7 @@ class _Fold:
             self._hint(calls[1:2], "parallel_calls", "parallel calls", reason)
         for batch in batches if calls else ():
             written = [
-                call_entry(self.ids.fit(call["id"]), call["name"], call["arguments"])
+                call_param(self.ids.fit(call["id"]), call["name"], call["arguments"])
                 for call in batch
             ]
             for call, entry in zip(batch, written, strict=True):

@@ -15,8 +15,8 @@ def break_tokens(request: Templated, messages: list[Param], tools: list[Param]) 
     """Break the control tokens in messages and tools, in place, and record where there were any."""
     # The bytes of media are fetched or decoded by a program: they have no token.
     media = set[int]()
-    for entry in messages:
-        content: str | list[Param] = entry["content"]
+    for message in messages:
+        content: str | list[Param] = message["content"]
         if isinstance(content, list):
             media.update(id(part) for part in content if part["type"] != "text")
     rewrite([*messages, *tools], request.harmless, partial(_broken_value, request), media)
@@ -32,8 +32,8 @@ def break_tokens(request: Templated, messages: list[Param], tools: list[Param]) 
             texts = [_block_texts(block) for block in message.content]
         else:
             texts = [[message._plain]]
-        found = (n for n, some in enumerate(texts) if any(map(request.tokens.search, some)))
-        block = next(found, None)
+        affected = (n for n, some in enumerate(texts) if any(map(request.tokens.search, some)))
+        block = next(affected, None)
         if block is not None or request.tokens.search(message.name or ""):
             place, at = Place(index, message, message.role), () if block is None else (block,)
             request.hint(place, "control_token", "control token", reason, at=at)

@@ -10,7 +10,7 @@ import attrs
 from promptdsl.config.chat_template import ChatTemplate
 from promptdsl.foundation.errors import TemplateError
 from promptdsl.providers.chat_template.request import Abilities
-from promptdsl.providers.chat_template.run import call_entry, render, tool_entry
+from promptdsl.providers.chat_template.run import call_param, render, tool_param
 from promptdsl.providers.shared.request import Param
 
 # Words that no template prints by itself and no trimming changes, none of them part of another.
@@ -20,7 +20,7 @@ _OTHER_RESULT = "Qzother"
 _REPLY: Param = {"role": "assistant", "content": ANSWER}
 
 _TOOLS, _DESCRIBED = (
-    [tool_entry(_TOOL, ANSWER, {"type": "object", "properties": {_KEY: key}, "required": [_KEY]})]
+    [tool_param(_TOOL, ANSWER, {"type": "object", "properties": {_KEY: key}, "required": [_KEY]})]
     for key in ({"type": "string"}, {"type": "string", "description": _VALUE})
 )
 _MEDIA: dict[str, Param] = {
@@ -86,14 +86,14 @@ class _Probe:
             tools = _DESCRIBED
         elif not tools:
             tools = [] if self.abilities.tools_list else None
-        entries: list[Param] = []
+        sent: list[Param] = []
         for message in messages:
             content, is_tool = message["content"], message["role"] == "tool"
             if self.abilities.lists and not is_tool and not isinstance(content, list):
                 content = [{"type": "text", "text": content}]
-            entries.append({**message, "content": content})
+            sent.append({**message, "content": content})
         try:
-            return render(self.template, entries, tools)
+            return render(self.template, sent, tools)
         except TemplateError:
             return None
 
@@ -140,7 +140,7 @@ def _with_calls(probe: _Probe) -> Abilities:
 
 
 def _with_rounds(probe: _Probe) -> Abilities:
-    """Return the features of a template that prints calls: also text and reasoning beside calls."""
+    """Return the features of a template that prints calls: also text and reasoning with calls."""
     abilities = probe.abilities
     call, result = _calling(abilities, _TOOL), _result(abilities, _TOOL)
     both = [
@@ -151,17 +151,18 @@ def _with_rounds(probe: _Probe) -> Abilities:
     ]
     printed = probe.text([_user(), call, result], _TOOLS) or ""
     printed = printed[printed.find(QUESTION) :]
-    # Some print text beside a call as reasoning, and drop it once there is an answer.
+    # Some print the text of a turn with calls as reasoning, and drop it after an answer.
     call_with_text = {**call, "content": ANSWER}
     round_with_text = [_user(), call_with_text, result]
-    beside = (QUESTION, ANSWER, _TOOL, _RESULT)
+    words = (QUESTION, ANSWER, _TOOL, _RESULT)
     answered = [*round_with_text, {**_REPLY, "content": LAST}, _user()]
     thinking, thought = {"reasoning_content": THOUGHT}, (QUESTION, THOUGHT, _TOOL, _RESULT)
     thoughtful = [_user(), {**call, **thinking}, result]
     return attrs.evolve(
         abilities,
         parallel=probe.shows(both, _TOOL, _OTHER_TOOL, _RESULT, _OTHER_RESULT),
-        beside=probe.shows(round_with_text, *beside) and probe.shows(answered, *beside, LAST),
+        text_with_calls=probe.shows(round_with_text, *words)
+        and probe.shows(answered, *words, LAST),
         user_after_result=probe.shows(
             [_user(), call, result, _user(LAST), _REPLY], QUESTION, _RESULT, LAST, ANSWER
         ),
@@ -170,7 +171,7 @@ def _with_rounds(probe: _Probe) -> Abilities:
         reasoning=probe.shows(thoughtful, *thought),
         answers=probe.shows([_user(), {**_REPLY, **thinking}, _user(LAST)], THOUGHT, ANSWER, LAST),
         rounds=probe.shows([*thoughtful, _REPLY, _user(LAST)], *thought, LAST),
-        reasoning_beside=probe.shows(
+        reasoning_with_text=probe.shows(
             [_user(), {**call_with_text, **thinking}, result], QUESTION, THOUGHT, ANSWER, _TOOL
         ),
     )
@@ -186,7 +187,7 @@ def _user(content: str | list[Param] = QUESTION) -> Param:
 
 def _calling(abilities: Abilities, *names: str) -> Param:
     arguments = {_KEY: _VALUE} if abilities.mapping else f'{{"{_KEY}": "{_VALUE}"}}'
-    calls = [call_entry(_id(abilities, name), name, arguments) for name in names]
+    calls = [call_param(_id(abilities, name), name, arguments) for name in names]
     return {"role": "assistant", "content": "", "tool_calls": calls}
 
 

@@ -15,8 +15,21 @@ from promptdsl.messages.roles import Role
 from promptdsl.providers.chat_template.media import read_media
 from promptdsl.providers.chat_template.request import ORIGIN
 from promptdsl.providers.chat_template.tools import read_tool
-from promptdsl.providers.shared.checks import entry, located, located_items, mapping, openai_usage
-from promptdsl.providers.shared.read_keys import REASONED, SAID, ReadKeys, Shape, call_keys, shape
+from promptdsl.providers.shared.checks import (
+    located,
+    located_items,
+    mapping,
+    openai_usage,
+    required,
+)
+from promptdsl.providers.shared.read_keys import (
+    ANSWER_KEYS,
+    MESSAGE_KEYS,
+    ReadKeys,
+    Shape,
+    call_keys,
+    shape,
+)
 from promptdsl.providers.shared.read_turns import reply_message
 
 _REASONING_KEYS = ("reasoning_content", "thinking", "reasoning")
@@ -34,7 +47,7 @@ def read(data: object) -> Prompt:
     """
     payload = cast("JsonObject", data) if isinstance(data, Mapping) else {"messages": data}
     reader = _Reader()
-    messages = tuple(located_items("messages", reader.read, entry(payload, "messages")))
+    messages = tuple(located_items("messages", reader.read, required(payload, "messages")))
     tools = tuple(located_items("tools", read_tool, payload.get("tools") or ()))
     return Prompt(messages, tools)
 
@@ -49,30 +62,30 @@ class _Reader:
 
     def read(self, data: object) -> Message:
         """Return the next message."""
-        entries = mapping(data)
-        name: str = entry(entries, "role", str)
+        fields = mapping(data)
+        name: str = required(fields, "role", str)
         role = _OTHER_ROLES.get(name, name)
         if role not in _ROLES:
             raise DataError(f"unknown role {role!r}", fix=nearest(role, _ROLES))
-        speaker = optional(entries.get("name"), "name")
+        speaker = optional(fields.get("name"), "name")
         if role == "tool":
             # A result without an id answers the first open call.
-            id = optional(entries.get("tool_call_id"), "tool_call_id")
+            id = optional(fields.get("tool_call_id"), "tool_call_id")
             if not id:
                 id = next(iter(self.open_calls), f"call_{self.calls_before}")
             self.open_calls.pop(id, None)
             self.is_begun = True
-            result = b.ToolResultBlock(id, _read_content(entries.get("content")), speaker)
+            result = b.ToolResultBlock(id, _read_content(fields.get("content")), speaker)
             return message("tool", (result,), kind="recorded")
         details = NO_DETAILS if speaker is None else Details(name=speaker)
         if role == "assistant":
-            content = _read_reply(entries, self.calls_before)
+            content = _read_reply(fields, self.calls_before)
             calls = [block.id for block in content if isinstance(block, b.ToolUseBlock)]
             self.calls_before += len(calls)
             self.open_calls = dict.fromkeys(calls)
             self.is_begun = True
             return message("assistant", content, kind="recorded", details=details)
-        content = _read_content(entries.get("content"))
+        content = _read_content(fields.get("content"))
         if role == "system" and self.is_begun:
             return message("developer", content, kind="recorded_system", details=details)
         self.is_begun = self.is_begun or role == "user"
@@ -92,24 +105,24 @@ def _read_part(data: object) -> b.Block:
         return text_block(data)
     part = mapping(data)
     if part.get("type", "text") == "text":
-        return text_block(entry(part, "text", str))
+        return text_block(required(part, "text", str))
     return read_media(part) or b.UnknownBlock(part, ORIGIN)
 
 
-def _read_reply(entries: JsonObject, calls_before: int) -> tuple[b.Block, ...]:
+def _read_reply(fields: JsonObject, calls_before: int) -> tuple[b.Block, ...]:
     """Return the blocks of a reply after so many calls: reasoning, text, a refusal, calls."""
-    texts = filter(None, (optional(entries.get(key), key) for key in _REASONING_KEYS))
+    texts = filter(None, (optional(fields.get(key), key) for key in _REASONING_KEYS))
     # Some servers send the same reasoning under two keys.
     reasoning = [b.ReasoningBlock(text, origin=ORIGIN) for text in dict.fromkeys(texts)]
-    refusal = optional(entries.get("refusal"), "refusal")
+    refusal = optional(fields.get("refusal"), "refusal")
     refused = (b.TextBlock(refusal, extra={"refusal": True}),) if refusal else ()
     calls = [
         b.ToolUseBlock(id or f"call_{calls_before + number}", name, arguments)
         for number, (id, name, arguments) in enumerate(
-            located_items("tool_calls", _read_call, entries.get("tool_calls") or ())
+            located_items("tool_calls", _read_call, fields.get("tool_calls") or ())
         )
     ]
-    return (*reasoning, *_read_content(entries.get("content")), *refused, *calls)
+    return (*reasoning, *_read_content(fields.get("content")), *refused, *calls)
 
 
 def _read_call(data: object) -> tuple[str | None, str, str]:
@@ -120,7 +133,7 @@ def _read_call(data: object) -> tuple[str | None, str, str]:
     arguments = function.get("arguments")
     text = arguments if isinstance(arguments, str) else write_json(arguments or {})
     id = optional(call.get("call_id") or call.get("id"), "id")
-    return id, entry(function, "name", str), text
+    return id, required(function, "name", str), text
 
 
 def read_response(data: object) -> Message:
@@ -132,20 +145,20 @@ def read_response(data: object) -> Message:
     response = mapping(data)
     if "choices" not in response:
         return _read_answer("response", response)
-    choices = entry(response, "choices", list)
+    choices = required(response, "choices", list)
     choice = mapping(choices[0] if choices else None)
-    text = {} if "message" in choice else {"content": entry(choice, "text", str)}
+    text = {} if "message" in choice else {"content": required(choice, "text", str)}
     answer = _read_answer("choices[0]", mapping(choice.get("message", text)))
     reason = optional(choice.get("finish_reason"), "finish_reason")
     token_usage = openai_usage(response.get("usage"))
     return reply_message(answer.content, reason, token_usage, name=answer.name)
 
 
-def _read_answer(place: str, entries: JsonObject) -> Message:
-    role = entries.get("role", "assistant")
+def _read_answer(place: str, fields: JsonObject) -> Message:
+    role = fields.get("role", "assistant")
     if _OTHER_ROLES.get(str(role), role) != "assistant":
         raise DataError(f"a response is a message of the model, not of the role {role!r}")
-    answer: Message = located(place, _Reader().read, {**entries, "role": "assistant"})
+    answer: Message = located(place, _Reader().read, {**fields, "role": "assistant"})
     return answer
 
 
@@ -154,13 +167,15 @@ def _part_keys(part: Mapping[str, object]) -> Shape | None:
 
 
 _TEXT = shape("type", "text")
-_ANSWER = shape(*(*SAID, *REASONED, "thinking"), content=_part_keys, tool_calls=call_keys)
-_OTHERS = shape(*SAID, content=_part_keys)
+_ANSWER = shape(
+    *(*MESSAGE_KEYS, *ANSWER_KEYS, "thinking"), content=_part_keys, tool_calls=call_keys
+)
+_OTHERS = shape(*MESSAGE_KEYS, content=_part_keys)
 _RESULT = _OTHERS.also("tool_call_id")
 
 
-def _message_keys(entries: Mapping[str, object]) -> Shape:
-    role = entries.get("role")
+def _message_keys(fields: Mapping[str, object]) -> Shape:
+    role = fields.get("role")
     if role in ("assistant", "model"):
         return _ANSWER
     return _RESULT if role in ("tool", "ipython", "tool_results") else _OTHERS

@@ -43,7 +43,7 @@ class Abilities:
     """The arguments of a call are a mapping. Otherwise they are JSON text."""
     parallel: bool = False
     """A turn may have several calls."""
-    beside: bool = True
+    text_with_calls: bool = True
     """Text of a turn with calls is printed, before the calls."""
     short_ids: bool = True
     """An id has to be nine letters and digits."""
@@ -59,7 +59,7 @@ class Abilities:
     """Reasoning before an answer is still printed after a later user turn."""
     rounds: bool = True
     """Reasoning before a call is still printed after a later user turn."""
-    reasoning_beside: bool = True
+    reasoning_with_text: bool = True
     """Reasoning before a call is also printed when the turn has text."""
 
 

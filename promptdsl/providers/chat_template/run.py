@@ -43,12 +43,12 @@ def formatted_time(now: datetime, format: str) -> str:
     return now.strftime(_LOCAL_DIRECTIVE.sub(lambda match: directives[match[1]], format))
 
 
-def call_entry(id: str, name: str, arguments: Param | str) -> Param:
+def call_param(id: str, name: str, arguments: Param | str) -> Param:
     """Return a call as it is in a conversation."""
     return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-def tool_entry(name: str, description: str, parameters: Param) -> Param:
+def tool_param(name: str, description: str, parameters: Param) -> Param:
     """Return the definition of a tool as it is in a conversation."""
     function = {"name": name, "description": description, "parameters": parameters}
     return {"type": "function", "function": function}
@@ -70,10 +70,10 @@ def render(
     variables: dict[str, object] = {
         # The template of gpt-oss reads reasoning under another name.
         "messages": [
-            {"thinking": entry["reasoning_content"], **entry}
-            if entry.get("reasoning_content") is not None
-            else entry
-            for entry in messages
+            {"thinking": message["reasoning_content"], **message}
+            if message.get("reasoning_content") is not None
+            else message
+            for message in messages
         ],
         "tools": tools,
         "documents": None,

@@ -7,8 +7,8 @@ from promptdsl.messages.loss import hint
 from promptdsl.messages.prompt import ToolDefinition
 from promptdsl.providers.chat_template.names import mended_name
 from promptdsl.providers.chat_template.request import ORIGIN, Templated
-from promptdsl.providers.chat_template.run import tool_entry
-from promptdsl.providers.shared.checks import entry, mapping
+from promptdsl.providers.chat_template.run import tool_param
+from promptdsl.providers.shared.checks import mapping, required
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.tools import lose_tool_marks, write_tools
@@ -32,7 +32,7 @@ def _write_tool(request: Templated, tool: ToolDefinition) -> Param:
     # Templates loop over these keys without a check that they are there.
     schema: Param = {"type": "object", "properties": Param(), **tool.input_schema}
     name = mended_name(request, tool, tool.name)
-    param: Param = json_copy(thawed(tool_entry(name, tool.description or "", schema)))
+    param: Param = json_copy(thawed(tool_param(name, tool.description or "", schema)))
     properties: JsonValue = param["function"]["parameters"]["properties"]
     if request.abilities.described and isinstance(properties, dict):
         for argument in properties.values():
@@ -54,10 +54,10 @@ def lose_settings(request: Templated) -> None:
 
 def read_tool(data: object) -> ToolDefinition:
     """Return the definition of a tool, with its keys at the top or under ``function``."""
-    entries = mapping(data)
-    is_bare = "function" not in entries
-    function = entries if is_bare else mapping(entry(entries, "function"))
-    name = entry(function, "name", str)
+    fields = mapping(data)
+    is_bare = "function" not in fields
+    function = fields if is_bare else mapping(required(fields, "function"))
+    name = required(function, "name", str)
     schema = mapping(function.get("parameters") or {})
     extra = {key: value for key, value in function.items() if key not in _FUNCTION_KEYS}
     if is_bare:

@@ -106,16 +106,18 @@ def _message_params(request: Templated, place: Place) -> list[Param]:
             case b.ReasoningBlock():
                 thought = {"type": "reasoning", "thought": utf8(block.text)}
                 param = {**thought, "place": place, "at": request.at}
-                is_own = message.role == "assistant" and block.origin in (None, ORIGIN)
-                if not is_own or not block.text or not request.abilities.reasoning:
+                is_from_template = message.role == "assistant" and block.origin in (None, ORIGIN)
+                if not is_from_template or not block.text or not request.abilities.reasoning:
                     reason = "of another provider, or the template shows none"
                     lose_reasoning(request, place, block, reason)
                     continue
             case b.UnknownBlock() if block.origin == ORIGIN and _shown(request, place):
-                # A mark for media in the program; any further key could be a file of the machine.
+                # A placeholder for media; any further key could name a file of the machine.
                 kind = block.data.get("type")
-                is_mark = isinstance(kind, str) and len(block.data) == 1
-                param = {"type": kind} if is_mark and kind in _shown(request, place) else None
+                is_placeholder = isinstance(kind, str) and len(block.data) == 1
+                param = (
+                    {"type": kind} if is_placeholder and kind in _shown(request, place) else None
+                )
                 if param is None:
                     _lose_block(request, place, block)
             case _:

@@ -8,7 +8,7 @@ from promptdsl.foundation.json import JsonObject
 from promptdsl.messages.field_checks import optional, string
 from promptdsl.messages.media.media_type import type_by_extension
 from promptdsl.messages.media.source import MediaSource, SourceKind, is_address
-from promptdsl.providers.gemini.spelling import base64_text, entries_of, is_base64, standard_base64
+from promptdsl.providers.gemini.spelling import base64_text, fields_of, is_base64, standard_base64
 from promptdsl.providers.shared.clean import utf8, with_bytes
 from promptdsl.providers.shared.request import Param
 
@@ -94,11 +94,11 @@ def _media_type_of(kind: str, address: str) -> str | None:
 
 def read_media(key: str, data: object, extra: JsonObject) -> b.Block | None:
     """Return the block of ``inline_data`` or ``file_data``, ``None`` for an unknown form of it."""
-    entries = entries_of(data)
-    value = base64_text(entries.pop("data" if key == "inline_data" else "file_uri", None))
-    media_type = optional(entries.pop("mime_type", None), "mime_type")
-    title = optional(entries.pop("display_name", None), "display_name")
-    if entries or not isinstance(value, str):
+    fields = fields_of(data)
+    value = base64_text(fields.pop("data" if key == "inline_data" else "file_uri", None))
+    media_type = optional(fields.pop("mime_type", None), "mime_type")
+    title = optional(fields.pop("display_name", None), "display_name")
+    if fields or not isinstance(value, str):
         return None
     value = string(value, key)
     address = value.lower()

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias, cast
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.json import LEVELS, too_deep
-from promptdsl.providers.gemini.spelling import entries_of
+from promptdsl.providers.gemini.spelling import fields_of
 from promptdsl.providers.shared.checks import mapping
 
 _STEP = re.compile(r"""\.(\w+)|\[(\d{1,9})\]|\[["']([^"']*)["']\]""")
@@ -27,7 +27,7 @@ def joined_args(pieces: Iterable[object]) -> dict[str, Any]:  # Any: JSON
     two pieces of one path that are no texts.
     """
     values: dict[Steps, Any] = {}  # Any: JSON
-    for piece in map(entries_of, map(_with_null, pieces)):
+    for piece in map(fields_of, map(_with_null, pieces)):
         kind = next((key for key in _VALUES if key in piece), None)
         if kind is None:
             continue
@@ -41,15 +41,15 @@ def joined_args(pieces: Iterable[object]) -> dict[str, Any]:  # Any: JSON
             raise DataError("'json_path': only a text goes on with another piece")
     tree: Tree = {}
     for (*around, last), value in values.items():
-        entries = tree
+        fields = tree
         for step in around:
-            inner: object = entries.setdefault(step, {})
+            inner: object = fields.setdefault(step, {})
             if not isinstance(inner, dict):
                 raise DataError(f"'json_path': a value has no {last!r}")
-            entries = cast("Tree", inner)
-        if last in entries:
+            fields = cast("Tree", inner)
+        if last in fields:
             raise DataError(f"'json_path': {last!r} has a value already")
-        entries[last] = value
+        fields[last] = value
     arguments: object = _with_lists(tree)
     if not isinstance(arguments, dict):
         raise DataError("'json_path': arguments are an object, not a list")
@@ -58,12 +58,12 @@ def joined_args(pieces: Iterable[object]) -> dict[str, Any]:  # Any: JSON
 
 def _with_null(piece: object) -> object:
     """Return a piece whose null has its name in Google's SDK: in JSON it is a null."""
-    entries = mapping(piece)
+    fields = mapping(piece)
     # A dump of the SDK has the keys of all values.
-    values = {key for key in entries if str(key).lower().replace("_", "") in _SPELLED}
+    values = {key for key in fields if str(key).lower().replace("_", "") in _SPELLED}
     if values and values <= {"nullValue", "null_value"}:
-        return {**entries, "null_value": "NULL_VALUE"}
-    return entries
+        return {**fields, "null_value": "NULL_VALUE"}
+    return fields
 
 
 def _steps(path: object) -> Steps:

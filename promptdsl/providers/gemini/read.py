@@ -15,9 +15,9 @@ from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.read_blocks import contents
 from promptdsl.providers.gemini.read_parts import PARTS, UNNAMED, read_part, read_parts
-from promptdsl.providers.gemini.spelling import camel, entries_of, items_or_one
+from promptdsl.providers.gemini.spelling import camel, fields_of, items_or_one
 from promptdsl.providers.gemini.tools import read_settings
-from promptdsl.providers.shared.checks import entry, items, located, located_items, total, usage
+from promptdsl.providers.shared.checks import items, located, located_items, required, total, usage
 from promptdsl.providers.shared.read_keys import Inner, ReadKeys, Shape, shape
 from promptdsl.providers.shared.read_turns import joined_answers, reply_message, user_messages
 from promptdsl.providers.shared.request import Param
@@ -30,30 +30,30 @@ def read(data: object) -> Prompt:
     A payload is the arguments of ``generate_content``, or the body that the service takes.
     """
     is_payload = isinstance(data, Mapping)
-    payload = entries_of(cast("JsonObject", data if is_payload else {"contents": data}))
-    configs = [entries_of(payload.get(key) or {}) for key in ("generation_config", "config")]
+    payload = fields_of(cast("JsonObject", data if is_payload else {"contents": data}))
+    configs = [fields_of(payload.get(key) or {}) for key in ("generation_config", "config")]
     settings = {**payload, **configs[0], **configs[1]}
     instruction = settings.get("system_instruction")
     leading = located("system_instruction", _read_blocks, instruction)
     details = KEYS.details_of(instruction, _system_keys)
     messages = [message("system", leading, kind="recorded", details=details)] if leading else []
-    messages += _paired(_read_contents(entry(payload, "contents")))
+    messages += _paired(_read_contents(required(payload, "contents")))
     return attrs.evolve(read_settings(settings), messages=tuple(messages))
 
 
 def read_response(data: object) -> Message:
     """Return the message of the first candidate, why it ended, and the token counts."""
-    response = entries_of(data)
+    response = fields_of(data)
     if not response.keys() & _RESPONSE_KEYS:
         raise DataError("'candidates' is needed", fix="give the object the client returned")
     candidates = items(response.get("candidates", ()), "candidates")
-    candidate = entries_of(candidates[0] if candidates else {})
+    candidate = fields_of(candidates[0] if candidates else {})
     blocks = _with_ids(_read_blocks(candidate.get("content")))
     # Without a candidate the prompt may have been blocked; some chunks of a stream only count.
-    blocked = entries_of(response.get("prompt_feedback") or {}).get("block_reason")
+    blocked = fields_of(response.get("prompt_feedback") or {}).get("block_reason")
     is_blocked = bool(blocked) and not candidates
     word = blocked if is_blocked else candidate.get("finish_reason")
-    counts = entries_of(response.get("usage_metadata") or {})
+    counts = fields_of(response.get("usage_metadata") or {})
     token_usage = usage(
         total=counts.get("total_token_count"),
         input=total(counts.get("prompt_token_count"), counts.get("tool_use_prompt_token_count")),
@@ -75,20 +75,20 @@ _RESPONSE_KEYS = {
 
 def add_event(reply: StreamedReply, event: Param) -> None:
     """Add a chunk of a stream to the reply so far."""
-    chunk = entries_of(event)
-    for candidate in map(entries_of, items(chunk.pop("candidates", ()), "candidates")):
-        content = entries_of(candidate.pop("content", {}))
-        for part in map(entries_of, items_or_one(content.pop("parts", ()), "parts")):
+    chunk = fields_of(event)
+    for candidate in map(fields_of, items(chunk.pop("candidates", ()), "candidates")):
+        content = fields_of(candidate.pop("content", {}))
+        for part in map(fields_of, items_or_one(content.pop("parts", ()), "parts")):
             _add_part(reply, part)
         (known,) = reply.response.setdefault("candidates", [{}])
-        before = entries_of(known.get("content") or {})
+        before = fields_of(known.get("content") or {})
         replace(known, candidate)
         parts = [*reply.parts.values()]
         known["content"] = {**before, **content, "role": "model", "parts": parts}
         reply.ended |= "finish_reason" in candidate
     # The counts of a chunk are those so far: they are never added to those of another one.
     replace(reply.response, chunk)
-    reply.ended |= "block_reason" in entries_of(chunk.get("prompt_feedback", {}))
+    reply.ended |= "block_reason" in fields_of(chunk.get("prompt_feedback", {}))
 
 
 def texts_so_far(reply: StreamedReply) -> list[str]:
@@ -103,13 +103,12 @@ def _add_part(reply: StreamedReply, part: dict[str, JsonValue]) -> None:
     come in pieces is one part; ``will_continue`` is gone from its last piece.
     """
     last = reply.part(len(reply.parts) - 1) if reply.parts else {}
-    call = entries_of(part.get("function_call") or {})
-    open_call = entries_of(last.get("function_call") or {})
+    call = fields_of(part.get("function_call") or {})
+    open_call = fields_of(last.get("function_call") or {})
     if open_call.get("will_continue") and "function_call" in part and "name" not in call:
-        before, after = (
-            items(it.pop("partial_args", None) or (), "partial_args") for it in (open_call, call)
-        )
-        pieces = [*before, *after]
+        pieces: list[object] = []
+        for begun in (open_call, call):
+            pieces += items(begun.pop("partial_args", None) or (), "partial_args")
         del open_call["will_continue"]
         last |= {**part, "function_call": {**open_call, **call, "partial_args": pieces}}
         return
@@ -169,7 +168,7 @@ def _read_content(data: object) -> _Content:
         return _Content("user", contents(data), loose=True)
     if isinstance(data, list | tuple):
         return _Content("user", read_parts(cast("object", data)))
-    content = entries_of(data)
+    content = fields_of(data)
     if "parts" in content or content.keys() <= {"role"}:
         role = content.get("role", "user")
         # Older recordings have results in contents of a role of their own.
@@ -210,7 +209,7 @@ def _paired(messages: Iterable[Message]) -> Iterator[Message]:
             for later in map(turns.__getitem__, range(index + 1, len(turns))):
                 if later.role == "assistant":
                     break
-                results = (it for it in later.content if isinstance(it, b.ToolResultBlock))
+                results = (block for block in later.content if isinstance(block, b.ToolResultBlock))
                 named_ids |= {result.tool_use_id for result in results}
         else:
             blocks = tuple(_with_call_id(open_calls, block, named_ids) for block in turn.content)
@@ -294,5 +293,5 @@ KEYS = ReadKeys(
         usage_metadata=_USAGE,
     ),
     _NO_CONTENT,
-    entries_of=entries_of,
+    fields_of=fields_of,
 )

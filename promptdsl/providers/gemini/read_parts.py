@@ -10,9 +10,9 @@ from promptdsl.messages.field_checks import optional
 from promptdsl.messages.read_blocks import contents
 from promptdsl.providers.gemini.media import read_media
 from promptdsl.providers.gemini.partial_args import joined_args
-from promptdsl.providers.gemini.spelling import base64_text, entries_of, items_or_one
+from promptdsl.providers.gemini.spelling import base64_text, fields_of, items_or_one
 from promptdsl.providers.shared.blocks import ITEM, JSON, SIGNATURE
-from promptdsl.providers.shared.checks import entry, items, located_items, mapping
+from promptdsl.providers.shared.checks import items, located_items, mapping, required
 
 _WORDS = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
 _ENCODED_WORDS = tuple(base64.b64encode(word.encode()).decode() for word in _WORDS)
@@ -32,7 +32,7 @@ _DATA = ("text", "function_call", "function_response", "inline_data", "file_data
 OPAQUE = ("executable_code", "code_execution_result", "tool_call", "tool_response")
 """The kinds of parts that are kept as they came: they have no block of their own."""
 
-BESIDE = ("video_metadata",)
+AFTER_MEDIA = ("video_metadata",)
 """The kinds of parts that stand after an attachment of a user, where no SDK wrote the body."""
 
 PARTS = frozenset({*_DATA, *OPAQUE, SIGNATURE})
@@ -48,7 +48,7 @@ def read_parts(value: object) -> tuple[b.Block, ...]:
 
 def read_part(data: object) -> b.Block:
     """Return the block that a part describes; an unknown one is kept as it came."""
-    part = entries_of({"text": data} if isinstance(data, str) else data)
+    part = fields_of({"text": data} if isinstance(data, str) else data)
     if SIGNATURE in part:
         part[SIGNATURE] = base64_text(part[SIGNATURE])
         if part.keys() <= {"thought", SIGNATURE}:
@@ -63,11 +63,11 @@ def read_part(data: object) -> b.Block:
         return b.UnknownBlock(part, "gemini")
     kind = kinds[0]
     if kind == "text" and part.get("thought"):
-        text = entry(part, "text", str)
+        text = required(part, "text", str)
         signature = optional(part.get(SIGNATURE), SIGNATURE)
         return b.ReasoningBlock(text, signature, origin="gemini")
     if kind == "text":
-        text = entry(part, "text", str)
+        text = required(part, "text", str)
         return b.TextBlock(text, extra={key: part[key] for key in part if key != "text"})
     if kind == "function_call":
         return _read_tool_call(part)
@@ -78,11 +78,11 @@ def read_part(data: object) -> b.Block:
 
 
 def _read_tool_call(part: dict[str, JsonValue]) -> b.Block:
-    call = entries_of(part["function_call"])
+    call = fields_of(part["function_call"])
     # A call that was still being streamed has only some of its arguments.
     if call.pop("will_continue", None):
         return b.UnknownBlock(part, "gemini")
-    name = entry(call, "name", str)
+    name = required(call, "name", str)
     id = optional(call.pop("id", None), "id")
     args: object = call.pop("args", None) or {}
     pieces = items(call.pop("partial_args", None) or (), "partial_args")
@@ -100,7 +100,7 @@ def _read_tool_call(part: dict[str, JsonValue]) -> b.Block:
 
 def _read_tool_result(part: dict[str, JsonValue]) -> b.Block:
     """Return a result; a response other than one string is a text of its JSON, marked as such."""
-    result = entries_of(part.pop("function_response"))
+    result = fields_of(part.pop("function_response"))
     id = optional(result.pop("id", None), "id")
     name = optional(result.pop("name", None), "name")
     response = mapping(result.pop("response", None) or {})
@@ -128,4 +128,4 @@ def _read_result_part(data: object) -> b.Block:
     """Return an attachment of a result, which contains nothing else."""
     block = read_part(data)
     is_media = block.type in ("image", "audio", "video", "document")
-    return block if is_media else b.UnknownBlock(entries_of(data), "gemini")
+    return block if is_media else b.UnknownBlock(fields_of(data), "gemini")

@@ -11,16 +11,16 @@ _STANDARD = str.maketrans("-_", "+/")
 _UPPER = re.compile(r"[A-Z]")
 
 
-def entries_of(data: object) -> dict[str, JsonValue]:
+def fields_of(data: object) -> dict[str, JsonValue]:
     """Return a mapping under the SDK's keys, without values that are ``None``; like ``mapping``."""
-    entries: dict[str, JsonValue] = {}
+    fields: dict[str, JsonValue] = {}
     for key, value in mapping(data).items():
         if value is not None:
             # A key of a recording may be any object.
             is_camel = type(key) is str and not key.islower()
             name = _UPPER.sub(lambda letter: f"_{letter[0].lower()}", key) if is_camel else key
-            entries[name] = value
-    return entries
+            fields[name] = value
+    return fields
 
 
 def camel(name: str) -> str:

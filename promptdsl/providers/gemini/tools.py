@@ -17,9 +17,9 @@ from promptdsl.messages.field_checks import optional
 from promptdsl.messages.loss import hint
 from promptdsl.messages.prompt import OutputSchema, Prompt, RawSetting, ToolDefinition
 from promptdsl.messages.schemas import parts_of
-from promptdsl.providers.gemini.spelling import entries_of, items_or_one
+from promptdsl.providers.gemini.spelling import fields_of, items_or_one
 from promptdsl.providers.shared.blocks import ITEM
-from promptdsl.providers.shared.checks import entry, items, located_items, mapping
+from promptdsl.providers.shared.checks import items, located_items, mapping, required
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.request import Param, Place, Request
@@ -57,8 +57,8 @@ def tools_of(request: Request) -> list[Param]:
     if all(is_list(place) for place in places):
         return _as_recorded(places, params)
     functions = [param for param in params if "name" in param]
-    own = [param for param in params if "name" not in param]
-    return [*own, {"function_declarations": functions}] if functions else own
+    service_tools = [param for param in params if "name" not in param]
+    return [*service_tools, {"function_declarations": functions}] if functions else service_tools
 
 
 def _as_recorded(places: Iterable[JsonValue], params: Iterable[Param]) -> list[Param]:
@@ -78,8 +78,8 @@ def _function_param(request: Request, tool: ToolDefinition) -> Param:
     if tool.description is not None:
         param["description"] = tool.description
     # A schema in the dialect of Gemini is a further key of its tool.
-    own = tool.origin in (None, *request.facts.origins)
-    if tool.input_schema and not (own and "parameters" in tool.extra):
+    is_recorded_here = tool.origin in (None, *request.facts.origins)
+    if tool.input_schema and not (is_recorded_here and "parameters" in tool.extra):
         param["parameters_json_schema"] = dict(tool.input_schema)
     return json_copy(param)
 
@@ -132,25 +132,27 @@ def read_settings(settings: JsonObject) -> Prompt:
 
 
 def _read_tools(data: object) -> list[ToolDefinition]:
-    entries = entries_of(data)
-    functions = entries.pop("function_declarations", ())
+    fields = fields_of(data)
+    functions = fields.pop("function_declarations", ())
     tools = [*located_items("function_declarations", _read_function, functions)]
-    own = [ToolDefinition(shown_name(key), raw=entries, origin="gemini") for key in [*entries][:1]]
-    return [*own, *tools]
+    service_tools = [
+        ToolDefinition(shown_name(key), raw=fields, origin="gemini") for key in [*fields][:1]
+    ]
+    return [*service_tools, *tools]
 
 
 def _read_function(data: object) -> ToolDefinition:
-    entries = entries_of(data)
-    name = entry(entries, "name", str)
-    description = optional(entries.get("description"), "description")
-    schema = entries.get("parameters_json_schema")
-    if schema is None and entries.get("parameters") is not None:
-        schema = json_schema(entries["parameters"])
+    fields = fields_of(data)
+    name = required(fields, "name", str)
+    description = optional(fields.get("description"), "description")
+    schema = fields.get("parameters_json_schema")
+    if schema is None and fields.get("parameters") is not None:
+        schema = json_schema(fields["parameters"])
     known = ["name", "description"]
     # An empty schema stays among the further keys: a function may have one, or none.
     if schema != {}:
         known.append("parameters_json_schema")
-    extra = json_copy({key: value for key, value in entries.items() if key not in known})
+    extra = json_copy({key: value for key, value in fields.items() if key not in known})
     schema = json_copy(mapping({} if schema is None else schema))
     return ToolDefinition(exact(name), description, schema, None, extra, origin="gemini")
 
@@ -159,8 +161,8 @@ def _read_choice(data: object) -> RawSetting | str | None:
     """Return the choice of a ``tool_config``."""
     if not data:
         return None
-    config = entries_of(data)
-    choice = entries_of(config.get("function_calling_config") or {})
+    config = fields_of(data)
+    choice = fields_of(config.get("function_calling_config") or {})
     mode = exact(optional(choice.get("mode"), "mode") or "MODE_UNSPECIFIED").upper()
     names = items(choice.get("allowed_function_names") or (), "allowed_function_names")
     meaning = _MEANINGS.get(mode)
@@ -169,7 +171,9 @@ def _read_choice(data: object) -> RawSetting | str | None:
     if further:
         return raw_choice(config, "gemini", meaning, f"{shown(further[0])} of tool_config")
     if len(names) == 1 and mode == "ANY":
-        return named_choice(config, "gemini", entry({"name": names[0]}, "name", str), is_all=True)
+        return named_choice(
+            config, "gemini", required({"name": names[0]}, "name", str), is_all=True
+        )
     if names:
         return raw_choice(config, "gemini", meaning, "a choice among several functions")
     if mode == "MODE_UNSPECIFIED":
@@ -182,13 +186,13 @@ def _read_choice(data: object) -> RawSetting | str | None:
 def _read_output(settings: JsonObject) -> RawSetting | None:
     """Return the form of the answer, with its schema where it has one."""
     raw = {key: settings[key] for key in _OUTPUT_KEYS if settings.get(key) is not None}
-    schema, own = raw.get("response_json_schema"), raw.get("response_schema")
+    schema, openapi_schema = raw.get("response_json_schema"), raw.get("response_schema")
     media_type = raw.get("response_mime_type", "text/plain")
     if schema is not None:
         output = OutputSchema(json_copy(mapping(schema)))
         return RawSetting({**raw, "response_json_schema": output.schema}, "gemini", output)
-    if own is not None:
-        return RawSetting(json_copy(raw), "gemini", OutputSchema(json_schema(own)))
+    if openapi_schema is not None:
+        return RawSetting(json_copy(raw), "gemini", OutputSchema(json_schema(openapi_schema)))
     unsayable = "" if media_type == "text/plain" else f"response_mime_type {shown(media_type)}"
     return RawSetting(raw, "gemini", None, unsayable) if raw else None
 
@@ -201,12 +205,12 @@ _COUNTS = frozenset(
 
 def json_schema(schema: object) -> dict[str, JsonValue]:
     """Return a schema with types in capitals and ``nullable`` as a JSON schema."""
-    whole: dict[str, JsonValue] = json_copy(mapping(schema))
-    for part in parts_of(whole):
-        translated = _translated(part)
-        part.clear()
-        part.update(translated)
-    return whole
+    converted: dict[str, JsonValue] = json_copy(mapping(schema))
+    for subschema in parts_of(converted):
+        translated = _translated(subschema)
+        subschema.clear()
+        subschema.update(translated)
+    return converted
 
 
 def _translated(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
@@ -230,7 +234,7 @@ def _translated(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
         elif key == "example":
             translated["examples"] = [value]
         elif key == "type" and isinstance(value, list):
-            translated["type"] = [it.lower() if isinstance(it, str) else it for it in value]
+            translated["type"] = [name.lower() if isinstance(name, str) else name for name in value]
         elif key == "type" and isinstance(value, str):
             translated |= {} if value == "TYPE_UNSPECIFIED" else {"type": value.lower()}
         elif key == "$ref" and isinstance(value, str) and value.startswith("#/defs/"):

@@ -15,7 +15,7 @@ from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.gemini.media import RESULT_TYPES, needs_bytes, sent_type, source_param
 from promptdsl.providers.gemini.read_parts import (
-    BESIDE,
+    AFTER_MEDIA,
     EMPTY_RESPONSE,
     OPAQUE,
     SUBSTITUTES,
@@ -103,7 +103,7 @@ def write(
     """Return the payload of a prompt, whose roles are mapped, and its losses."""
     request = Turns(prompt, facts, dialect=_DIALECT)
     tools = tools_of(request) if prompt.tools else []
-    write_turns(request, recall, partial(message_params, rules=_RULES), _settle_turns)
+    write_turns(request, recall, partial(message_params, rules=_RULES), _finish_turns)
     system = {"system_instruction": {"parts": request.system}} if request.system else {}
     settings = settings_of(request, tools) if prompt.has_choice_or_output else {}
     config = {**system, **({"tools": tools} if tools else {}), **settings}
@@ -111,10 +111,10 @@ def write(
     return cast("GeminiPayload", payload), request.final_losses()
 
 
-def _settle_turns(request: Turns, stop: int) -> None:
+def _finish_turns(request: Turns, stop: int) -> None:
     """Make contents of turns: calls are signed, and results in the order of their calls."""
     entries = request.entries
-    for index in range(request.settled, stop):
+    for index in range(request.finished, stop):
         turn = entries[index]
         parts: list[Param] = turn["content"]
         if turn["role"] == "assistant":
@@ -125,7 +125,7 @@ def _settle_turns(request: Turns, stop: int) -> None:
             order = {id: number for number, id in enumerate(calls)}
             parts = sorted(parts, key=lambda part: order.get(part["function_response"]["id"], -1))
         entries[index] = {"role": _ROLES[turn["role"]], "parts": parts}
-    request.settled = max(request.settled, stop)
+    request.finished = max(request.finished, stop)
 
 
 def _signed(request: Turns, parts: list[Param]) -> list[Param]:
@@ -146,7 +146,7 @@ def _signed(request: Turns, parts: list[Param]) -> list[Param]:
             request.note_change(part, sent[index])
             if is_first:
                 sent[index][SIGNATURE] = UNSIGNED
-                request.late.append(signature)
+                request.turn_losses.append(signature)
         is_first = False
     return sent
 
@@ -182,8 +182,8 @@ def _kept_signature(value: JsonValue) -> str | None:
 def _thought_part(request: Turns, place: Place, block: b.ReasoningBlock) -> Param | None:
     """Return a thought with its signature, ``None`` (a hint) where it cannot be replayed."""
     signature = "" if block.signature in SUBSTITUTES else block.signature or ""
-    own = place.message.role == "assistant" and block.origin in request.facts.origins
-    if not (own and is_valid_unicode(block.text) and is_base64(signature)):
+    is_native = place.message.role == "assistant" and block.origin in request.facts.origins
+    if not (is_native and is_valid_unicode(block.text) and is_base64(signature)):
         reason = "not of this provider, or it cannot be sent as it came"
         lose_reasoning(request, place, block, reason)
         return None
@@ -233,7 +233,7 @@ def _tool_call_part(request: Turns, place: Place, block: b.ToolUseBlock) -> Para
         others = {key: value for key, value in block.extra.items() if key not in left_out}
         block = attrs.evolve(block, extra={**others, SIGNATURE: own})
     param = _with_extra(request, place, {"function_call": call}, block)
-    # Until the whole step is written, its loss takes the place of a missing signature.
+    # Until the valid_unicode step is written, its loss takes the place of a missing signature.
     if request.facts.signatures and SIGNATURE not in param:
         reason = "this model needs one on the first call of a step: a substitute is sent"
         lost = hint("unsigned_call", "a call without a signature", reason)
@@ -299,7 +299,7 @@ def _names_others(response: dict[str, JsonValue], names: Container[object]) -> b
 
 
 def _unknown_part(request: Turns, place: Place, block: b.UnknownBlock) -> Param | None:
-    known = OPAQUE if place.role == "assistant" else BESIDE
+    known = OPAQUE if place.role == "assistant" else AFTER_MEDIA
     kinds = [key for key in block.data if key in known]
     if len(kinds) == 1 and block.data.keys() <= {*known, *_OPAQUE_KEYS}:
         return json_copy(dict(block.data))

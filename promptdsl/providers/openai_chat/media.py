@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from promptdsl import messages as b
 from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.media.source import MediaSource, is_address, plain_type
-from promptdsl.providers.shared.checks import entry
+from promptdsl.providers.shared.checks import required
 from promptdsl.providers.shared.clean import file_name, with_bytes
 from promptdsl.providers.shared.openai_parts import (
     IMAGE_DETAILS,
@@ -53,8 +53,8 @@ def media_part(block: b.MediaBlock, *, address: str = "") -> Param | None:
         name = file_name(block.title, source.media_type or "application/pdf")
         return {"type": "file", "file": {address: source.value, "filename": name}}
     if block.type == "document":
-        own = source.kind == "file_id"
-        file = {"file_id": source.value} if own else file_data(source, block.title)
+        is_uploaded = source.kind == "file_id"
+        file = {"file_id": source.value} if is_uploaded else file_data(source, block.title)
         return {"type": "file", "file": file} if file else None
     return None
 
@@ -65,14 +65,14 @@ def needs_bytes(block: b.MediaBlock, role: str) -> bool:
 
 
 def _read_image(image: Mapping[str, object], cache: Cache | None) -> b.ImageBlock:
-    source = read_picture(entry(image, "url", str))
+    source = read_picture(required(image, "url", str))
     return b.ImageBlock(source, detail=optional(image.get("detail"), "detail"), cache=cache)
 
 
 def _read_audio(audio: Mapping[str, object], cache: Cache | None) -> b.AudioBlock:
-    format = entry(audio, "format", str)
+    format = required(audio, "format", str)
     media_type = _AUDIO_TYPES.get(format, f"audio/{format}")
-    data = entry(audio, "data", str)
+    data = required(audio, "data", str)
     source = read_file_data(data, media_type)
     if source.media_type != media_type:
         # A data URL that names another type, or none, goes back as it came: the format counts.
@@ -82,9 +82,9 @@ def _read_audio(audio: Mapping[str, object], cache: Cache | None) -> b.AudioBloc
 
 def _read_file(file: Mapping[str, object], cache: Cache | None) -> b.DocumentBlock:
     if "file_id" in file:
-        source = MediaSource("file_id", entry(file, "file_id", str), from_data=True)
+        source = MediaSource("file_id", required(file, "file_id", str), from_data=True)
     else:
-        source = read_file_data(entry(file, "file_data", str))
+        source = read_file_data(required(file, "file_data", str))
     title = optional(file.get("filename"), "filename")
     return b.DocumentBlock(source, title=title, cache=cache)
 
@@ -97,7 +97,7 @@ MEDIA_READERS: Mapping[str, Callable[[Mapping[str, object], Cache | None], b.Blo
 """The functions that read an attachment, by the type of its part: a key of the part, too."""
 
 
-def is_own_part(data: Mapping[str, object], origin: str) -> bool:
+def is_sendable_part(data: Mapping[str, object], origin: str) -> bool:
     """Return whether a part of an unknown type may be sent as it is, and would be read again."""
     kind = data.get("type")
     return isinstance(kind, str) and kind not in _KNOWN and owner_of(data, origin) is None

@@ -34,19 +34,19 @@ from promptdsl.providers.openai_chat.thoughts import (
 from promptdsl.providers.openai_chat.tools import read_settings
 from promptdsl.providers.shared.blocks import ITEM
 from promptdsl.providers.shared.checks import (
-    entry,
     items,
     located,
     located_items,
     mapping,
     openai_usage,
     read_mark,
+    required,
 )
 from promptdsl.providers.shared.openai_parts import LASTING_MARK, MARK
 from promptdsl.providers.shared.other_providers import looks_like, refuse_part
 from promptdsl.providers.shared.read_keys import (
     FUNCTION,
-    SAID,
+    MESSAGE_KEYS,
     ReadKeys,
     Shape,
     call_keys,
@@ -57,7 +57,7 @@ from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.streamed import (
     StreamedReply,
     add_parts,
-    are_whole,
+    are_complete,
     merge,
     number_of,
     replace,
@@ -69,41 +69,41 @@ _PAYLOAD_KEYS = {"system": "anthropic", "contents": "gemini", "input": "openai_r
 """The keys of payloads that other providers have."""
 
 
-def read_content(entries: Param, origin: str) -> tuple[Block, ...]:
+def read_content(fields: Param, origin: str) -> tuple[Block, ...]:
     """Return the blocks under the key ``content``."""
-    content = entries.get("content")
-    if content is None and ("content" in entries or entries["role"] == "assistant"):
+    content = fields.get("content")
+    if content is None and ("content" in fields or fields["role"] == "assistant"):
         return ()
     if isinstance(content, str):
         return (text_block(content),) if content else ()
     read_part = partial(_read_part, origin)
-    return tuple(located_items("content", read_part, entry(entries, "content")))
+    return tuple(located_items("content", read_part, required(fields, "content")))
 
 
-def read_answer(entries: Param, index: int, facts: ModelFacts) -> tuple[Block, ...]:
+def read_answer(fields: Param, index: int, facts: ModelFacts) -> tuple[Block, ...]:
     """Return the blocks of an assistant's message, the ``index``-th of its conversation."""
     origin = facts.wire.form
-    blocks = read_thoughts(entries, facts)
-    content = read_tagged(read_content(entries, origin), facts)
+    blocks = read_thoughts(fields, facts)
+    content = read_tagged(read_content(fields, origin), facts)
     text_blocks = [block for block in content if isinstance(block, TextBlock)]
-    if entries.get("annotations") and text_blocks:
+    if fields.get("annotations") and text_blocks:
         last = text_blocks[-1]
-        extra = {**last.extra, "annotations": entries["annotations"]}
+        extra = {**last.extra, "annotations": fields["annotations"]}
         content[content.index(last)] = attrs.evolve(last, extra=extra)
     blocks += content
-    if entries.get("images"):
-        blocks += located_items("images", partial(_read_part, origin), entries["images"])
-    if entries.get("refusal"):
-        blocks.append(TextBlock(entry(entries, "refusal", str), extra={"refusal": True}))
+    if fields.get("images"):
+        blocks += located_items("images", partial(_read_part, origin), fields["images"])
+    if fields.get("refusal"):
+        blocks.append(TextBlock(required(fields, "refusal", str), extra={"refusal": True}))
     # Some servers write all keys of an answer, those without a value as empty texts.
-    audio = entries.get("audio")
+    audio = fields.get("audio")
     if audio and not (is_mapping(audio) and not any(audio.values())):
         blocks.append(located("audio", partial(_read_recording, origin), audio))
-    if entries.get("tool_calls"):
+    if fields.get("tool_calls"):
         read_call = partial(_read_call, count(), facts)
-        calls = located_items("tool_calls", read_call, entries["tool_calls"])
+        calls = located_items("tool_calls", read_call, fields["tool_calls"])
         blocks += (call for call in calls if call.name)
-    function = entries.get("function_call")
+    function = fields.get("function_call")
     if is_mapping(function) and function.get("name"):
         legacy = {"id": f"function_call_{index}", "function": function}
         blocks.append(located("function_call", partial(_read_call, count(), facts), legacy))
@@ -126,14 +126,14 @@ def _read_call(numbers: "count[int]", facts: ModelFacts, data: object) -> ToolUs
 
     def read_function(data: object) -> tuple[str, str]:
         function = mapping(data)
-        name, arguments = entry(function, "name", str), function.get(key)
+        name, arguments = required(function, "name", str), function.get(key)
         if arguments is None:
             # Servers leave out the arguments of a tool without parameters.
             return name, "" if custom else "{}"
         if is_mapping(arguments):
             # Mistral's SDK takes an object, too.
             return name, write_json(arguments)
-        return name, entry(function, key, str)
+        return name, required(function, key, str)
 
     if "name" in call and kind not in call and not custom:
         # Other libraries write calls flat; their `call_id` is the id of the call, if there is one.
@@ -141,7 +141,7 @@ def _read_call(numbers: "count[int]", facts: ModelFacts, data: object) -> ToolUs
         extra = read_call_keys(call, facts)
         if id_key == "call_id" and call.get("id"):
             extra = {ITEM: {"id": call["id"]}, **extra}
-        return ToolUseBlock(entry(call, id_key, str), *read_function(call), extra=extra)
+        return ToolUseBlock(required(call, id_key, str), *read_function(call), extra=extra)
     name, arguments = located(kind, read_function, call.get(kind))
     id = optional(call.get("id"), "id") or f"call_{next(numbers)}"  # some servers send none
     extra = read_call_keys(call, facts)
@@ -154,11 +154,11 @@ def _read_call(numbers: "count[int]", facts: ModelFacts, data: object) -> ToolUs
 
 def _read_part(origin: str, data: object) -> Block:
     part = mapping(data)
-    kind = entry(part, "type", str)
+    kind = required(part, "type", str)
     cache: Cache | None = "default" if part.get(MARK) else read_mark(part.get(LASTING_MARK))
     if kind in ("text", "refusal"):
         extra = {"refusal": True} if kind == "refusal" else EMPTY
-        return TextBlock(entry(part, kind, str), cache, extra)
+        return TextBlock(required(part, kind, str), cache, extra)
     if kind in MEDIA_READERS:
         reader, attachment = MEDIA_READERS[kind], part.get(kind)
         if kind == "image_url" and isinstance(attachment, str):
@@ -195,7 +195,7 @@ def read(data: object, facts: ModelFacts | None = None) -> Prompt:
 def read_response(data: object, facts: ModelFacts | None = None) -> Message:
     """Return the message of a response, the first of several choices."""
     response = mapping(data)
-    choices = entry(response, "choices", list)
+    choices = required(response, "choices", list)
     if not choices:
         raise DataError("a response without choices", fix="read its error, if it has one")
     choice = mapping(choices[0])
@@ -294,24 +294,24 @@ def _begins_another(known: Param, id: object, function: Param) -> bool:
         return False
     if name != before["name"]:
         return True
-    return bool(function.get("arguments")) and are_whole(before["arguments"])
+    return bool(function.get("arguments")) and are_complete(before["arguments"])
 
 
-def _read_plain(entries: Param) -> Message | None:
+def _read_plain(fields: Param) -> Message | None:
     """Return a message of a text, a result, or a text and calls; ``None`` for any other.
 
     Most messages are of these forms: a conversation is read in a third of the time.
     """
-    if type(entries) is not dict:
+    if type(fields) is not dict:
         return None
-    role, text, size = entries.get("role"), entries.get("content"), len(entries)
-    if size == 3 and role == "assistant" and "content" in entries:
-        return _read_plain_calls(text, entries.get("tool_calls"))
+    role, text, size = fields.get("role"), fields.get("content"), len(fields)
+    if size == 3 and role == "assistant" and "content" in fields:
+        return _read_plain_calls(text, fields.get("tool_calls"))
     if type(text) is not str or not text:
         return None
     if size == 2 and role in ("user", "assistant"):
         return spoken(role, text, kind="recorded")
-    id, name = entries.get("tool_call_id"), entries.get("name")
+    id, name = fields.get("tool_call_id"), fields.get("name")
     if role != "tool" or type(id) is not str or not id:
         return None
     if size == 3:
@@ -341,21 +341,21 @@ def _read_plain_calls(text: object, calls: list[Param] | None) -> Message | None
 
 
 def _read_message(before: list[Message], facts: ModelFacts, data: object) -> Message:
-    entries = mapping(data)
-    if "parts" in entries:
+    fields = mapping(data)
+    if "parts" in fields:
         raise DataError("a Chat message has no key 'parts'", fix=looks_like("gemini"))
-    role, name = entries.get("role"), optional(entries.get("name"), "name")
+    role, name = fields.get("role"), optional(fields.get("name"), "name")
     if role not in _ROLES:
         raise DataError(f"unknown role {shown(role)}", fix=nearest(role, _ROLES))
     if role == "assistant":
-        content = read_answer(entries, len(before), facts)
+        content = read_answer(fields, len(before), facts)
     else:
-        content = read_content(entries, facts.wire.form)
+        content = read_content(fields, facts.wire.form)
     if role in ("tool", "function"):
         # The legacy role names no call: it answers the last one.
-        id = _last_call(before) if role == "function" else entry(entries, "tool_call_id", str)
+        id = _last_call(before) if role == "function" else required(fields, "tool_call_id", str)
         role, content = "tool", (ToolResultBlock(id, content, name),)
-    details = KEYS.details_of(entries, _keys_of_messages(facts.own_keys), name)
+    details = KEYS.details_of(fields, _keys_of_messages(facts.own_keys), name)
     if role == "system" and before and before[-1].role != "system":
         return message("developer", content, kind="recorded_system", details=details)
     return message(cast("Role", role), content, kind="recorded", details=details)
@@ -397,9 +397,9 @@ def _keys_of_messages(own_keys: tuple[str, ...]) -> Callable[[Mapping[str, objec
     def own_call(call: Mapping[str, Any]) -> Shape:
         return _call_keys(call).also(*own_keys)
 
-    def own_message(entries: Mapping[str, object]) -> Shape:
-        keys = _message_keys(entries)
-        if entries.get("role") != "assistant":
+    def own_message(fields: Mapping[str, object]) -> Shape:
+        keys = _message_keys(fields)
+        if fields.get("role") != "assistant":
             return keys
         return keys.also(*own_keys, tool_calls=own_call)
 
@@ -412,7 +412,7 @@ def keys_of(own_keys: tuple[str, ...]) -> ReadKeys:
 
 
 _BARE_ANSWER = shape(
-    *(*SAID, *STATE_KEYS, "refusal", "audio", "parsed"),
+    *(*MESSAGE_KEYS, *STATE_KEYS, "refusal", "audio", "parsed"),
     reasoning_content=shape(),
     reasoning_text=shape(),
     reasoning=shape(),
@@ -422,7 +422,7 @@ _BARE_ANSWER = shape(
     function_call=FUNCTION,
 )
 _ANSWER = _BARE_ANSWER.also("annotations")
-_OTHERS = shape(*SAID, content=_part_keys)
+_OTHERS = shape(*MESSAGE_KEYS, content=_part_keys)
 _MESSAGES: Mapping[object, Shape] = {
     "assistant": _ANSWER,
     "tool": _OTHERS.also("tool_call_id"),
@@ -435,11 +435,11 @@ def _has_text(content: object) -> bool:
     return bool(content)
 
 
-def _message_keys(entries: Mapping[str, object]) -> Shape:
-    if entries.get("annotations") and not _has_text(entries.get("content")):
+def _message_keys(fields: Mapping[str, object]) -> Shape:
+    if fields.get("annotations") and not _has_text(fields.get("content")):
         # There is no text that they could belong to.
         return _BARE_ANSWER
-    return _MESSAGES.get(entries.get("role"), _OTHERS)
+    return _MESSAGES.get(fields.get("role"), _OTHERS)
 
 
 _NO_CONTENT = (

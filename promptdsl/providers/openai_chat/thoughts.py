@@ -185,7 +185,7 @@ def send_thoughts(
             continue
         param: Param = {"type": "text", "text": request.clean(place, block.text, "reasoning")}
         request.note(place, block, param)
-        _tell_moved(request, place, index)
+        _hint_moved_reasoning(request, place, index)
         if tags:
             tagged.append(_between_tags(request, param, tags))
         else:
@@ -262,14 +262,14 @@ def _send_thinking(
         return []
     request.note(place, block, param)
     entry.setdefault(THINKING_BLOCKS, []).append(param)
-    _tell_moved(request, place, request.block or 0)
+    _hint_moved_reasoning(request, place, request.block or 0)
     text = item.get("reasoning_content")
     if not isinstance(text, str):
         return []
     return [{"type": "text", "text": request.clean(place, text, "reasoning")}]
 
 
-def _tell_moved(request: ChatRequest, place: Place, index: int) -> None:
+def _hint_moved_reasoning(request: ChatRequest, place: Place, index: int) -> None:
     """Tell that reasoning behind other parts of an answer is sent before these."""
     if any(block.type != "reasoning" for block in place.message.content[:index]):
         why = "it stands behind other parts of the answer, and Chat has it before these"
@@ -283,7 +283,7 @@ def _item_of(block: ReasoningBlock) -> Mapping[str, object]:
 
 def _is_current(request: ChatLike, place: Place) -> bool:
     """Return whether the reasoning of a message is among what the server takes again."""
-    return request.facts.reasoning_back != "turn" or place.number > request.asked
+    return request.facts.reasoning_back != "turn" or place.number > request.last_question
 
 
 def _why_left_out(
@@ -360,8 +360,8 @@ def call_keys(request: ChatLike, place: Place, block: ToolUseBlock, *, first: bo
     wrote elsewhere, or a substitute.
     """
     facts = request.facts
-    own = block.extra.get(FROM) in facts.answer_origins
-    keys = _kept(block.extra, facts) if own else {}
+    is_returned = block.extra.get(FROM) in facts.answer_origins
+    keys = _kept(block.extra, facts) if is_returned else {}
     sent = [*keys]
     signature = signature_for(block, facts)
     if facts.litellm_keys:

@@ -12,7 +12,7 @@ from promptdsl.foundation.frozen import is_mapping, new_dict, new_list
 from promptdsl.messages.field_checks import optional
 from promptdsl.messages.prompt import Prompt, RawSetting, ToolDefinition
 from promptdsl.providers.shared.blocks import ITEM
-from promptdsl.providers.shared.checks import entry, located_items, mapping, read_mark
+from promptdsl.providers.shared.checks import located_items, mapping, read_mark, required
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.openai_parts import LASTING_MARK, ChatLike
@@ -86,12 +86,12 @@ def _tool_param(request: ChatRequest, tool: ToolDefinition) -> Param:
     description = {} if tool.description is None else {"description": tool.description}
     schema = {"parameters": dict(tool.input_schema)} if tool.input_schema else {}
     function = json_copy({"name": name, **description, **schema})
-    beside = tool.extra.get(ITEM)
-    if not is_mapping(beside):
+    outer_keys = tool.extra.get(ITEM)
+    if not is_mapping(outer_keys):
         return {"type": "function", "function": function}
     # Mistral's SDK sends no type.
     kind = {"type": "function"} if request.facts.typed_tools else {}
-    return {**kind, **dict(beside), "function": function}
+    return {**kind, **dict(outer_keys), "function": function}
 
 
 def settings_of(request: ChatRequest) -> Param:
@@ -129,21 +129,21 @@ def read_settings(payload: Mapping[str, object], dialect: Wire) -> Prompt:
 
 
 def _read_tool(origin: str, data: object) -> ToolDefinition:
-    entries = mapping(data)
-    cache = read_mark(entries.pop(LASTING_MARK, None))
-    kind = optional(entries.get("type"), "type")
-    function = entries.get("function")
+    fields = mapping(data)
+    cache = read_mark(fields.pop(LASTING_MARK, None))
+    kind = optional(fields.get("type"), "type")
+    function = fields.get("function")
     if kind not in (None, "function") or function is None:
-        name = mapping(entries.get(kind or "") or {}).get("name")
+        name = mapping(fields.get(kind or "") or {}).get("name")
         if not isinstance(name, str):
-            name = kind or shown_name(next(iter(entries), "tool"))
-        return ToolDefinition(name, cache=cache, raw=entries, origin=origin)
+            name = kind or shown_name(next(iter(fields), "tool"))
+        return ToolDefinition(name, cache=cache, raw=fields, origin=origin)
     function = mapping(function)
     name, description, schema = pop_function(function)
-    beside = {key: value for key, value in entries.items() if key != "function"}
-    if beside != {"type": "function"}:
+    outer_keys = {key: value for key, value in fields.items() if key != "function"}
+    if outer_keys != {"type": "function"}:
         # Mistral's SDK sends no type.
-        function[ITEM] = beside
+        function[ITEM] = outer_keys
     return ToolDefinition(name, description, schema, cache, function, origin=origin)
 
 
@@ -162,12 +162,12 @@ def _read_choice(choice: object, dialect: Wire) -> RawSetting | str | None:
         meaning = "required" if choice == "any" else None
         unsayable = "" if meaning else f"tool_choice {choice!r}"
         return raw_choice(choice, dialect.name, meaning, unsayable)
-    entries = mapping(choice)
-    kind = optional(entries.get("type"), "type") or ""
-    inner = mapping(entries.get(kind) or entries)
+    fields = mapping(choice)
+    kind = optional(fields.get("type"), "type") or ""
+    inner = mapping(fields.get(kind) or fields)
     if kind in ("function", "custom"):
-        name = entry(inner, "name", str)
-        is_all = entries == {"type": kind, kind: {"name": name}}
+        name = required(inner, "name", str)
+        is_all = fields == {"type": kind, kind: {"name": name}}
         return named_choice(choice, dialect.form, name, is_all=is_all)
     meaning = inner.get("mode") if inner.get("mode") in _MODES else None
     return raw_choice(choice, dialect.form, meaning, f"tool_choice {kind!r}")

@@ -13,7 +13,7 @@ from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.media.source import is_address, plain_type
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.openai_chat.media import AUDIO, is_own_part, media_part, needs_bytes
+from promptdsl.providers.openai_chat.media import AUDIO, is_sendable_part, media_part, needs_bytes
 from promptdsl.providers.openai_chat.thoughts import (
     FIELDS,
     call_keys,
@@ -46,18 +46,18 @@ from promptdsl.providers.shared.ids import exact_id, fitting_id, tool_name
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.openai_parts import (
     MARK,
+    add_error_text,
     begin_turn,
     content_of,
+    finish_marked_parts,
     is_marked,
     joined,
     marked,
     open_conversation,
     parts_at,
     sent_role,
-    settle_parts,
     stay_apart,
     takes_lists,
-    tell_error,
     trim_answer,
 )
 from promptdsl.providers.shared.other_providers import why_unknown
@@ -132,15 +132,16 @@ def _has_mark_of_message(request: ChatRequest, place: Place, block: TextBlock) -
     """Return whether the mark of a text is that of its message, whose content is this text."""
     if block.extra.get(ITEM) != MARK_OF_MESSAGE or not request.facts.lasting_marks:
         return False
-    content = [it for it in place.message.content if it.type not in ("reasoning", "tool_use")]
+    blocks = place.message.content
+    content = [sent for sent in blocks if sent.type not in ("reasoning", "tool_use")]
     return content == [block] and request.prompt.lone_text != "list"
 
 
 def _recording_part(request: ChatRequest, place: Place, audio: object) -> Param | None:
     """Return a spoken answer as the id of its recording, for models with audio: one a message."""
     facts = request.facts
-    is_own = request.dialect.name == ORIGIN
-    able = "audio" in facts.media and is_own and place.role == "assistant"
+    is_openai = request.dialect.name == ORIGIN
+    able = "audio" in facts.media and is_openai and place.role == "assistant"
     id = audio.get("id") if is_mapping(audio) else None
     if not able or not isinstance(id, str) or request.spoken == place.number:
         return None
@@ -156,7 +157,9 @@ def _unknown_part(request: ChatRequest, place: Place, block: b.UnknownBlock) -> 
         part = _recording_part(request, place, block.data.get("audio"))
     else:
         part = (
-            json_copy(dict(block.data)) if is_own_part(block.data, request.dialect.form) else None
+            json_copy(dict(block.data))
+            if is_sendable_part(block.data, request.dialect.form)
+            else None
         )
     if part is None or not (part["type"] == AUDIO or takes_lists(request, place)):
         _lose_type(request, place, block)
@@ -208,7 +211,7 @@ def _write_result(request: ChatRequest, place: Place, block: ToolResultBlock) ->
     if block.is_error:
         reason = "Chat has no such flag, so the text says it"
         request.hint(place, "error_flag", "the error flag of a result", reason)
-        tell_error(request, parts, block.error_type or "unknown", kind="text")
+        add_error_text(request, parts, block.error_type or "unknown", kind="text")
     entry: Param = {"role": "tool", "tool_call_id": id}
     if request.facts.message_marks and place.message.kind == "recorded":
         # Its marks are where they were.
@@ -306,7 +309,7 @@ _WRITERS: Mapping[str, Callable[[ChatRequest, Place, Any], Param | None]] = {  #
 
 
 _CALLS = frozenset({"function", "custom"})
-_BESIDE = _CALLS | {AUDIO}
+_NEXT_TO_CONTENT = _CALLS | {AUDIO}
 """The types of parts that are beside the content of an assistant's message."""
 _ROLES = frozenset({"system", "user", "assistant"})
 """The roles that have the same name at every target."""
@@ -343,7 +346,7 @@ def write(
             for key in ("", "content", "tool_calls")
             if is_marked(parts_at(entry, key))
         ]
-        settle_parts(request, places, tools)
+        finish_marked_parts(request, places, tools)
     trim_answer(request)
     if not facts.user_after_results:
         _answer_results(request)
@@ -454,7 +457,7 @@ def _write_message(request: ChatRequest, place: Place) -> None:
     if not (parts or request.thoughts):
         return
     role = "assistant" if message.role == "assistant" else sent_role(request, place, parts)
-    texts = [part for part in parts if part["type"] not in _BESIDE]
+    texts = [part for part in parts if part["type"] not in _NEXT_TO_CONTENT]
     if role != "user" and place.number < request.head and not request.facts.several_systems:
         if message._details.name is not None:
             request.hint(place, "speaker_name", "name of a speaker", _NO_NAME)
@@ -480,7 +483,8 @@ def _write_message(request: ChatRequest, place: Place) -> None:
     entries = request.entries
     leads = request.facts.behind is not None and role != "user" and place.number < request.head
     # Behind LiteLLM a leading instruction stays before events.
-    spoken = (n for n, it in enumerate(entries) if it["role"] not in ("system", "developer"))
+    roles = (sent["role"] for sent in entries)
+    spoken = (n for n, role in enumerate(roles) if role not in ("system", "developer"))
     entries.insert(next(spoken, len(entries)) if leads else len(entries), entry)
 
 

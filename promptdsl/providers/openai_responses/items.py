@@ -50,7 +50,7 @@ class Items(ChatLike):
     """The ids as sent of calls whose tool takes free text, which has results of another type."""
     calls: dict[str, str] = attrs.field(factory=new_dict)
     """The id that is sent, by the id of a call without a result."""
-    again: dict[str, deque[str]] = attrs.field(factory=new_dict)
+    repeated_ids: dict[str, deque[str]] = attrs.field(factory=new_dict)
     """The further ids that are sent, by an id that calls in a row use several times."""
     called_at: dict[str, int] = attrs.field(factory=new_dict)
     """The index of the message of the last call, by the id of the call."""
@@ -61,8 +61,8 @@ class Items(ChatLike):
 
     def state(self) -> dict[str, object]:
         """Return a copy of the results so far, without items, losses and marks."""
-        again = {id: waiting.copy() for id, waiting in self.again.items()}
-        return {**ChatLike.state(self), "again": again}
+        repeated_ids = {id: waiting.copy() for id, waiting in self.repeated_ids.items()}
+        return {**ChatLike.state(self), "repeated_ids": repeated_ids}
 
 
 @attrs.define(eq=False)
@@ -110,10 +110,10 @@ def call_id(request: Items, place: Place, id: str) -> str:
     request.uses[sent] = 0
     request.uses[id] = count
     if id in request.calls and _is_in_one_answer(request, request.called_at[id], place.number):
-        request.again.setdefault(id, deque()).append(sent)
+        request.repeated_ids.setdefault(id, deque()).append(sent)
     else:
         request.calls[id] = sent
-        request.again.pop(id, None)
+        request.repeated_ids.pop(id, None)
     request.called_at[id] = place.number
     return sent
 
@@ -126,7 +126,7 @@ def _is_in_one_answer(request: Items, first: int, last: int) -> bool:
 def result_id(request: Items, id: str) -> str:
     """Return the id a result is sent with: that of the first unanswered call with this id."""
     sent = request.calls.pop(id, None) or fitting_id(id, LONGEST_ID, shortest=1)
-    if waiting := request.again.get(id):
+    if waiting := request.repeated_ids.get(id):
         request.calls[id] = waiting.popleft()
     return sent
 
@@ -172,13 +172,13 @@ def identity(request: Items, kind: str, origin: JsonObject) -> Param:
 
 def read_origin(kind: str, item: JsonObject) -> JsonObject:
     """Return the ``extra`` of a block that was recorded in an item."""
-    own = {key: item[key] for key in KEPT[kind] if item.get(key) is not None}
-    if "id" not in own:
-        own.pop("status", None)
-    return {"item": own} if own else EMPTY
+    kept = {key: item[key] for key in KEPT[kind] if item.get(key) is not None}
+    if "id" not in kept:
+        kept.pop("status", None)
+    return {"item": kept} if kept else EMPTY
 
 
-def is_own(data: JsonObject, *, as_item: bool) -> bool:
+def is_of_responses(data: JsonObject, *, as_item: bool) -> bool:
     """Return whether an unknown item, or part, may be one of Responses, to be read as it came."""
     kind = data.get("type")
     if kind is None and as_item and "id" in data and data.keys() <= {"id", "type"}:

@@ -33,11 +33,11 @@ from promptdsl.providers.openai_responses.items import (
 from promptdsl.providers.openai_responses.media import read_file, read_image
 from promptdsl.providers.openai_responses.tools import read_settings
 from promptdsl.providers.shared.checks import (
-    entry,
     items,
     located_items,
     mapping,
     openai_usage,
+    required,
     with_nulls,
 )
 from promptdsl.providers.shared.openai_parts import MARK
@@ -65,7 +65,7 @@ def read(data: object) -> Prompt:
         turns += _read_items("instructions", "system", instructions)
     # What was said before may be all there is.
     is_stored = any(payload.get(key) for key in ("previous_response_id", "conversation", "prompt"))
-    input = payload.get("input", ()) if is_stored else entry(payload, "input")
+    input = payload.get("input", ()) if is_stored else required(payload, "input")
     turns += _read_items("input", "user", input)
     messages: list[Message] = []
     is_leading = True
@@ -88,10 +88,11 @@ def _are_unpaired(messages: Sequence[Message]) -> bool:
     for tools that the client ran (OpenAI, "Asynchronous tool calling", November 2026).
     """
     blocks = [block for turn in messages if turn._plain is None for block in turn.content]
-    if any(isinstance(it, ToolUseBlock) and origin_of(it).get("async") for it in blocks):
+    if any(isinstance(block, ToolUseBlock) and origin_of(block).get("async") for block in blocks):
         return True
-    others = [it.data.get("call_id") for it in blocks if isinstance(it, UnknownBlock)]
-    return any(isinstance(it, ToolResultBlock) and it.tool_use_id in others for it in blocks)
+    others = [block.data.get("call_id") for block in blocks if isinstance(block, UnknownBlock)]
+    results = (block for block in blocks if isinstance(block, ToolResultBlock))
+    return any(result.tool_use_id in others for result in results)
 
 
 def read_response(data: object) -> Message:
@@ -101,7 +102,7 @@ def read_response(data: object) -> Message:
     tell nothing of the error.
     """
     response = mapping(data)
-    output = [*_read_items("output", "", entry(response, "output", list))]
+    output = [*_read_items("output", "", required(response, "output", list))]
     error = mapping(response.get("error") or {})
     if error and not output:
         problem = f"the response failed: {error.get('code')}: {error.get('message')}"
@@ -172,8 +173,8 @@ def _with_texts(item: Param) -> Param:
     """Return an item with the texts that were streamed as its content."""
     if _TEXTS not in item:
         return item
-    entries = {key: value for key, value in item.items() if key != _TEXTS}
-    return {**entries, "content": [*item[_TEXTS].values()]}
+    fields = {key: value for key, value in item.items() if key != _TEXTS}
+    return {**fields, "content": [*item[_TEXTS].values()]}
 
 
 _TEXTS_OF_CALLS: Mapping[str, str] = {
@@ -256,15 +257,15 @@ def _read_item(data: object) -> Message:
         raise DataError("'type' or 'role' is needed", fix="an item is a message or has a type")
     role: Role = "assistant"
     if kind == "message":
-        name = entry(item, "role", str)
+        name = required(item, "role", str)
         if name not in _ROLES:
             raise DataError(f"unknown 'role' {name!r}", fix=nearest(name, _ROLES))
         role = _ROLES[name]
         extra = read_origin("message", item) if role == "assistant" else EMPTY
-        content = read_content(entry(item, "content"), extra)
+        content = read_content(required(item, "content"), extra)
         return message(role, content, kind="recorded", details=KEYS.details_of(item, _item_keys))
     if kind in ("function_call", "custom_tool_call"):
-        id, name = (entry(item, key, str) for key in ("call_id", "name"))
+        id, name = (required(item, key, str) for key in ("call_id", "name"))
         custom = {"custom": True} if kind == "custom_tool_call" else {}
         arguments = optional(item.get("input" if custom else "arguments"), "arguments")
         if arguments is None:
@@ -272,8 +273,8 @@ def _read_item(data: object) -> Message:
         extra = {**custom, **read_origin(kind, item)}
         block: Block = ToolUseBlock(id, name, arguments, extra=extra)
     elif kind in ("function_call_output", "custom_tool_call_output"):
-        id = entry(item, "call_id", str)
-        output: JsonValue = entry(item, "output")
+        id = required(item, "call_id", str)
+        output: JsonValue = required(item, "output")
         if not isinstance(output, str | list | tuple):
             problem = f"'output' is a string or a list of parts, not {type(output).__name__}"
             raise DataError(problem)
@@ -302,7 +303,7 @@ _ROLES: Mapping[str, Role] = {
 
 
 def _read_summary(data: object) -> str:
-    return entry(mapping(data), "text", str)
+    return required(mapping(data), "text", str)
 
 
 def read_content(content: object, extra: JsonObject = EMPTY) -> tuple[Block, ...]:
@@ -324,13 +325,15 @@ def read_content(content: object, extra: JsonObject = EMPTY) -> tuple[Block, ...
 
 def _read_part(data: object) -> Block:
     part = mapping(data)
-    kind = entry(part, "type", str)
+    kind = required(part, "type", str)
     cache: Cache | None = "default" if part.get(MARK) else None
     if kind in ("input_text", "output_text", "refusal"):
         extra = {"refusal": True} if kind == "refusal" else EMPTY
         if part.get("annotations"):
             extra = {"annotations": part["annotations"]}
-        return TextBlock(entry(part, "refusal" if kind == "refusal" else "text", str), cache, extra)
+        return TextBlock(
+            required(part, "refusal" if kind == "refusal" else "text", str), cache, extra
+        )
     block: Block | None = None
     if kind == "input_image":
         block = read_image(part, cache)

@@ -12,7 +12,7 @@ from promptdsl.messages.prompt import (
     ToolDefinition,
 )
 from promptdsl.providers.openai_responses.items import ORIGIN
-from promptdsl.providers.shared.checks import entry, located, located_items, mapping
+from promptdsl.providers.shared.checks import located, located_items, mapping, required
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.request import Param, Request
@@ -62,8 +62,8 @@ def settings_of(request: Request) -> Param:
     if raw is not None:
         settings["tool_choice"] = raw
     elif name is not None:
-        own = [tool for tool in request.prompt.tools if tool.origin in own_origins]
-        kinds = {tool.name: str(tool.raw.get("type")) for tool in own if tool.raw}
+        own_tools = [tool for tool in request.prompt.tools if tool.origin in own_origins]
+        kinds = {tool.name: str(tool.raw.get("type")) for tool in own_tools if tool.raw}
         kind = kinds.get(name, "function")
         named = {_NAME_KEYS[kind]: name} if kind in _NAME_KEYS else {}
         settings["tool_choice"] = {"type": kind, **named}
@@ -91,17 +91,17 @@ def read_settings(payload: JsonObject) -> Prompt:
 
 
 def _read_tool(data: object) -> ToolDefinition:
-    entries = mapping(data)
-    kind = optional(entries.get("type"), "type")
+    fields = mapping(data)
+    kind = optional(fields.get("type"), "type")
     if kind != "function":
-        name = entries.get("server_label" if kind == "mcp" else "name", kind)
+        name = fields.get("server_label" if kind == "mcp" else "name", kind)
         name = optional(name, "name") or kind or "tool"
-        return ToolDefinition(name, raw=entries, origin=ORIGIN)
-    del entries["type"]
-    name, description, schema = pop_function(entries)
+        return ToolDefinition(name, raw=fields, origin=ORIGIN)
+    del fields["type"]
+    name, description, schema = pop_function(fields)
     # Left out it would be true: it is sent as null, which is the same.
-    entries.setdefault("strict", None)
-    extra = {key: value for key, value in entries.items() if (key, value) != ("strict", False)}
+    fields.setdefault("strict", None)
+    extra = {key: value for key, value in fields.items() if (key, value) != ("strict", False)}
     return ToolDefinition(name, description, schema, None, extra, origin=ORIGIN)
 
 
@@ -110,15 +110,15 @@ def _read_choice(choice: object) -> RawSetting | str | None:
         return choice
     if isinstance(choice, str):
         return raw_choice(choice, ORIGIN, None, f"tool_choice {choice!r}")
-    entries = mapping(choice)
-    kind, mode = entry(entries, "type", str), entries.get("mode")
+    fields = mapping(choice)
+    kind, mode = required(fields, "type", str), fields.get("mode")
     # A choice among several tools, or of one tool of a server, is more than a name says.
     if kind == "allowed_tools":
         meaning = mode if mode in ("auto", "required") else None
         return raw_choice(choice, ORIGIN, meaning, f"tool_choice {kind!r}")
-    if kind == "mcp" and entries.get("name") is not None:
+    if kind == "mcp" and fields.get("name") is not None:
         return raw_choice(choice, ORIGIN, None, "the choice of one tool of a server")
     key = _NAME_KEYS.get(kind)
-    name = kind if key is None else entry(entries, key, str)
-    is_all = entries == ({"type": kind} if key is None else {"type": kind, key: name})
+    name = kind if key is None else required(fields, key, str)
+    is_all = fields == ({"type": kind} if key is None else {"type": kind, key: name})
     return named_choice(choice, ORIGIN, name, is_all=is_all)

@@ -18,7 +18,7 @@ from promptdsl.providers.openai_responses.items import (
     call_id,
     identity,
     is_new_id,
-    is_own,
+    is_of_responses,
     keeps_id,
     origin_of,
     result_id,
@@ -40,16 +40,16 @@ from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.openai_parts import (
     JOINT,
     MARK,
+    add_error_text,
     as_recorded,
     begin_turn,
+    finish_marked_parts,
     is_marked,
     joined,
     marked,
     open_conversation,
     sent_role,
-    settle_parts,
     stay_apart,
-    tell_error,
     trim_answer,
     why_foreign,
 )
@@ -120,7 +120,7 @@ def write(
             key = _MARKED_KEYS.get(item.get("type"))
             if key and is_marked(item.get(key)):
                 places.append((index, key))
-        settle_parts(request, places, [])
+        finish_marked_parts(request, places, [])
     if prompt.stored is not None and prompt.stored.instructions:
         settings |= _instructions(request)
     payload = {"input": request.entries, **({"tools": tools} if tools else {}), **settings}
@@ -191,9 +191,9 @@ def _send_parts(request: Items, draft: ContentDraft) -> None:
             _drop_reasoning(request, draft, "the text after it has no id of the service")
         _send_reasoning(request, draft)
         annotated, draft.annotated = draft.annotated, None
-        own = identity(request, "message", draft.origin)
-        if "id" in own:
-            item = {"type": "message", "status": "completed", **own}
+        recorded_keys = identity(request, "message", draft.origin)
+        if "id" in recorded_keys:
+            item = {"type": "message", "status": "completed", **recorded_keys}
             sent = as_recorded(parts, request)
             request.entries.append({**item, "role": "assistant", "content": sent})
             return
@@ -204,7 +204,7 @@ def _send_parts(request: Items, draft: ContentDraft) -> None:
             if part.get("annotations"):
                 part["annotations"] = []
         content = joined(parts, request)
-        request.entries.append({"role": "assistant", "content": content, **own})
+        request.entries.append({"role": "assistant", "content": content, **recorded_keys})
         return
     role = sent_role(request, place, parts)
     request.entries.append({"role": role, "content": joined(parts, request)})
@@ -295,13 +295,13 @@ def _add_tool_call(request: Items, draft: ContentDraft, block: b.ToolUseBlock) -
     _send_parts(request, draft)
     _send_reasoning(request, draft)
     call = {"name": name, key: text_of_arguments(request, place, block, key)}
-    own = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
+    recorded_keys = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
     id = call_id(request, place, block.id)
     if custom:
         request.customs.add(id)
-    if "caller" in own:
-        request.callers[id] = own["caller"]
-    item = {"type": kind, "call_id": id, **call, **own}
+    if "caller" in recorded_keys:
+        request.callers[id] = recorded_keys["caller"]
+    item = {"type": kind, "call_id": id, **call, **recorded_keys}
     request.entries.append(item)
     return item
 
@@ -310,10 +310,10 @@ def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlo
     id = result_id(request, block.tool_use_id)
     custom = id in request.customs
     kind = "custom_tool_call_output" if custom else "function_call_output"
-    own = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
+    recorded_keys = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
     # What a program called is answered to it (``FunctionCallOutput.caller`` of the SDK).
     if id in request.callers:
-        own = {"caller": json_copy(request.callers[id]), **own}
+        recorded_keys = {"caller": json_copy(request.callers[id]), **recorded_keys}
     # The output is a text, as of most results, or parts.
     is_bare = block.cache is None and block.extra is EMPTY and not block.is_error
     is_bare = is_bare and request.notes is None
@@ -330,11 +330,11 @@ def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlo
         if block.is_error:
             reason = "the target has no such flag, so the text says it"
             request.hint(inside.place, "error_flag", "error flag", reason)
-            tell_error(request, parts, block.error_type or "unknown", kind="input_text")
+            add_error_text(request, parts, block.error_type or "unknown", kind="input_text")
         marked(request, draft.place, block.cache, parts[-1] if parts else None)
         lose_keys(request, draft.place, block)
         output = joined(parts, request)
-    item = {"type": kind, "call_id": id, "output": output, **own}
+    item = {"type": kind, "call_id": id, "output": output, **recorded_keys}
     request.entries.append(item)
     return item
 
@@ -348,7 +348,7 @@ def _add_reasoning(request: Items, draft: ContentDraft, block: b.ReasoningBlock)
     is_new = is_new or (id is None and facts.reasoning_back != "never")
     reason = "" if place.message.role == "assistant" and is_new else _NO_ITEM
     reason = reason or why_foreign(request, block)
-    if facts.reasoning_back == "turn" and place.number <= request.asked:
+    if facts.reasoning_back == "turn" and place.number <= request.last_question:
         reason = reason or f"{facts.provider} takes that of the current turn alone"
     if reason:
         lose_reasoning(request, place, block, reason)
@@ -378,7 +378,7 @@ def _add_unknown(request: Items, draft: ContentDraft, block: b.UnknownBlock) -> 
     if reason := why_unknown(block, *request.facts.origins):
         lose_block(request, place, block, reason)
         return None
-    if not is_own(data, as_item=as_item):
+    if not is_of_responses(data, as_item=as_item):
         lose_block(request, place, block, misplaced(place))
         return None
     param: Param = json_copy(dict(data))

@@ -97,7 +97,7 @@ def longest_mark(request: Request, before: int, cache: str | None) -> str | None
     return "1h" if "1h" in caches else next(filter(None, caches), None)
 
 
-def settle_marks(request: Request, sent: Iterable[Param], *, ordered: bool) -> list[Mark]:
+def choose_marks(request: Request, sent: Iterable[Param], *, ordered: bool) -> list[Mark]:
     """Return the marks that are kept, in the order of ``sent``, the params as they go out.
 
     No mark is kept after request-only content that no assistant turn follows. The marks that live

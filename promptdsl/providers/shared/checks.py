@@ -55,16 +55,16 @@ def mapping(data: object) -> Param:
 
 
 @overload
-def entry(entries: Mapping[str, object], key: str, kind: type[str]) -> str: ...
+def required(fields: Mapping[str, object], key: str, kind: type[str]) -> str: ...
 @overload
-def entry(
-    entries: Mapping[str, object], key: str, kind: type = object
+def required(
+    fields: Mapping[str, object], key: str, kind: type = object
 ) -> Any: ...  # Any: a mapping, or a value that the caller checks
-def entry(entries: Mapping[str, object], key: str, kind: type = object) -> object:
+def required(fields: Mapping[str, object], key: str, kind: type = object) -> object:
     """Return the value under a key; :class:`DataError` when it is missing or of another type."""
-    if key not in entries:
-        raise DataError(f"{key!r} is needed", fix=nearest(key, map(shown_name, entries)))
-    value = entries[key]
+    if key not in fields:
+        raise DataError(f"{key!r} is needed", fix=nearest(key, map(shown_name, fields)))
+    value = fields[key]
     if not isinstance(value, kind):
         raise DataError(f"{key!r} is {_NAMES[kind]}, not {type(value).__name__}")
     return value
@@ -82,9 +82,9 @@ def with_nulls(data: object, nulls: Mapping[str, Sequence[str]]) -> Any:  # Any:
         return [with_nulls(item, nulls) for item in data]
     if not is_mapping(data):
         return data
-    entries = {key: with_nulls(value, nulls) for key, value in data.items()}
+    fields = {key: with_nulls(value, nulls) for key, value in data.items()}
     return {
-        **entries,
+        **fields,
         **{key: None for key in nulls.get(str(data.get("type")), ()) if key not in data},
     }
 
@@ -112,10 +112,10 @@ def usage(*, total: object = None, **counts: object) -> Mapping[str, int] | None
 
 
 def openai_usage(
-    given: object, asked: str = "prompt", answered: str = "completion"
+    token_counts: object, asked: str = "prompt", answered: str = "completion"
 ) -> Mapping[str, int] | None:
     """Return the token counts of a response in OpenAI's form, by the names of both sides in it."""
-    counts = mapping(given or {})
+    counts = mapping(token_counts or {})
     read = mapping(counts.get(f"{asked}_tokens_details") or {})
     written = mapping(counts.get(f"{answered}_tokens_details") or {})
     return usage(

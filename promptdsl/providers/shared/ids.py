@@ -23,7 +23,7 @@ def call_id(request: Turns, id: str, name: str = "") -> str:
         request.uses[id] = 1
     request.called[sent] = name
     if id in request.calls:
-        request.again.setdefault(id, deque()).append(sent)
+        request.repeated_ids.setdefault(id, deque()).append(sent)
     else:
         request.calls[id] = sent
     return sent
@@ -33,7 +33,7 @@ def result_id(request: Turns, id: str) -> str:
     """Return the id a result is sent with: that of the first unanswered call with this id."""
     dialect = request.dialect
     sent = request.calls.pop(id, None) or mended(id, dialect.longest_id, dialect.misfit)
-    if request.again and (waiting := request.again.get(id)):
+    if request.repeated_ids and (waiting := request.repeated_ids.get(id)):
         request.calls[id] = waiting.popleft()
     return sent
 

@@ -43,7 +43,7 @@ class Passage:
 
     The cache of reading one is a ``Recording`` in ``messages/conversation_cache.py``.
     ``anchor`` is the message after them. ``opening`` is the state before the first of them,
-    ``state`` the state after the last. No later message changes the first ``settled`` entries.
+    ``state`` the state after the last. No later message changes the first ``final_count`` entries.
     """
 
     messages: tuple[Message, ...]
@@ -52,7 +52,7 @@ class Passage:
     opening: dict[str, object]
     state: dict[str, object]
     entries: list[Param]
-    settled: int
+    final_count: int
     losses: tuple[Loss, ...]
     marks: tuple[Mark, ...]
     counted: "list[tuple[TextTokens, Tally]]"
@@ -214,13 +214,13 @@ class Recall:
             for name, value in request.state().items():
                 setattr(request, name, value)
             request.entries = known.entries.copy()
-            request.part(known.settled)
+            request.unshare(known.final_count)
             request.losses += known.losses
             request.marks += known.marks
         stop = self.memory.end(request.messages, start)
         if stop:
             yield start, stop
-            before, lasting = self.passage, request.lasting()
+            before, final_count = self.passage, request.final_count()
             # Losses and marks are of the messages that were written, not of those equal to them.
             written = before.messages if before else ()
             self.passage = Passage(
@@ -230,12 +230,12 @@ class Recall:
                 opening=opening,
                 state=request.state(),
                 entries=request.entries.copy(),
-                settled=lasting,
+                final_count=final_count,
                 losses=tuple(request.losses[losses:]),
                 marks=tuple(request.marks[marks:]),
                 counted=[*before.counted] if before else [],
                 before=ref(before) if before else None,
             )
-            request.part(lasting)
+            request.unshare(final_count)
             self.memory.keep(self.passage)
         yield max(start, stop), len(request.messages)

@@ -19,7 +19,7 @@ from promptdsl.messages import ReasoningBlock
 from promptdsl.messages.media.source import MediaSource, data_url, plain_type
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import RECORDED_KINDS, SPOKEN_KINDS
-from promptdsl.providers.shared.cache_marks import settle_marks
+from promptdsl.providers.shared.cache_marks import choose_marks
 from promptdsl.providers.shared.clean import fenced, file_name
 from promptdsl.providers.shared.request import MODEL_FIRST, OPENING, Param, Place, Request
 from promptdsl.providers.shared.sent_places import OWN_JOINT, joined_texts
@@ -37,12 +37,13 @@ JOINT = "\n\n"
 class ChatLike(Request):
     """A request whose messages have the roles of OpenAI: of Chat, or of Responses.
 
-    ``head`` is the index of the first message that no instruction is, ``asked`` that of the last
-    message of a user in the conversation; where there is none it is the number of messages, or -1.
+    ``head`` is the index of the first message that is not an instruction, or the number of messages
+    if all are. ``last_question`` is the index of the last message of a user in the conversation, or
+    -1 if there is none.
     """
 
     head: int = attrs.field(init=False)
-    asked: int = attrs.field(init=False)
+    last_question: int = attrs.field(init=False)
     placed: frozenset[int] = frozenset()
     """The indices of the instructions that the model behind a gateway takes in their place."""
     leading: list[Param] = attrs.field(factory=new_list)
@@ -52,20 +53,20 @@ class ChatLike(Request):
 
     def __attrs_post_init__(self) -> None:
         self.messages = messages = self.prompt.messages
-        self.head, self.asked = 0, -1
+        self.head, self.last_question = 0, -1
         facts = self.facts
         if not (facts.later_system is True and facts.several_systems):
-            spoken = (n for n, it in enumerate(messages) if _speaks(it, facts))
+            spoken = (n for n, message in enumerate(messages) if _speaks(message, facts))
             self.head = next(spoken, len(messages))
         if facts.reasoning_back == "turn":
-            asked = (n for n in range(len(messages) - 1, -1, -1) if _asks(messages[n]))
-            self.asked = next(asked, -1)
+            last_question = (n for n in range(len(messages) - 1, -1, -1) if _asks(messages[n]))
+            self.last_question = next(last_question, -1)
         if facts.behind is not None and facts.instructions and facts.later_system is not True:
             self.placed = _placed(messages, after_results=facts.result_instructions)
 
     def depends(self, stop: int) -> tuple[object, ...]:
         """Return all that the entries of the first ``stop`` messages depend on, beside these."""
-        indices = (min(self.head, stop), min(self.asked, stop))
+        indices = (min(self.head, stop), min(self.last_question, stop))
         placed = self.placed and frozenset(number for number in self.placed if number < stop)
         return (*Request.depends(self, stop), *indices, placed)
 
@@ -109,7 +110,7 @@ def _is_blank(message: Message) -> bool:
 
 
 def _has_result(message: Message) -> bool:
-    return message._plain is None and any(it.type == "tool_result" for it in message.content)
+    return message._plain is None and any(block.type == "tool_result" for block in message.content)
 
 
 def _asks(message: Message) -> bool:
@@ -260,7 +261,7 @@ def _runs(parts: list[Param]) -> Iterator[list[Param]]:
         yield run
 
 
-def tell_error(request: Request, parts: list[Param], error: str, *, kind: str) -> None:
+def add_error_text(request: Request, parts: list[Param], error: str, *, kind: str) -> None:
     """Put ``Error:`` before the first text, a part of this kind, or add a text that says it."""
     text_part = next((part for part in parts if part["type"] == kind), None)
     if text_part is None:
@@ -280,16 +281,18 @@ def parts_at(entry: Param, key: str) -> Any:  # Any: these may be a text, too
     return entry.get(key) if key else [entry]
 
 
-def settle_parts(request: Request, places: list[tuple[int, str]], tools: list[Param]) -> None:
+def finish_marked_parts(
+    request: Request, places: list[tuple[int, str]], tools: list[Param]
+) -> None:
     """Keep the cache marks that a request may carry, and join the texts beside the others.
 
     ``places`` are the indices of the entries with marks, each with the key of its parts.
     """
     entries, lasting = request.entries, request.facts.lasting_marks
     parts = [*tools, *(part for index, key in places for part in parts_at(entries[index], key))]
-    kept = {id(it.param): it.cache for it in settle_marks(request, parts, ordered=lasting)}
+    kept = {id(mark.param): mark.cache for mark in choose_marks(request, parts, ordered=lasting)}
 
-    def settled(part: Param) -> Param:
+    def with_chosen_mark(part: Param) -> Param:
         cache = kept.get(id(part))
         if not lasting if cache else MARK not in part:
             return part
@@ -300,10 +303,10 @@ def settle_parts(request: Request, places: list[tuple[int, str]], tools: list[Pa
         request.note_change(part, new)
         return new
 
-    tools[:] = map(settled, tools)
+    tools[:] = map(with_chosen_mark, tools)
     for index, key in places:
         # The entry may be shared with another request, so it is replaced.
-        sent = [settled(part) for part in parts_at(entries[index], key)]
+        sent = [with_chosen_mark(part) for part in parts_at(entries[index], key)]
         entry = {**entries[index], key: finished(sent, request)} if key else sent[0]
         request.note_change(entries[index], entry)
         entries[index] = entry
@@ -319,7 +322,9 @@ def open_conversation(request: Request, losses: int) -> None:
     ``losses`` is the number of losses before those of messages.
     """
     entries = request.entries
-    spoken = (n for n, it in enumerate(entries) if it.get("role") not in ("system", "developer"))
+    spoken = (
+        n for n, entry in enumerate(entries) if entry.get("role") not in ("system", "developer")
+    )
     first = next(spoken, None)
     if first is None:
         return

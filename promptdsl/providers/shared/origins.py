@@ -16,8 +16,8 @@ def prompt_of_server(prompt: Prompt, wire: Wire) -> Prompt:
 
     def named(tool: ToolDefinition) -> ToolDefinition:
         # Every server knows functions; another tool may be of this one alone.
-        is_own = tool.raw is not None and tool.origin in wire.origins
-        return attrs.evolve(tool, origin=wire.name) if is_own else tool
+        is_of_server = tool.raw is not None and tool.origin in wire.origins
+        return attrs.evolve(tool, origin=wire.name) if is_of_server else tool
 
     stored = prompt.stored
     if stored is not None and stored.origin in wire.origins:

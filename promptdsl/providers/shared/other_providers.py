@@ -37,13 +37,13 @@ def owner_of(part: Mapping[str, object], origin: str = "") -> str | None:
     return next((owner for key, owner in owners if key in part), None)
 
 
-def owner_of_message(entries: Mapping[str, object]) -> tuple[str, str] | None:
+def owner_of_message(fields: Mapping[str, object]) -> tuple[str, str] | None:
     """Return the key of a message that only one provider has, and this provider."""
-    return next((owned for owned in _own_keys() if entries.get(owned[0])), None)
+    return next((owned for owned in _keys_of_one_provider() if fields.get(owned[0])), None)
 
 
 @cache
-def _own_keys() -> Sequence[tuple[str, str]]:
+def _keys_of_one_provider() -> Sequence[tuple[str, str]]:
     return [(key, wire.name) for wire in forms() for key in wire.own_keys]
 
 

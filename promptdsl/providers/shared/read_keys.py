@@ -63,7 +63,7 @@ class ReadKeys(NamedTuple):
     """The keys of a response without content, at any place."""
     repeated: Collection[str] = ()
     """The keys of a response that repeat its request."""
-    entries_of: Callable[[object], Mapping[str, Any]] = _as_mapping
+    fields_of: Callable[[object], Mapping[str, Any]] = _as_mapping
     """Returns a mapping under the keys that are listed."""
 
     def unread_of_response(self, response: object, answer: JsonObject = EMPTY) -> JsonObject:
@@ -85,7 +85,7 @@ class ReadKeys(NamedTuple):
         objects = value if is_list(value) else (value,)
         if all(is_mapping(item) and _reads_all(item, inner) for item in objects):
             return EMPTY
-        search = KeySearch(self.entries_of)
+        search = KeySearch(self.fields_of)
         data: object = value
         search.find(data, inner, None)
         values = (pair for pairs in search.values.values() for pair in pairs)
@@ -127,9 +127,9 @@ def _as_json(value: object) -> JsonValue:
 class KeySearch:
     """A search for unread keys: their places and ``values``, by the keys on the way to them."""
 
-    def __init__(self, entries_of: Callable[[object], Mapping[str, Any]]) -> None:
+    def __init__(self, fields_of: Callable[[object], Mapping[str, Any]]) -> None:
         self.values: dict[tuple[str, ...], list[tuple[KeyPlace, object]]] = {}
-        self.entries_of = entries_of
+        self.fields_of = fields_of
 
     def find(self, value: object, inner: Inner, place: KeyPlace | None) -> None:
         """Note the unread keys in a value; the shapes, not the data, limit how deep it goes."""
@@ -142,11 +142,11 @@ class KeySearch:
             return
         if isinstance(value, str) or not value:
             return
-        entries = self.entries_of(value)
-        shape = inner if isinstance(inner, Shape) else inner(entries)
+        fields = self.fields_of(value)
+        shape = inner if isinstance(inner, Shape) else inner(fields)
         if shape is None:
             return
-        for key, content in entries.items():
+        for key, content in fields.items():
             if key in shape.inner:
                 if type(content) is not str:
                     self.find(content, shape.inner[key], (place, key))
@@ -178,8 +178,8 @@ def path_of(place: KeyPlace | None) -> str:
 
 # Of Chat, and of chat templates.
 
-SAID = ("role", "content", "name")
-REASONED = ("reasoning_content", "reasoning", "refusal")
+MESSAGE_KEYS = ("role", "content", "name")
+ANSWER_KEYS = ("reasoning_content", "reasoning", "refusal")
 FUNCTION = shape("name", "arguments", "parsed_arguments")
 _CALL = shape("id", "type", function=FUNCTION, custom=shape("name", "input"))
 _FLAT_CALL = shape("id", "call_id", "type", "name", "arguments")

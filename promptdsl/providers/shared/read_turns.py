@@ -14,7 +14,7 @@ from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import JOINED, NO_DETAILS, Details
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.shared.checks import entry, located, located_items, mapping
+from promptdsl.providers.shared.checks import located, located_items, mapping, required
 from promptdsl.providers.shared.other_providers import looks_like, owner_of_message
 from promptdsl.providers.shared.read_keys import ReadKeys
 
@@ -32,18 +32,18 @@ def read_turns(
 ) -> Prompt:
     """Return the prompt of a payload with system text apart, or of a list of messages."""
     payload = payload_of(data)
-    given = payload.get("system")
-    system = located("system", read_content, () if given is None else given)
-    details = keys.details_of(given, keys.payload["system"])
+    system_text = payload.get("system")
+    system = located("system", read_content, () if system_text is None else system_text)
+    details = keys.details_of(system_text, keys.payload["system"])
     messages = [message("system", system, kind="recorded", details=details)] if system else []
 
     def read_turn(data: object) -> list[Message]:
-        entries = mapping(data)
-        if owned := owner_of_message(entries):
+        fields = mapping(data)
+        if owned := owner_of_message(fields):
             raise DataError(f"a message has no key {owned[0]!r} here", fix=looks_like(owned[1]))
-        role = entry(entries, "role", str)
-        content = read_content(entry(entries, "content"))
-        details = keys.details_of(entries, keys.payload["messages"])
+        role = required(fields, "role", str)
+        content = read_content(required(fields, "content"))
+        details = keys.details_of(fields, keys.payload["messages"])
         if role == "system":
             return [message("developer", content, kind="recorded_system", details=details)]
         if role == "assistant":
@@ -52,7 +52,7 @@ def read_turns(
             raise DataError(f"unknown 'role' {role!r}", fix="one of user, assistant, system")
         return user_messages(content, details)
 
-    for turn in located_items("messages", read_turn, entry(payload, "messages")):
+    for turn in located_items("messages", read_turn, required(payload, "messages")):
         messages += turn
     return attrs.evolve(read_settings(payload), messages=tuple(joined_answers(messages)))
 
@@ -84,12 +84,12 @@ def _is_open(
 ) -> bool:
     """Return whether a call of each answer in a run is answered after the answers in a row."""
     ids = [{call.id for call in answer.calls} for answer in run]
-    own = {call.id for call in turn.calls}
-    rest = dropwhile(lambda it: it.role == "assistant", islice(messages, index, None))
-    later = takewhile(lambda it: it.role != "assistant", rest)
+    own_calls = {call.id for call in turn.calls}
+    rest = dropwhile(lambda message: message.role == "assistant", islice(messages, index, None))
+    later = takewhile(lambda message: message.role != "assistant", rest)
     blocks = (block for message in later for block in message.content)
     answered = {block.tool_use_id for block in blocks if isinstance(block, ToolResultBlock)}
-    return all(own.isdisjoint(before) and not answered.isdisjoint(before) for before in ids)
+    return all(own_calls.isdisjoint(before) and not answered.isdisjoint(before) for before in ids)
 
 
 def _one_answer(run: Sequence[Message]) -> list[Message]:
@@ -97,7 +97,9 @@ def _one_answer(run: Sequence[Message]) -> list[Message]:
     if len(run) < 2:
         return [*run]
     blocks = tuple(block for answer in run for block in answer.content)
-    extra = {f"[{n}].{key}": it.extra[key] for n, it in enumerate(run) for key in it.extra}
+    extra = {
+        f"[{n}].{key}": answer.extra[key] for n, answer in enumerate(run) for key in answer.extra
+    }
     name = next((answer.name for answer in run if answer.name), None)
     details = Details(name=name, extra=extra, metadata={JOINED: len(run)})
     return [message("assistant", blocks, kind="recorded", details=details)]

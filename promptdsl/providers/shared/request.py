@@ -143,12 +143,12 @@ class Request:
             state[name] = value.copy() if type(value) in (list, dict, set) else value
         return state
 
-    def lasting(self) -> int:
+    def final_count(self) -> int:
         """Return how many of the first entries no later message changes."""
         return len(self.entries)
 
-    def part(self, lasting: int) -> None:
-        """Copy the lists of all entries after the first ``lasting``, which may be shared."""
+    def unshare(self, final_count: int) -> None:
+        """Copy the lists of all entries after the first ``final_count``, which may be shared."""
 
     @property
     def at(self) -> tuple[int, ...]:

@@ -43,29 +43,29 @@ class Fitted(NamedTuple):
 
 def fitted(schema: JsonObject, rules: SchemaRules | None) -> Fitted:
     """Return a schema in the words that a target takes; without rules, in its own."""
-    whole: JsonDict = thawed(schema)
+    sent: JsonDict = thawed(schema)
     if rules is None:
-        return Fitted(whole)
+        return Fitted(sent)
     changed: dict[str, None] = {}
-    problems = _limits_broken(whole, rules)
+    problems = _limits_broken(sent, rules)
     if rules.inlines:
-        whole, is_whole = inlined(schema)
-        changed |= {} if is_whole else {"$ref": None}
+        sent, is_complete = inlined(schema)
+        changed |= {} if is_complete else {"$ref": None}
     root_texts: list[str] = []
-    for part in parts_of(whole):
-        is_root = part is whole
-        texts = _fit_words(part, rules, changed, problems, is_root=is_root)
-        if rules.closes and _is_object(part):
-            _close(part, changed, problems)
+    for subschema in parts_of(sent):
+        is_root = subschema is sent
+        texts = _fit_words(subschema, rules, changed, problems, is_root=is_root)
+        if rules.closes and _is_object(subschema):
+            _close(subschema, changed, problems)
         if is_root:
             root_texts = texts
         elif texts:
-            part["description"] = described(part.get("description"), texts)
-    return Fitted(whole, tuple(changed), ", ".join(dict.fromkeys(problems)), tuple(root_texts))
+            subschema["description"] = described(subschema.get("description"), texts)
+    return Fitted(sent, tuple(changed), ", ".join(dict.fromkeys(problems)), tuple(root_texts))
 
 
 def _fit_words(
-    part: JsonDict,
+    subschema: JsonDict,
     rules: SchemaRules,
     changed: dict[str, None],
     problems: list[str],
@@ -74,28 +74,28 @@ def _fit_words(
 ) -> list[str]:
     """Change the words of one part, without those inside it; return what is to be described."""
     texts: list[str] = []
-    for word in sorted(part):
+    for word in sorted(subschema):
         row = _row_of(word, rules, is_root=is_root)
-        if word in ("not", "if") and row is None and _changes_inside(part[word], rules):
+        if word in ("not", "if") and row is None and _changes_inside(subschema[word], rules):
             # A word that is left out inside would turn the meaning around.
             row = _DESCRIBED
-        if row is None or _is_sent(row, part[word]):
+        if row is None or _is_sent(row, subschema[word]):
             continue
         if row.treatment == "open":
             problems.append(f"it has {word!r}")
             continue
-        value = part.pop(word)
+        value = subschema.pop(word)
         if row.treatment == "enum":
             # It means the same.
-            part["enum"] = [value]
+            subschema["enum"] = [value]
             continue
         changed[word] = None
-        if row.treatment == "any_of" and "anyOf" not in part:
-            part["anyOf"] = value
+        if row.treatment == "any_of" and "anyOf" not in subschema:
+            subschema["anyOf"] = value
         else:
             texts.append(_text_of(word, value))
         if is_root and row.treatment == "described" and word in ALTERNATIVES:
-            _take_properties(part, word, value)
+            _take_properties(subschema, word, value)
     return texts
 
 
@@ -104,23 +104,23 @@ _DESCRIBED = WordRow("described")
 
 def _changes_inside(schema: JsonValue, rules: SchemaRules) -> bool:
     """Return whether a schema inside another one has a word that is not sent as it is."""
-    for part in parts_of(thawed(schema)) if is_mapping(schema) else ():
-        rows = ((_row_of(word, rules, is_root=False), value) for word, value in part.items())
-        if any(row and row.treatment != "enum" and not _is_sent(row, it) for row, it in rows):
+    for subschema in parts_of(thawed(schema)) if is_mapping(schema) else ():
+        rows = ((_row_of(word, rules, is_root=False), value) for word, value in subschema.items())
+        if any(row and row.treatment != "enum" and not _is_sent(row, value) for row, value in rows):
             return True
-        if rules.closes and _is_object(part):
+        if rules.closes and _is_object(subschema):
             return True
     return False
 
 
-def _close(part: JsonDict, changed: dict[str, None], problems: list[str]) -> None:
+def _close(subschema: JsonDict, changed: dict[str, None], problems: list[str]) -> None:
     """Let an object take no other properties; one for any keys could only be empty then."""
-    others = part.get("additionalProperties")
+    others = subschema.get("additionalProperties")
     if others is False:
         return
     if others is not None:
         problems.append("it has an object of any keys")
-    part["additionalProperties"] = False
+    subschema["additionalProperties"] = False
     changed["additionalProperties"] = None
 
 
@@ -142,7 +142,7 @@ def why_not_native(output: OutputSchema, facts: ModelFacts) -> str:
     return f"the target takes no such schema ({reason})" if reason else ""
 
 
-def told_changes(changed: Iterable[str]) -> str:
+def changed_words_reason(changed: Iterable[str]) -> str:
     """Return the words of a hint on what changed in a schema."""
     words = ", ".join(map(repr, changed))
     return f"the target refuses {words}: sent in another form, or in a description"
@@ -177,8 +177,8 @@ def _text_of(word: str, value: JsonValue) -> str:
     return f"{word}: {text}"
 
 
-def _is_object(part: JsonDict) -> bool:
-    kind = part.get("type")
+def _is_object(subschema: JsonDict) -> bool:
+    kind = subschema.get("type")
     return "object" in kind if is_list(kind) else kind == "object"
 
 

@@ -132,8 +132,8 @@ def joined_texts(
         if note is None and pieces and pieces[-1].note is None:
             pieces[-1] = pieces[-1]._replace(end=end)
         else:
-            own = start + note.lead if note else start
-            pieces += (JoinedPiece(start, own, None), JoinedPiece(own, end, note))
+            text_start = start + note.lead if note else start
+            pieces += (JoinedPiece(start, text_start, None), JoinedPiece(text_start, end, note))
     return JoinedText.of(text, pieces)
 
 
@@ -181,14 +181,14 @@ class PlaceNotes:
         from promptdsl.tokens.payloads import SYSTEM_PATHS, entries_key, value_at
 
         self.unflagged = {loss.at for loss in losses if loss.name == "error_flag"}
-        found: list[SentPlace] = []
+        places: list[SentPlace] = []
         for path in SYSTEM_PATHS:
             system = _Entry(None, "system")
-            found += self._in_content(value_at(payload, *path), path, system)
+            places += self._in_content(value_at(payload, *path), path, system)
         key = entries_key(payload) or ""
         for index, entry in enumerate(payload[key]):
-            found += self._in_entry(entry, (key, index), index)
-        return tuple(found)
+            places += self._in_entry(entry, (key, index), index)
+        return tuple(places)
 
     def _in_entry(self, param: Param, address: Address, index: int) -> Iterator[SentPlace]:
         note, role = self.blocks.get(id(param)), param.get("role")

@@ -9,11 +9,11 @@ from promptdsl.foundation.json import read_json
 from promptdsl.providers.shared.checks import items
 from promptdsl.providers.shared.request import Param
 
-_WHOLE = {
+_COMPLETE = {
     *("id", "toolUseId", "name", "type", "finish_reason", "stop_reason"),
     *("model", "model_version", "response_id"),
 }
-"""Keys whose texts come whole, from some servers in every event."""
+"""Keys whose texts are complete in one event; some servers repeat them in every event."""
 
 
 class StreamedReply:
@@ -37,8 +37,8 @@ class StreamedReply:
 
 def texts_in(parts: Iterable[object], *kinds: str | None) -> list[str]:
     """Return the texts of the parts of some types; ``None`` is the type of parts without one."""
-    found = (part.get("text") for part in parts if is_mapping(part) and part.get("type") in kinds)
-    return [text for text in found if isinstance(text, str)]
+    texts = (part.get("text") for part in parts if is_mapping(part) and part.get("type") in kinds)
+    return [text for text in texts if isinstance(text, str)]
 
 
 def number_of(number: object) -> int:
@@ -48,25 +48,29 @@ def number_of(number: object) -> int:
     raise DataError(f"the number of a part is an integer, not {type(number).__name__}")
 
 
-def merge(entries: Param, delta: Param) -> None:
+def merge(fields: Param, delta: Param) -> None:
     """Add a delta: texts, bytes and lists go on, mappings are merged, other values are replaced.
 
     ``None`` and an empty text change nothing, and nothing in the delta is changed.
     """
     for key, piece in delta.items():
-        known: Any = entries.get(key)  # Any: JSON
+        known: Any = fields.get(key)  # Any: JSON
         if is_mapping(piece):
-            entries[key] = known if type(known) is dict else {}
-            merge(entries[key], dict(piece))
-        elif type(known) is type(piece) and type(piece) in (str, bytes, list) and key not in _WHOLE:
-            entries[key] = known + piece
+            fields[key] = known if type(known) is dict else {}
+            merge(fields[key], dict(piece))
+        elif (
+            type(known) is type(piece)
+            and type(piece) in (str, bytes, list)
+            and key not in _COMPLETE
+        ):
+            fields[key] = known + piece
         elif piece is not None and (piece != "" or known is None):
-            entries[key] = piece
+            fields[key] = piece
 
 
-def replace(entries: Param, later: Param) -> None:
+def replace(fields: Param, later: Param) -> None:
     """Replace values by later ones; ``None`` changes nothing."""
-    entries |= {key: value for key, value in later.items() if value is not None}
+    fields |= {key: value for key, value in later.items() if value is not None}
 
 
 def add_parts(message: Param, content: object) -> None:
@@ -110,7 +114,7 @@ def _joined_parts(parts: list[object]) -> list[object]:
     return joined
 
 
-def are_whole(arguments: object) -> bool:
+def are_complete(arguments: object) -> bool:
     """Return whether the arguments of a call are a whole JSON object, so that no more come."""
     return not isinstance(arguments, str) or is_mapping(read_json(arguments))
 

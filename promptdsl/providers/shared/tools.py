@@ -24,14 +24,14 @@ from promptdsl.messages.prompt import (
 )
 from promptdsl.messages.schemas import at_root, is_closed, sizes_of
 from promptdsl.providers.shared.blocks import ITEM
-from promptdsl.providers.shared.checks import entry, mapping
+from promptdsl.providers.shared.checks import mapping, required
 from promptdsl.providers.shared.clean import json_copy, mended, utf8
 from promptdsl.providers.shared.request import Mark, Param, Request
 from promptdsl.providers.shared.schemas import (
     Fitted,
+    changed_words_reason,
     described,
     fitted,
-    told_changes,
     why_open,
 )
 
@@ -53,33 +53,35 @@ def write_tools(
     ``closes``, ``strict`` goes from tools whose schema is not closed: they would be refused.
     """
     params: list[Param] = []
-    tools, own = request.prompt.tools, {*request.facts.origins}
+    tools, own_origins = request.prompt.tools, {*request.facts.origins}
     if request.facts.behind is None:
-        own.add(origin)
+        own_origins.add(origin)
     request.taken_names |= {tool.name for tool in tools}
-    encoded = ENCODER.encode([(it.description, it.input_schema) for it in tools])
-    is_valid = is_valid_unicode(encoded)
+    encoded = ENCODER.encode([(tool.description, tool.input_schema) for tool in tools])
+    are_valid = is_valid_unicode(encoded)
     rules = rules_of(request.facts.tool_schemas)
     all_may_change = rules is not None and rules.may_change(encoded)
     output = request.prompt.sent_output
     held = Counter[str]() if output is None else Counter(sizes_of(output.schema))
     for tool in tools:
-        if tool.raw is not None and tool.origin not in own:
+        if tool.raw is not None and tool.origin not in own_origins:
             reason = f"a tool of {tool.origin}, which no other provider has"
             request.lose(tool, "content", f"tool {tool.name!r}", reason)
             continue
         if tool.raw is None:
-            if not is_valid:
+            if not are_valid:
                 texts = (tool.description, tool.input_schema)
                 _note_surrogates(request, tool, f"tool {tool.name!r}", *texts)
-            _note_keys_beside(request, tool, origin)
-            extra = _keys_to_send(request, tool, origin, own)
+            _hint_outer_keys(request, tool, origin)
+            extra = _keys_to_send(request, tool, origin, own_origins)
             sent_tool, is_strict = tool, extra.get("strict") is True
             schema = tool.input_schema
             has_root_word = rules is not None and not schema.keys().isdisjoint(rules.root)
             may_change = all_may_change or has_root_word
             # A tool that was recorded here was taken as it is.
-            if tool.origin not in own and (is_strict or may_change or not is_object(schema)):
+            if tool.origin not in own_origins and (
+                is_strict or may_change or not is_object(schema)
+            ):
                 sent_tool, is_strict = _fitted_tool(
                     request, tool, held, strict=is_strict, closes=closes
                 )
@@ -119,14 +121,14 @@ def _as_object(schema: JsonObject) -> tuple[JsonObject, list[str]]:
 
 
 def _keys_to_send(
-    request: Request, tool: ToolDefinition, origin: str, own: Container[str | None]
+    request: Request, tool: ToolDefinition, origin: str, own_origins: Container[str | None]
 ) -> dict[str, Any]:  # Any: JSON
     """Return the further keys of a tool: where they were read, and where the provider has them."""
     extra = {key: value for key, value in tool.extra.items() if key != ITEM}
     if not request.facts.strict_tools and extra.pop("strict", None):
         why = f"{request.facts.provider} has no strict tools"
         request.hint(tool, "unsent_key", "key 'strict'", why)
-    for key in [*extra] if tool.origin is not None and tool.origin not in own else ():
+    for key in [*extra] if tool.origin is not None and tool.origin not in own_origins else ():
         both = wire_of(origin).strict_tools and wire_of(tool.origin).strict_tools
         # An empty value says nothing.
         if extra[key] in (None, {}):
@@ -165,7 +167,7 @@ def _fitted_tool(
         changed |= dict.fromkeys(fit.changed)
     whys: list[str] = []
     if changed:
-        whys.append(told_changes(changed))
+        whys.append(changed_words_reason(changed))
     if reason:
         whys.append(f"strict is left out: {reason}")
     if whys:
@@ -191,12 +193,12 @@ def _beyond_request(fit: Fitted, rules: SchemaRules | None, held: Counter[str]) 
     return ""
 
 
-def _note_keys_beside(request: Request, tool: ToolDefinition, origin: str) -> None:
+def _hint_outer_keys(request: Request, tool: ToolDefinition, origin: str) -> None:
     """Record a hint for each key beside a recorded function, for a provider that has none there."""
-    beside = tool.extra.get(ITEM)
-    if tool.origin in (origin, *request.facts.origins) or not is_mapping(beside):
+    outer_keys = tool.extra.get(ITEM)
+    if tool.origin in (origin, *request.facts.origins) or not is_mapping(outer_keys):
         return
-    for key in beside:
+    for key in outer_keys:
         if key != "type":
             request.hint(tool, "unsent_key", f"key {key!r}", f"{origin} has no such key")
 
@@ -338,7 +340,9 @@ def form_schema(
     if fit.texts:
         fit.schema["description"] = described(fit.schema.get("description"), fit.texts)
     if fit.changed:
-        request.hint(output, "output_schema", "the output schema", told_changes(fit.changed))
+        request.hint(
+            output, "output_schema", "the output schema", changed_words_reason(fit.changed)
+        )
     return json_copy(fit.schema)
 
 
@@ -386,7 +390,7 @@ def pop_function(function: Param) -> tuple[str, str | None, Param]:
 
     They are removed from it, but an empty schema stays: a tool may have one, or none.
     """
-    name = entry(function, "name", str)
+    name = required(function, "name", str)
     del function["name"]
     description = optional(function.pop("description", None), "description")
     schema = mapping(function.get("parameters") or {})
@@ -410,7 +414,7 @@ def read_output(form: object, path: str, origin: str) -> RawSetting | None:
         return RawSetting(plain(entries, path), origin, None, unsayable)
     is_nested = "json_schema" in entries
     inner = mapping(entries["json_schema"]) if is_nested else entries
-    schema = inner.get("schema") if is_nested else entry(inner, "schema", Mapping)
+    schema = inner.get("schema") if is_nested else required(inner, "schema", Mapping)
     name = optional(inner.get("name"), "name")
     output = OutputSchema(
         mapping(schema or {}),

@@ -15,13 +15,13 @@ from typing import TypeVar
 import attrs
 
 from promptdsl.config.wires import compacts
-from promptdsl.foundation.frozen import new_dict, new_list
+from promptdsl.foundation.frozen import is_list, new_dict, new_list
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import FLEETING, ROLES, SPOKEN_KINDS
 from promptdsl.providers.shared.blocks import BlockRules, block_params
-from promptdsl.providers.shared.cache_marks import settle_marks
+from promptdsl.providers.shared.cache_marks import choose_marks
 from promptdsl.providers.shared.clean import MISFIT, fenced
 from promptdsl.providers.shared.memory import Recall
 from promptdsl.providers.shared.request import (
@@ -79,9 +79,9 @@ class Turns(Request):
     stale: int = attrs.field(default=0, kw_only=True)
     """The index of the first message whose reasoning can be sent again."""
     system: list[Param] = attrs.field(factory=new_list)
-    settled: int = 0
+    finished: int = 0
     """How many turns an adapter has finished: nothing more is added to them."""
-    late: list[Loss] = attrs.field(factory=new_list)
+    turn_losses: list[Loss] = attrs.field(factory=new_list)
     """The losses of finished turns, which come after those of messages."""
     # The last turn: its role, its content, how many results it starts with, and its last message.
     role: str = ""
@@ -90,7 +90,7 @@ class Turns(Request):
     results: int = 0
     calls: dict[str, str] = attrs.field(factory=new_dict)
     """The id that is sent, by the id of a call without a result."""
-    again: dict[str, deque[str]] = attrs.field(factory=new_dict)
+    repeated_ids: dict[str, deque[str]] = attrs.field(factory=new_dict)
     """The further ids that are sent, by an id that one turn uses several times."""
     uses: dict[str, int] = attrs.field(factory=new_dict)
     """How often each id was used, 0 for an id that was sent only."""
@@ -120,16 +120,16 @@ class Turns(Request):
 
     def state(self) -> dict[str, object]:
         """Return a copy of the results so far, without turns, losses and marks."""
-        again = {id: waiting.copy() for id, waiting in self.again.items()}
-        return {**Request.state(self), "again": again}
+        repeated_ids = {id: waiting.copy() for id, waiting in self.repeated_ids.items()}
+        return {**Request.state(self), "repeated_ids": repeated_ids}
 
-    def lasting(self) -> int:
+    def final_count(self) -> int:
         """Return how many of the first turns no later message changes: all but the last two."""
         return max(len(self.entries) - 2, 0)
 
-    def part(self, lasting: int) -> None:
-        """Copy the lists of all turns after the first ``lasting``, which may be shared."""
-        for index in range(lasting, len(self.entries)):
+    def unshare(self, final_count: int) -> None:
+        """Copy the lists of all turns after the first ``final_count``, which may be shared."""
+        for index in range(final_count, len(self.entries)):
             turn = self.entries[index]
             self.content = [*turn["content"]]
             self.entries[index] = {**turn, "content": self.content}
@@ -139,21 +139,21 @@ def write_turns(
     request: T,
     recall: Recall | None,
     write_message: Callable[[T, Place], list[Param]],
-    settle: Callable[[T, int], None] | None = None,
+    finish_turns: Callable[[T, int], None] | None = None,
 ) -> None:
     """Write all messages as turns; ``write_message`` returns the params of a message.
 
-    ``settle`` finishes the turns before an index, to which nothing more is added.
+    ``finish_turns`` finishes the turns before an index, to which nothing more is added.
     """
     for start, stop in recall.spans(request) if recall else [(0, len(request.messages))]:
         for place in _unwritten(request, start, stop):
             _add_message(request, place, write_message(request, place))
-        if settle:
-            settle(request, request.lasting())
+        if finish_turns:
+            finish_turns(request, request.final_count())
     _finish(request)
-    if settle:
-        settle(request, len(request.entries))
-        request.losses += request.late
+    if finish_turns:
+        finish_turns(request, len(request.entries))
+        request.losses += request.turn_losses
 
 
 def message_params(request: Turns, place: Place, rules: BlockRules) -> list[Param]:
@@ -181,8 +181,8 @@ def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
         forgotten = None
         if request.calls and role == "assistant" != request.role:
             # A new turn of the model: no result will come for the calls before it.
-            forgotten = request.calls, request.again
-            request.calls, request.again = {}, {}
+            forgotten = request.calls, request.repeated_ids
+            request.calls, request.repeated_ids = {}, {}
         if text and message._details is NO_DETAILS and not text.isspace():
             param = {**text_keys, "text": text}
             if has_notes:
@@ -193,13 +193,13 @@ def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
                 _postpone(request, Place(index, message, message.role), [param])
             else:
                 if request.pending:
-                    _settle_instructions(request, role)
+                    _send_instructions(request, role)
                 _add(request, index, role, param, is_result=False)
         else:
             yield Place(index, message, message.role, is_leading)
             if forgotten and request.role != "assistant":
                 # The message was empty, so there is no new turn.
-                request.calls, request.again = forgotten
+                request.calls, request.repeated_ids = forgotten
 
 
 _JOINED = ("a turn after one of the same role", "the target joins them: sent as one")
@@ -225,7 +225,7 @@ def _add_message(request: Turns, place: Place, params: list[Param]) -> None:
     else:
         for param in params:
             if request.pending:
-                _settle_instructions(request, role)
+                _send_instructions(request, role)
             is_result = role == "user" and request.dialect.is_result(param)
             _add(request, place.number, role, param, is_result=is_result)
 
@@ -292,7 +292,7 @@ def _finish(request: Turns) -> None:
     if request.moved:
         _add_moved(request)
     if request.pending:
-        _settle_instructions(request, "")
+        _send_instructions(request, "")
     if request.role == "assistant" and not request.calls:
         last = len(request.content) - 1
         while last > 0 and request.content[last].get("type") == request.dialect.first:
@@ -336,7 +336,7 @@ def _postpone(request: Turns, place: Place, params: list[Param]) -> None:
     request.open = bool(request.calls)
 
 
-def _settle_instructions(request: Turns, following: str) -> None:
+def _send_instructions(request: Turns, following: str) -> None:
     """Place the pending instructions; ``following`` is the role of the next turn, or empty.
 
     They become messages of their own where the model takes these, otherwise text of a user's turn.
@@ -411,16 +411,16 @@ def write_marks(
     ``with_mark`` returns the params that are sent for a marked one; it also gets the time to live,
     as a key and a value or nothing.
     """
-    turns = [it for it in enumerate(request.entries) if isinstance(it[1]["content"], list)]
+    turns = [(n, turn) for n, turn in enumerate(request.entries) if is_list(turn["content"])]
     sent = chain(tools, request.system, *(turn["content"] for _, turn in turns))
     marked: dict[int, list[Param]] = {}
-    for mark in settle_marks(request, sent, ordered=True):
+    for mark in choose_marks(request, sent, ordered=True):
         ttl: Param = {} if mark.cache == "default" else {"ttl": mark.cache}
         marked[id(mark.param)] = params = with_mark(mark.param, ttl)
         request.note_change(mark.param, params[0])
 
     def with_marks(params: list[Param]) -> list[Param]:
-        return [it for param in params for it in marked.get(id(param), (param,))]
+        return [sent for param in params for sent in marked.get(id(param), (param,))]
 
     tools[:] = with_marks(tools)
     request.system = with_marks(request.system)
