@@ -9,6 +9,7 @@ import attrs
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.wires.gemini import WIRE
+from promptdsl.foundation.frozen import new_dict
 from promptdsl.foundation.json import ABSENT, JsonValue, read_json
 from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages.loss import Loss, hint
@@ -97,11 +98,19 @@ _KEYS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 """By place, the types of blocks that are sent there, each with its further keys that are sent."""
 
 
+@attrs.define(eq=False)
+class Contents(Turns):
+    """The turns of a request to Gemini, and the calls in them that have no signature."""
+
+    unsigned: dict[str, tuple[Place, tuple[int, ...]]] = attrs.field(factory=new_dict)
+    """The message and the block of a call without a signature, by the id of the call as sent."""
+
+
 def write(
     prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
 ) -> tuple[GeminiPayload, tuple[Loss, ...]]:
     """Return the payload of a prompt, whose roles are mapped, and its losses."""
-    request = Turns(prompt, facts, dialect=_DIALECT)
+    request = Contents(prompt, facts, dialect=_DIALECT)
     tools = tools_of(request) if prompt.tools else []
     write_turns(request, recall, partial(message_params, rules=_RULES), _finish_turns)
     system = {"system_instruction": {"parts": request.system}} if request.system else {}
@@ -111,8 +120,8 @@ def write(
     return cast("GeminiPayload", payload), request.final_losses()
 
 
-def _finish_turns(request: Turns, stop: int) -> None:
-    """Make contents of turns: calls are signed, and results in the order of their calls."""
+def _finish_turns(request: Contents, stop: int) -> None:
+    """Replace turns by contents: with signed calls, and results in the order of their calls."""
     entries = request.entries
     for index in range(request.finished, stop):
         turn = entries[index]
@@ -128,27 +137,26 @@ def _finish_turns(request: Turns, stop: int) -> None:
     request.finished = max(request.finished, stop)
 
 
-def _signed(request: Turns, parts: list[Param]) -> list[Param]:
-    """Return the parts of a step of the model, its first call signed where the model asks for it.
+def _signed(request: Contents, parts: list[Param]) -> list[Param]:
+    """Return the parts of a step of the model; its first call gets a signature if it needs one.
 
-    The current turn needs it. Steps of earlier turns are signed too, so that what was sent once
-    stays. On the other calls of a step the substitute would do harm.
+    The model asks for a signature in the current turn. The steps of earlier turns get one too, so
+    that their bytes stay the same in later requests. On the other calls of a step the substitute
+    would do harm.
     """
-    sent, is_first = parts, True
-    for index, part in enumerate(parts):
-        if "function_call" not in part:
-            continue
-        # A loss under this key is that of a call without a signature.
-        signature = part.get(SIGNATURE)
-        if isinstance(signature, Loss):
-            sent = [*parts] if sent is parts else sent
-            sent[index] = {key: value for key, value in part.items() if key != SIGNATURE}
-            request.note_change(part, sent[index])
-            if is_first:
-                sent[index][SIGNATURE] = UNSIGNED
-                request.turn_losses.append(signature)
-        is_first = False
-    return sent
+    first = next((index for index, part in enumerate(parts) if "function_call" in part), None)
+    if first is None:
+        return parts
+    call = parts[first]
+    place, at = request.unsigned.get(call["function_call"]["id"], (None, ()))
+    if place is None:
+        return parts
+    why = "this model needs one on the first call of a step: a substitute is sent"
+    lost = hint("unsigned_call", "a call without a signature", why)
+    request.turn_losses.append(about(place, lost, at=at))
+    signed = {**call, SIGNATURE: UNSIGNED}
+    request.note_change(call, signed)
+    return [*parts[:first], signed, *parts[first + 1 :]]
 
 
 def _text_part(request: Turns, place: Place, block: b.TextBlock) -> Param | None:
@@ -221,23 +229,20 @@ def _holds_file(request: Request, place: Place, block: b.MediaBlock) -> bool:
     return sent_type(block.type, with_bytes(block.source)) in RESULT_TYPES
 
 
-def _tool_call_part(request: Turns, place: Place, block: b.ToolUseBlock) -> Param:
+def _tool_call_part(request: Contents, place: Place, block: b.ToolUseBlock) -> Param:
     name = block.name
     if name not in request.legal_names:
         name = sent_name(request, place, name)
     id = call_id(request, block.id, name)
     call = {"id": id, "name": name, "args": arguments_of(request, place, block)}
-    if own := _kept_signature(signature_of(block.extra)):
+    if signature := _kept_signature(signature_of(block.extra)):
         # Google's servers near OpenAI write it under a key of their own.
         left_out = (*HOLDERS, FROM)
         others = {key: value for key, value in block.extra.items() if key not in left_out}
-        block = attrs.evolve(block, extra={**others, SIGNATURE: own})
+        block = attrs.evolve(block, extra={**others, SIGNATURE: signature})
     param = _with_extra(request, place, {"function_call": call}, block)
-    # Until the valid_unicode step is written, its loss takes the place of a missing signature.
     if request.facts.signatures and SIGNATURE not in param:
-        reason = "this model needs one on the first call of a step: a substitute is sent"
-        lost = hint("unsigned_call", "a call without a signature", reason)
-        param[SIGNATURE] = about(place, lost, at=request.at)
+        request.unsigned[id] = place, request.at
     return param
 
 
