@@ -551,12 +551,12 @@ def test_losses_of_a_prompt() -> None:
     tools = (ToolDefinition("f", extra={"own": 1}, origin="openai"),)
     prompt = Prompt((Message("user", "x", name="Ada"),), tools, output=OutputSchema({}))
     losses, place = render(prompt, provider="anthropic").losses, f"{__file__}:{this_line()}"
-    unknown = "nothing is known of this model (name one that takes an output schema)"
+    unknown = "this model is unknown; name one that takes an output schema"
     prompted = f"{unknown}: it is sent as the last part of the system text"
     assert [
         f"{place}: hint: the output schema: {prompted}",
         f"{place}: hint: key 'own' (tools/f): anthropic has no such key",
-        f"{place}: hint: name of a speaker (history[0]): a message has no speaker's name",
+        f"{place}: hint: name of a speaker (history[0]): the target takes no speaker's name",
     ] == [str(loss) for loss in losses]
 
 

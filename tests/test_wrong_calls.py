@@ -373,7 +373,7 @@ WRONG_DATA: dict[str, tuple[Callable[[], object], str, str]] = {
     ),
     "a reply that is empty": (
         lambda: read_response({}),
-        "a response of no provider, it has nothing",
+        "no provider sends a response with these keys: nothing",
         "give the object the client returned",
     ),
     "a reply without choices": (
@@ -388,7 +388,7 @@ WRONG_DATA: dict[str, tuple[Callable[[], object], str, str]] = {
     ),
     "a reply that is a message": (
         lambda: read_response(Message("assistant", "Hi.")),
-        "a response of no provider, it has role, content",
+        "no provider sends a response with these keys: role, content",
         "it is a message already",
     ),
     "a reply that is a text": (

@@ -1,4 +1,4 @@
-"""Reading a reply: the message in the response of any provider, as an SDK's object or as data."""
+"""Read a reply: return the message in a response, an object of an SDK or a dictionary."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -29,23 +29,28 @@ def read_response(
     provider: ProviderName | None = None,
     id: str | None = None,
 ) -> Message:
-    """Return the assistant message of a reply: the object an SDK returned, or its dictionary form.
+    """Return the assistant message of a reply: the object that an SDK returned, or a dictionary.
 
-    The message has the model's content, the reason why it stopped (``finish_reason``: ``stop``,
-    ``length``, ``tool_use``, ``filtered``, ``refused``, ``paused``, ``error``, or an unknown word
-    as it came), the provider's word where it is another one (``raw_finish_reason``), the token
-    counts (``token_usage``: ``input`` with the part from a cache, ``output``, ``cache_read``,
-    ``cache_write``, ``reasoning``, ``total``), the provider's id of the reply
-    (``metadata["response_id"]``), and ``structured_output`` where the SDK parsed the answer.
+    Next to the content of the model, the message has:
 
-    - ``structured=True`` makes ``structured_output`` the JSON value in the text of the answer: the
-      whole text, the value in a code fence, or the only object or list in the prose; a message that
-      only calls tools has none. Give the schema instead, such as ``rendered.output``, so that of
-      several values the one is read that has its type and its required keys.
-    - ``provider`` names the server that sent the reply, such as ``deepseek``: what it takes again
-      goes back to it alone. Without it the reply itself tells its provider, and Chat's is of any
-      server.
-    - ``id`` becomes the id of the message, by which a ``History`` pins it and a transcript finds
+    - ``finish_reason`` is why the model stopped: ``stop``, ``length``, ``tool_use``, ``filtered``,
+      ``refused``, ``paused``, ``error``, or an unknown word as the provider sent it.
+      ``raw_finish_reason`` is the provider's word if it is another one.
+    - ``token_usage`` has the token counts: ``input`` (also from a cache), ``output``,
+      ``cache_read``, ``cache_write``, ``reasoning`` and ``total``.
+    - ``metadata["response_id"]`` is the provider's id of the reply.
+    - ``structured_output`` is the value if the SDK parsed the answer.
+
+    The options:
+
+    - With ``structured=True``, ``structured_output`` is the JSON value in the text of the answer:
+      the complete text, the value in a code fence, or the only object or list in the prose. A
+      message that only calls tools has none. If there may be several values, write the schema
+      instead, such as ``rendered.output``: the value with its type and its required keys is read.
+    - ``provider`` names the server that sent the reply, such as ``deepseek``. Content that only
+      this server takes is sent back to this server only. By default the provider is recognised by
+      the keys of the reply, and a reply of Chat may come from any server.
+    - ``id`` is the id of the message, with which a ``History`` can pin it and a transcript can find
       it.
 
     A stream is read with :func:`read_stream`.
@@ -57,9 +62,10 @@ def read_response(
     >>> message.text, message.finish_reason
     ('Rain.', 'stop')
 
-    Raises :class:`DataError` for a reply that no provider sends, or another than the one named, for
-    one that is an error without an answer, and when ``structured`` asks for a value, for an answer
-    without one, with several, or a refusal; :class:`TargetError` for an unknown provider.
+    Raises :class:`DataError` for a reply that no provider sends or that ``provider`` does not send,
+    and for an error without an answer. If ``structured`` asks for a value, it also raises it for an
+    answer with none or with several, and for a refusal. Raises :class:`TargetError` for an unknown
+    provider.
     """
     asked = cast("object", structured)
     if not isinstance(asked, bool | OutputSchema | None):
@@ -72,13 +78,13 @@ def read_response(
         fields = mapping(reply)
         sender = provider_of(fields)
         if sender is None:
-            keys = ", ".join(map(shown_name, fields)) or "nothing"
-            raise DataError(f"a response of no provider, it has {keys}")
+            keys = ", ".join(map(shown_name, fields)) or "none"
+            raise DataError(f"no provider sends a response with these keys: {keys}")
         message = with_response_id(TARGETS[sent_by(sender, named)].read_response(fields), fields)
         message = message if id is None else message.replace(id=id)
         if message.role != "assistant":
-            raise DataError(f"a response comes from the model, this is a {message.role} message")
-        # The value that an SDK parsed the answer to, where it did.
+            raise DataError(f"a response is a message of the model, not a {message.role} message")
+        # Some SDKs parse the answer to a value.
         choice = next(iter(getattr(reply, "choices", None) or ()), None)
         holders = (getattr(choice, "message", None), reply)
         names = ("parsed", "output_parsed", "parsed_output")
@@ -99,7 +105,7 @@ def read_response(
 
 
 def _answer_of(message: Message, structured: OutputSchema | bool) -> JsonValue:
-    """Return the JSON value in an answer; :class:`DataError` where there is not one."""
+    """Return the JSON value in an answer; raises :class:`DataError` if there is none."""
     reason = f" (finish_reason {message.finish_reason!r})" if message.finish_reason else ""
     if message.is_refusal:
         what = f"the model refused to answer{reason}: {message.text[:60]!r}"
@@ -111,13 +117,13 @@ def _answer_of(message: Message, structured: OutputSchema | bool) -> JsonValue:
     if isinstance(answer, Absent):
         raise DataError(
             f"the answer is not JSON{reason}: {message.text[:60]!r}",
-            fix="ask for it with an Output(schema), and leave room for the whole answer",
+            fix="ask for it with an Output(schema), and allow tokens for the complete answer",
         )
     return answer
 
 
 def with_response_id(message: Message, fields: Mapping[str, object]) -> Message:
-    """Return the message of a reply with the provider's id of it, where it has one."""
+    """Return the message of a reply, with the provider's id of the reply if there is one."""
     id = response_id(fields)
     if id is None:
         return message
@@ -125,13 +131,13 @@ def with_response_id(message: Message, fields: Mapping[str, object]) -> Message:
 
 
 def response_id(fields: Mapping[str, object]) -> str | None:
-    """Return the provider's id of a reply; the replies of Bedrock have none."""
+    """Return the provider's id of a reply, ``None`` without one. Replies of Bedrock have none."""
     ids = map(fields.get, ("id", "response_id", "responseId"))
     return next((id for id in ids if isinstance(id, str) and id), None)
 
 
 def named_provider(provider: str | None) -> str | None:
-    """Return the provider that an author named; :class:`TargetError` for an unknown name."""
+    """Return the provider that an author named; raises :class:`TargetError` if it is unknown."""
     try:
         if provider is not None:
             check_provider(provider)
@@ -141,13 +147,14 @@ def named_provider(provider: str | None) -> str | None:
 
 
 def sent_by(sender: str, named: str | None) -> str:
-    """Return the provider of a reply: the one that is named, where it has replies of this form.
+    """Return the provider of a reply: ``named``, or ``sender`` if no provider is named.
 
-    Raises :class:`DataError` where it has another form than ``sender``, whose form it is.
+    ``sender`` is the provider whose format the reply has. Raises :class:`DataError` if the named
+    provider sends replies in another format.
     """
     if named is None or wire_of(named).form == sender:
         return named or sender
-    problem = f"{named} has replies of another form: this looks like {sender}"
+    problem = f"{named} sends replies in another format: this one looks like {sender}"
     raise DataError(problem, fix="name the provider or the server that sent it, or leave it out")
 
 
@@ -173,7 +180,7 @@ def advice_about(reply: object, reader: str = "read_response") -> str:
     with suppress(DataError):
         fields = mapping(first)
     provider = event_provider(fields)
-    # Where events are whole responses, one alone is a response.
+    # If the events of a provider are complete responses, a single one is a response.
     is_event = provider != "" and (first is not reply or wire_of(provider).event != ())
     is_iterator = hasattr(reply, "__iter__") and hasattr(reply, "close")
     if is_event or is_iterator or "stream" in fields or hasattr(reply, "__next__"):
@@ -199,9 +206,9 @@ def event_provider(event: Mapping[str, object]) -> str:
 
 
 def provider_of(fields: Mapping[str, object]) -> str | None:
-    """Return the provider whose responses look like this, ``None`` for unknown keys.
+    """Return the provider whose responses have these keys, ``None`` if no provider has them.
 
-    A key that one provider alone has tells more than two that others may have, too.
+    A key that only one provider has is checked before pairs of keys that others may have, too.
     """
     for sign, provider in _signs():
         if all(_has(fields, key, value) for key, value in sign.items()):
@@ -211,7 +218,7 @@ def provider_of(fields: Mapping[str, object]) -> str | None:
 
 @cache
 def _signs() -> list[tuple[Mapping[str, object], str]]:
-    """Return the signs of responses, those of one key first, each with its provider."""
+    """Return the keys by which responses are recognised, single keys first, with the provider."""
     signs = [(sign, wire.name) for wire in forms() for sign in wire.response]
     return sorted(signs, key=lambda known: len(known[0]))
 
@@ -224,7 +231,7 @@ def _has(fields: Mapping[str, object], key: str, wanted: object) -> bool:
 
 
 def _as_data(value: object) -> object:
-    """Return a value of the user's own type as data: models, enumerations, lists of them."""
+    """Return a value of a type of the user as data: a model, an enumeration, or a list of them."""
     dump = getattr(value, "model_dump", None)
     if callable(dump):
         return dump(mode="json")

@@ -1,4 +1,4 @@
-"""Reading a stream: its events pass unchanged, and make the message of the reply."""
+"""Read a stream: pass its events on unchanged, and collect the message of the reply."""
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from contextlib import suppress
@@ -30,15 +30,15 @@ _EMPTY = Message("assistant", (), kind="recorded", finish_reason="interrupted")
 
 @door
 def read_stream(events: Iterable[E], *, provider: ProviderName | None = None) -> "Reading[E]":
-    """Return the events of a stream, to be iterated, with the ``message`` that they make so far.
+    """Return a :class:`Reading`: iterate over it to get the events; it collects the ``message``.
 
-    ``reading.texts`` iterates over the text of the answer instead, a piece at a time; both read the
+    Iterate over ``reading.texts`` instead to get the pieces of the answer's text. Both read the
     same stream.
 
-    ``events`` is what a client returned, or a list of recorded events. Of a stream that was cut off
-    the message has the texts and the whole blocks: its ``finish_reason`` is ``interrupted``, and
-    ``metadata["interrupted"]`` names what is left out. ``provider`` names the server that sends the
-    stream, as in :func:`read_response`.
+    ``events`` is the stream that a client returned, or a list of recorded events. If the stream was
+    interrupted, the message has the texts and the complete blocks, its ``finish_reason`` is
+    ``interrupted``, and ``metadata["interrupted"]`` names the content that is left out.
+    ``provider`` names the server that sends the stream, as in :func:`read_response`.
 
     >>> from promptdsl import read_stream
     >>> chunks = [{"choices": [{"delta": {"content": text}}]} for text in ("Ra", "in.")]
@@ -50,9 +50,9 @@ def read_stream(events: Iterable[E], *, provider: ProviderName | None = None) ->
     >>> [text for text in read_stream(chunks).texts]
     ['Ra', 'in.']
 
-    Raises :class:`DataError` for anything but a stream and, when iterated, for an event that cannot
-    be read, is an error, or belongs to a second answer (``n=2``); :class:`TargetError` for an
-    unknown provider.
+    Raises :class:`DataError` if ``events`` is not a stream. When iterated, raises it for an event
+    that cannot be read, is an error, or belongs to a second answer (``n=2``). Raises
+    :class:`TargetError` for an unknown provider.
     """
     named = named_provider(provider)
     stream: Any = events.get("stream") if is_mapping(events) else events  # Any: it is iterated only
@@ -88,7 +88,7 @@ def _no_stream(argument: object) -> DataError:
 
 
 class Reading(Generic[E]):
-    """The events of a stream, and the message that they make; see :func:`read_stream`."""
+    """The events of a stream, and the message that is collected; see :func:`read_stream`."""
 
     def __init__(self, events: Any, named: str | None) -> None:  # Any: an iterator of either kind
         self._events = events
@@ -98,9 +98,9 @@ class Reading(Generic[E]):
         self._reply = StreamedReply()
         self._message: Message | None = None
         self._passed = 0
-        """How many events of no provider were passed on."""
+        """The number of events passed on that no provider is known to send."""
         self._has_begun = self._has_ended = False
-        """Whether it is iterated, and whether all of its events were read."""
+        """Whether the iteration has begun, and whether all events were read."""
 
     def __iter__(self) -> Iterator[E]:
         self._begin("__next__", "asynchronous: read it with aread_stream and async for")
@@ -123,11 +123,11 @@ class Reading(Generic[E]):
 
     @property
     def texts(self) -> "StreamTexts":
-        """The text of the answer as it comes, to be iterated: pieces that are not empty.
+        """An iterator over the text of the answer as it arrives, in pieces that are not empty.
 
-        Reasoning, calls and refusals are no text. It reads the same stream as the events: whoever
-        has begun one may go on with the other, and nothing comes twice. All pieces, joined, are the
-        texts of ``message``.
+        Reasoning, calls and refusals are left out. It reads the same stream as the events: you may
+        begin with one and continue with the other, and no piece comes twice. All pieces joined are
+        the texts of ``message``.
 
         >>> from promptdsl import read_stream
         >>> deltas = [{"content": "Ra"}, {"reasoning_content": "Hm."}, {"content": "in."}]
@@ -142,9 +142,9 @@ class Reading(Generic[E]):
     def message(self) -> Message:
         """The message so far.
 
-        While a stream is read, and after it failed or was left, it never raises: of events that
-        make no message, and of none, it is an empty one. Raises :class:`DataError` before the
-        stream is iterated, and for one that was read to its end and is no answer of a provider.
+        While the stream is read, and after it failed or was left, it never raises an error:
+        without events that make a message, it is an empty message. Raises :class:`DataError` before
+        the stream is iterated, and if the complete stream is not an answer of a provider.
         """
         is_unfinished = self._has_begun and not self._has_ended
         if not self._provider:
@@ -159,7 +159,9 @@ class Reading(Generic[E]):
                 if is_unfinished:
                     return _EMPTY
                 fix = "give read_stream all events of the stream, from the first on"
-                raise DataError(f"the events are no answer: {error.what}", fix=fix) from None
+                raise DataError(
+                    f"the events do not make an answer: {error.what}", fix=fix
+                ) from None
             if not self._reply.ended:
                 message = _interrupted(message, TARGETS[self._provider].facts.thinking_tags)
             self._message = with_response_id(message, self._reply.response)
@@ -167,11 +169,11 @@ class Reading(Generic[E]):
 
     @property
     def response(self) -> tuple[Param, str]:
-        """The reply so far in the form of a response, and its provider."""
+        """The reply so far in the format of a response, and its provider."""
         return self._reply.response, self._provider
 
     def _text_in(self, event: object) -> str:
-        """Add an event, and return the text that it brings."""
+        """Add an event, and return the new text in it."""
         before = [len(text) for text in self._texts_so_far()]
         self._add(event)
         after = self._texts_so_far()
@@ -182,15 +184,15 @@ class Reading(Generic[E]):
         return TARGETS[self._provider].texts_so_far(self._reply) if self._provider else []
 
     def _last_text(self) -> str:
-        """End the stream, and return the text that its end decides on.
+        """End the stream, and return the text that is known only now.
 
-        It may have begun like reasoning, or stand in the last event alone.
+        The text may have begun like reasoning, or be in the last event only.
         """
         if self._has_ended:
             return ""
         self._has_ended = True
         shown, blocks = "".join(self._texts_so_far()), tuple[Block, ...]()
-        with suppress(DataError):  # the events may be no answer: ``message`` tells
+        with suppress(DataError):  # if the events are not an answer, ``message`` raises
             blocks = self.message.content
         texts = [block for block in blocks if isinstance(block, TextBlock)]
         text = "".join(block.text for block in texts if not block.extra.get("refusal"))
@@ -200,7 +202,7 @@ class Reading(Generic[E]):
         self._count += 1
         self._message = None
         try:
-            # A helper of OpenAI's SDK has the chunks in events of its own.
+            # A helper of OpenAI's SDK sends the chunks inside other events.
             event = mapping(getattr(event_or_helper, "chunk", event_or_helper))
             event = mapping(event.get("chunk", event))
             _refuse(event)
@@ -217,7 +219,7 @@ class Reading(Generic[E]):
 
 
 class StreamTexts(Iterator[str], AsyncIterator[str]):
-    """The texts of a stream, to be iterated as the stream is; see :attr:`Reading.texts`."""
+    """An iterator over the texts of a stream; see :attr:`Reading.texts`."""
 
     def __init__(self, reading: Reading[Any]) -> None:  # Any: events of any client
         self._reading = reading
@@ -244,7 +246,7 @@ class StreamTexts(Iterator[str], AsyncIterator[str]):
 
 
 def _refuse(event: Param) -> None:
-    """Raise :class:`DataError` for an error of the provider, and for a second answer."""
+    """Raise :class:`DataError` for an error of the provider and for a second answer."""
     key = "choices" if event.get("choices") else "candidates"
     answers = items(event.get(key) or (), key)
     if any(is_mapping(answer) and answer.get("index") for answer in answers):
@@ -259,7 +261,7 @@ def _refuse(event: Param) -> None:
 
 
 def _interrupted(message: Message, tags: tuple[str, str] | None) -> Message:
-    """Return the message of a stream that was cut off, without what is not whole."""
+    """Return the message of an interrupted stream, without its incomplete blocks."""
     blocks: list[Block] = []
     left_out: list[str] = []
     unknown = [block.data for block in message.content if isinstance(block, UnknownBlock)]
@@ -276,10 +278,10 @@ def _interrupted(message: Message, tags: tuple[str, str] | None) -> Message:
         elif isinstance(block, ReasoningBlock) and wire_of(block.origin).signs:
             is_open = not (block.signature or block.encrypted)
         elif isinstance(block, TextBlock) and tags and block is message.content[0]:
-            # What begins a text with the opening tag is reasoning, as long as no tag closes it.
+            # A text that begins with the opening tag is reasoning until a tag closes it.
             name, is_open = "reasoning", block.text.startswith(tags[0])
         elif name.endswith("_tool_use"):
-            # The service refuses a call of a tool of its own without the result.
+            # The service refuses a call of its own tool without the result.
             is_open = data.get("id") not in answered
         if is_open:
             left_out.append(name)

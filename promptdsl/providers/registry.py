@@ -1,6 +1,6 @@
 """The adapter of each provider and server.
 
-``docs/design.md`` explains the parts of an adapter, ``config/wire.py`` the record of a provider.
+``docs/design.md`` explains the parts of an adapter, ``config/wire.py`` the facts of a provider.
 """
 
 from collections.abc import Callable
@@ -26,16 +26,16 @@ from promptdsl.providers.shared.read_keys import ReadKeys
 from promptdsl.providers.shared.request import Param
 
 _OF_FACTS = ("read", "read_response", "add_event", "texts_so_far")
-"""The functions of Chat that depend on the facts of a server."""
+"""The functions of Chat that need the facts of a server."""
 
 
 class Adapter:
-    """The functions of a provider, or of a server; each is loaded when it is used."""
+    """The functions of a provider or a server. Each is loaded when it is used."""
 
     write: Callable[[Prompt, ModelFacts, Recall | None], tuple[Param, tuple[Loss, ...]]]
     """Returns the payload of a prompt and its losses.
 
-    With a :class:`Recall` parts of the payload are shared, and must not be changed. Raises
+    With a :class:`Recall`, parts of the payload are shared and must not be changed. Raises
     :class:`DataError` for an unknown block that cannot be written as JSON.
     """
     read: Callable[[object], Prompt]
@@ -44,27 +44,27 @@ class Adapter:
     Raises :class:`DataError` with the index and the key that cannot be read.
     """
     read_response: Callable[[object], Message]
-    """Returns the message of a response; :class:`DataError` for anything else."""
+    """Returns the message of a response; raises :class:`DataError` for any other data."""
     add_event: Callable[..., None]
     """Adds an event of a stream to the reply so far."""
     texts_so_far: Callable[..., list[str]]
-    """Returns the texts of the reply of a stream so far, in order, without refusals."""
+    """Returns the texts in the reply of a stream so far, in order, without refusals."""
     read_keys: ReadKeys
     """The keys that ``read`` takes."""
     needs_bytes: Callable[[MediaBlock, str], bool]
-    """Returns whether an attachment is at an address that is refused, but its bytes may be taken.
+    """Returns whether the address of an attachment is refused, but its bytes may be taken.
 
-    The other argument is the role of its message; the target takes attachments of this kind there.
+    The other argument is the role of its message, in which the target takes such attachments.
     """
 
     def __init__(self, provider: str, wire: Wire | None = None) -> None:
         self._provider = provider
         self._server = wire
-        # A server may be registered no more when it reads.
+        # When the adapter reads, the server may no longer be registered.
         self._facts = None if wire is None else facts_for(None, provider)
 
     def __getattr__(self, name: str) -> Any:  # Any: each has its type above
-        """Load a function, one that reads in the dialect of this provider where others share it."""
+        """Load a function. Providers that share a folder get it with their own facts."""
         if name not in Adapter.__annotations__:
             raise AttributeError(f"an Adapter has no {name!r}")
         wire = self._server or wire_of(self._provider)
@@ -80,11 +80,11 @@ class Adapter:
 
     @property
     def facts(self) -> ModelFacts:
-        """The facts of the provider, whatever its model."""
+        """The facts of the provider, without those of a model."""
         return self._facts or facts_for(None, self._provider)
 
     def _of_chat(self, name: str, loaded: Any) -> Any:  # Any: as above
-        """Return what reads Chat with the facts of this provider: its keys, its tags."""
+        """Return a function of Chat with the facts of this provider, or its table of keys."""
         facts = self.facts
         if name == "read_keys":
             return import_module(f"{__package__}.openai_chat.read").keys_of(facts.own_keys)
@@ -96,7 +96,7 @@ class Adapter:
 
 
 def _of_server(loaded: Any, name: str, wire: Wire) -> Any:  # Any: as above
-    """Return a function that reads what a server wrote: its name is the origin."""
+    """Return a function that reads content of a server, with the server as its origin."""
     if name == "read":
 
         def read(data: object) -> Prompt:
@@ -113,10 +113,10 @@ def _of_server(loaded: Any, name: str, wire: Wire) -> Any:  # Any: as above
 
 
 class Targets(dict[str, Adapter]):
-    """The adapters by provider; that of a server is made at its first use."""
+    """The adapters by provider. The adapter of a server is made when it is first used."""
 
     def __missing__(self, provider: str) -> Adapter:
-        """Return the adapter of a server; :class:`TargetError` for an unknown name."""
+        """Return the adapter of a server; raises :class:`TargetError` for an unknown name."""
         check_provider(provider)
         return _adapter(wire_of(provider))
 
@@ -130,7 +130,7 @@ TARGETS = Targets({name: Adapter(name) for name in get_args(AdapterName)})
 
 
 def read_recording(form: str, data: object) -> tuple[Message, ...]:
-    """Return the messages of a recorded conversation in the form of a provider or server."""
+    """Return the messages of a recorded conversation in the format of a provider or server."""
     try:
         return TARGETS[form].read_messages(data)
     except DataError as error:
@@ -145,19 +145,19 @@ def read_recording(form: str, data: object) -> tuple[Message, ...]:
 def read_payload(payload: object, provider: ProviderName) -> Prompt:
     """Return the prompt of a provider's payload, or of a list of its messages.
 
-    ``render()`` takes it; what was sent apart, such as two user messages in a row, stays apart.
-    The prompt has the messages, the tools, the choice of a tool and the form of the answer; other
-    keys of the payload are left out. ``provider`` is one of ``openai``, ``openai_responses``,
-    ``openai_compatible``, ``anthropic``, ``gemini``, ``bedrock`` and ``chat_template``, or a
-    server: its name is the origin of what only this server takes again.
+    ``render()`` takes it. Messages that were sent separately, such as two user messages in a row,
+    stay separate. The prompt has the messages, the tools, the choice of a tool and the output
+    schema; other keys of the payload are left out. ``provider`` is one of ``openai``,
+    ``openai_responses``, ``openai_compatible``, ``anthropic``, ``gemini``, ``bedrock`` and
+    ``chat_template``, or a server. Content that only this server takes is sent back to it only.
 
     >>> from promptdsl import read_payload
     >>> prompt = read_payload({"messages": [{"role": "user", "content": "Hi."}]}, "openai")
     >>> [(message.role, message.text) for message in prompt.messages]
     [('user', 'Hi.')]
 
-    Raises :class:`TargetError` for an unknown provider, :class:`DataError` for a payload that
-    cannot be read, with the index and the key that is wrong.
+    Raises :class:`TargetError` for an unknown provider, and :class:`DataError` for a payload that
+    cannot be read, with the wrong index and key.
     """
     try:
         check_provider(provider)

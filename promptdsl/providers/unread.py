@@ -1,6 +1,6 @@
-"""The keys of recorded messages that the readers pass over, found by the table of their provider.
+"""The keys of recorded messages that are not read, found with the table of their provider.
 
-Blocks whose readers keep all further keys are open: an adapter tells what it does not send of them.
+Some blocks keep all further keys. For these, an adapter reports the keys that it does not send.
 """
 
 from collections.abc import Iterator
@@ -11,10 +11,10 @@ from promptdsl.providers.shared.read_keys import KeySearch, path_of, shape
 
 
 def unread_keys(data: object, form: str) -> Iterator[tuple[str, str]]:
-    """Yield the keys with a value that are not read of a recorded conversation, with their places.
+    """Yield the keys with a value that are not read in a recorded conversation, with a location.
 
-    The data was read before. What is ``None`` or empty is no value. A key that is passed over in
-    many places of one kind comes once, with its first place and the number of the others.
+    The data was read before. ``None`` and empty values do not count. A key that is unread at many
+    locations of one kind comes once, with its first location and the number of the others.
     """
     keys = TARGETS[form].read_keys
     if not is_mapping(data):

@@ -1,4 +1,4 @@
-"""The payload that an adapter wrote of a prompt, with its losses and its tokens."""
+"""The payload that an adapter wrote for a prompt, with its losses and its tokens."""
 
 from itertools import compress
 from operator import is_not
@@ -21,10 +21,10 @@ MEMORY = Memory()
 
 
 class WrittenPayload:
-    """The payload an adapter wrote of a prompt, and its ``losses``.
+    """The payload that an adapter wrote for a prompt, and its ``losses``.
 
-    Only the new messages of a long conversation are written. Every payload that is given away has
-    containers of its own.
+    Of a long conversation only the new messages are written. Payloads that callers get share no
+    containers.
     """
 
     __slots__ = ("_passage", "_ready", "_write", "facts", "losses", "prompt")
@@ -41,14 +41,14 @@ class WrittenPayload:
 
     @property
     def shared(self) -> Param:
-        """The payload for reading only: never change it, and never give it away."""
-        # A copy, since another thread may take the payload away between a check and a look.
+        """The payload for reading only: never change it, and never return it to a caller."""
+        # A copy, because another thread may take the payload after a check.
         for ready in [*self._ready]:
             return ready
         return self._write(self.prompt, self.facts, None)[0]
 
     def payload(self) -> Param:
-        """Return the payload, to be given away."""
+        """Return the payload for a caller, who may change it."""
         if self._passage is not None:
             return fresh(self.shared)
         try:
@@ -57,12 +57,12 @@ class WrittenPayload:
             return self.shared
 
     def places(self) -> tuple[SentPlace, ...]:
-        """Return where each block of the prompt is, noted in a write that is made for it."""
+        """Return the location of each block of the prompt, from a second write with notes."""
         notes = PlaceNotes()
         return notes.places(*self._write(self.prompt, self.facts, Recall(None, notes)))
 
     def tally(self, tokens: "TextTokens") -> "Tally":
-        """Return the tokens of the payload; ``tokens`` counts the same entries only once."""
+        """Return the token counts of the payload; ``tokens`` counts equal entries only once."""
         from promptdsl.tokens.payloads import entry_tokens
 
         if self._passage is None:
@@ -71,14 +71,14 @@ class WrittenPayload:
 
 
 def tally(payload: Param, facts: ModelFacts, tokens: "TextTokens", passage: Passage) -> "Tally":
-    """Return the tokens of a payload; its passage keeps the counts of settled entries."""
+    """Return the token counts of a payload. Its cached write keeps the counts of final entries."""
     from promptdsl.tokens.payloads import Tally, entries_key, entry_tokens
 
     key = entries_key(payload)
     if key is None:
         raise KeyError(f"none of {', '.join(payload)} is in promptdsl.tokens.payloads.ENTRY_KEYS")
     entries, final_count = payload[key], passage.final_count
-    # The counts of the settled entries: only those are counted that no earlier call has counted.
+    # The counts of the final entries: only those that no earlier call has counted are counted.
     known = next((tally for counter, tally in passage.counted if counter is tokens), Tally(0, []))
     if len(known.entries) < final_count:
         added = entry_tokens(
@@ -87,7 +87,7 @@ def tally(payload: Param, facts: ModelFacts, tokens: "TextTokens", passage: Pass
         known = Tally(0, [*known.entries, *added.entries], known.media + added.media)
         others = [counted for counted in passage.counted if counted[0] is not tokens]
         passage.counted[:] = [(tokens, known), *others[:1]]
-    # An entry that is sent with a mark differs from the one in the passage.
+    # An entry that is sent with a cache mark differs from the one in the cached write.
     marked = [*compress(range(final_count), map(is_not, passage.entries, entries))]
     new_entries = [*(entries[index] for index in marked), *entries[final_count:]]
     new = entry_tokens({**payload, key: new_entries}, tokens, facts)

@@ -277,7 +277,7 @@ HINTS = {
     "tool": "a.py:3: PD201 no description (a): a model chooses tools by their descriptions",
     "one": "a.py:4: PD104 section 'a' (a): it has a title but no content",
     "two": "a.py:5: PD104 section 'b' (user[0]/b): it has a title but no content",
-    "name": "a.py:5: hints name of a speaker (user[0]): a message has no speaker's name",
+    "name": "a.py:5: hints name of a speaker (user[0]): the target takes no speaker's name",
 }
 
 

@@ -101,7 +101,7 @@ def test_losses_are_notes(cli: Command) -> None:
     done = cli("render", "support.py:corrected", "--for", "anthropic")
     note = (
         f"support.py:{LINES['corrected']}: role: developer message (developer[0]): "
-        "this model takes no instructions here, so the text is sent in a user turn\n"
+        "this model takes no instructions here, so the text is sent in a user message\n"
     )
     assert (0, note) == (done.code, done.err)
 
@@ -121,7 +121,7 @@ def test_losses_are_data_for_programs(cli: Command) -> None:
     loss = {
         "kind": "role",
         "what": "developer message",
-        "why": "this model takes no instructions here, so the text is sent in a user turn",
+        "why": "this model takes no instructions here, so the text is sent in a user message",
         "path": "developer[0]",
         "at": [1],
         "name": "",

@@ -63,7 +63,7 @@ base: the snapshot without a model; ─= names a text that is there
 model: gpt-5 (openai)
 tokens: ~76 (o200k_base)
 cache: no mark
-hint: rules: cache mark: the target takes no cache mark at this place
+hint: rules: cache mark: the target takes no cache mark here
 ---
 
 ──▶ system

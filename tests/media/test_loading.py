@@ -279,15 +279,15 @@ def test_no_other_address_reaches_the_function(provider: str, url: str) -> None:
         (
             "bedrock",
             Image.from_url(WEB + "a.png"),
-            f"it takes bytes and objects in S3 only; {LOADER}",
+            f"Converse takes only bytes and objects in S3; {LOADER}",
         ),
         ("openai", Document.from_url(WEB + "a.md"), f"Chat takes no address of one; {LOADER}"),
         (
             "anthropic",
             Image.from_url("gs://b/a"),
-            f"not a source or a media type that is taken; {LOADER}",
+            f"its source or its media type is not taken; {LOADER}",
         ),
-        ("bedrock", Image.from_file_id("f"), "it takes bytes and objects in S3 only"),
+        ("bedrock", Image.from_file_id("f"), "Converse takes only bytes and objects in S3"),
         ("bedrock", Audio.from_url(WEB + "a.wav"), "this model takes no audio"),
     ],
 )

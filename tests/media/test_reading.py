@@ -379,7 +379,7 @@ def test_an_address_that_holds_other_bytes_is_refused(url: str) -> None:
 
 
 NO_ADDRESS = "image block (user[0]): Chat takes no address of one"
-NO_SOURCE = "image ({}) (user[0]): not a source or a media type that is taken"
+NO_SOURCE = "image ({}) (user[0]): its source or its media type is not taken"
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ TREE = {
     [
         (SCHEMA, OLD, "this model takes no output schema"),
         (SCHEMA, {"provider": "anthropic"}, "nothing is known of this model"),
-        (TREE, {"model": "claude-opus-5-5"}, "a definition is inside itself"),
+        (TREE, {"model": "claude-opus-5-5"}, "a definition refers to itself"),
     ],
 )
 def test_an_author_who_wants_a_setting(schema: Any, target: dict[str, Any], why: str) -> None:
@@ -116,7 +116,7 @@ def test_a_schema_that_claude_refuses() -> None:
     prompt = Timeline(Output(TREE, strict=False), ASK)
     rendered = render(prompt, model="claude-opus-5-5")
     (loss,) = rendered.losses
-    assert "takes no such schema (a definition is inside itself)" in loss.why
+    assert "takes no such schema (a definition refers to itself)" in loss.why
     assert "native" == rendered.for_target("openai").output_mode
 
 

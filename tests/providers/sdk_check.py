@@ -236,7 +236,7 @@ def anthropic_rules(payload: Mapping[str, Any], facts: ModelFacts) -> None:
     _check_settings(payload, CLAUDE_SETTINGS)
     _check_tool_names([tool["name"] for tool in payload.get("tools", ())], 128)
     forced = payload.get("tool_choice", {}).get("type") in ("any", "tool")
-    assert facts.forced_tools or not forced, "this model refuses to be forced to call"
+    assert facts.forced_tools or not forced, "this model cannot be forced to call a tool"
     messages = payload["messages"]
     for block in _claude_blocks(payload):
         CLAUDE_RULES.get(block["type"], _no_rule)(block)

@@ -153,7 +153,7 @@ MENDED = UnknownBlock({"type": "hologram", "data": [1]}, "anthropic")
 BLANK = "hint: text block: only white space: left out"
 UNSIGNED = "hint: reasoning: not signed by this provider"
 REPLACED = "it has no UTF-8 form: U+FFFD is sent"
-UNTAKEN = "not a source or a media type that is taken"
+UNTAKEN = "its source or its media type is not taken"
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ UNTAKEN = "not a source or a media type that is taken"
         pytest.param(
             [say("user", "x", name="Ada")],
             ABLE,
-            ["hint: name of a speaker: a message has no speaker's name"],
+            ["hint: name of a speaker: the target takes no speaker's name"],
             id="a name",
         ),
         pytest.param([say("user", " "), HELLO], ABLE, [BLANK], id="white space alone"),
@@ -279,7 +279,7 @@ UNTAKEN = "not a source or a media type that is taken"
             ],
             BINDING,
             [
-                *["hint: reasoning: request-only content changed the bytes it is bound to"] * 2,
+                *["hint: reasoning: grounding changed the content before it"] * 2,
                 UNSIGNED,
             ],
             id="bound reasoning",
@@ -288,10 +288,10 @@ UNTAKEN = "not a source or a media type that is taken"
             [HELLO, say("assistant", call("a")), answer("a", PICTURE, is_error=True)],
             ABLE,
             [
-                "hint: image in a tool result: the target takes none there: sent in the user's "
-                "turn after it",
-                "hint: there are no tools: calls in the conversation need tools beside them: "
-                "write them with Tool(...)",
+                "hint: image in a tool result: the target takes none there, so it is sent in the "
+                "next user message",
+                "hint: there are no tools: a conversation with calls needs its tools: "
+                "add them with Tool(...)",
             ],
             id="a picture in an error, and no tools",
         ),
@@ -305,12 +305,12 @@ def test_words_of_losses(messages: list[Message], facts: ModelFacts, losses: lis
 def test_reasoning_behind_what_a_budget_took() -> None:
     """Reasoning that is bound to what a budget took says so."""
     prompt = Prompt((HELLO, say("assistant", SIGNED, "Rain."), HELLO), trimmed=True)
-    assert ["hint: reasoning: a budget changed the bytes it is bound to"] == [
+    assert ["hint: reasoning: a budget changed the content before it"] == [
         str(loss) for loss in write(prompt, BINDING)[1]
     ]
 
 
-NONE = "this model takes no instructions here, so the text is sent in a user turn"
+NONE = "this model takes no instructions here, so the text is sent in a user message"
 
 
 @given(turns=conversations_of("anthropic"))
@@ -612,13 +612,13 @@ def test_a_recorded_result_holds_no_result() -> None:
     with pytest.raises(DataError) as caught:
         read([{"role": "user", "content": [result]}])
     where = "messages[0]: content[0]: content[0]"
-    assert f"{where}: a 'tool_result' block contains no 'tool_result' block" == caught.value.what
+    assert f"{where}: a 'tool_result' block may not contain another one" == caught.value.what
 
 
 # Tools and the form of an answer.
 
 
-CHANGED = "sent in another form, or in a description"
+CHANGED = "sent as other keywords, or in a description"
 FORMS = ModelFacts(
     provider="anthropic", schema_output=True, strict_schemas="claude_strict", known=True
 )
@@ -666,7 +666,7 @@ def test_an_output_schema(schema: Any, sent: Any, keys: list[str]) -> None:
     """Bounds that structured outputs refuse are said in the description, and objects are closed."""
     payload, losses = write(Prompt((ASK,), output=OutputSchema(schema)), FORMS)
     words = ", ".join(map(repr, keys))
-    why = f"the target refuses {words}: {CHANGED}"
+    why = f"the target refuses {words}, so they are {CHANGED}"
     assert (sent, [why] if keys else []) == (
         payload["output_config"]["format"]["schema"],  # type: ignore[index]
         [loss.why for loss in losses],
@@ -789,7 +789,7 @@ def test_a_schema_in_an_output_schema(around: Any) -> None:
         "additionalProperties": False,
     }
     assert {"type": "json_schema", "schema": around(changed)} == payload["output_config"]["format"]
-    why = f"the target refuses 'minProperties', 'additionalProperties': {CHANGED}"
+    why = f"the target refuses 'minProperties', 'additionalProperties', so they are {CHANGED}"
     assert [why] == [loss.why for loss in losses]
 
 
@@ -804,9 +804,9 @@ def test_what_an_output_schema_loses_twice() -> None:
     }
     losses = write(Prompt((ASK,), output=OutputSchema(schema)), FORMS)[1]
     words = "'default', 'maxLength', 'pattern', 'minLength'"
-    assert [f"hint: the output schema (output): the target refuses {words}: {CHANGED}"] == [
-        str(loss) for loss in losses
-    ]
+    assert [
+        f"hint: the output schema (output): the target refuses {words}, so they are {CHANGED}"
+    ] == [str(loss) for loss in losses]
 
 
 @pytest.mark.parametrize(
@@ -911,9 +911,9 @@ def test_what_an_output_cannot_say() -> None:
     output = OutputSchema({"type": "string"}, "city", "Where.", strict=False)
     losses = write(Prompt((ASK,), output=output), FORMS)[1]
     assert [
-        "hint: output name 'city' (output): the target has no place for it",
-        "hint: output description 'Where.' (output): the target has no place for it",
-        "hint: output strict False (output): the target has no place for it",
+        "hint: output name 'city' (output): the target has no field for it",
+        "hint: output description 'Where.' (output): the target has no field for it",
+        "hint: output strict False (output): the target has no field for it",
     ] == [str(loss) for loss in losses]
 
 

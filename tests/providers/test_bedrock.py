@@ -252,10 +252,10 @@ WIDE = base64.b64encode(
     [
         (
             ImageBlock(media("url", "https://e.org/a.png")),
-            "it takes bytes and objects in S3 only; "
+            "Converse takes only bytes and objects in S3; "
             "a media_loader can give it the bytes: render(..., media_loader=...)",
         ),
-        (ImageBlock(media("file_id", "f")), "it takes bytes and objects in S3 only"),
+        (ImageBlock(media("file_id", "f")), "Converse takes only bytes and objects in S3"),
         (
             ImageBlock(media("base64", "AAAA", "image/bmp")),
             "not one of the formats png, jpeg, gif, webp",
@@ -271,11 +271,11 @@ WIDE = base64.b64encode(
         ),
         (
             ImageBlock(media("base64", "é", "image/png")),
-            "it holds no bytes, or no base64 text of them",
+            "it has no bytes, or its text is not base64",
         ),
         (
             ImageBlock(media("base64", "", "image/png")),
-            "it holds no bytes, or no base64 text of them",
+            "it has no bytes, or its text is not base64",
         ),
         (ImageBlock(media("base64", WIDE, "image/png")), "over the limit of 8,000 pixels a side"),
         (
@@ -362,10 +362,10 @@ def test_a_text_beside_documents_is_told() -> None:
 @pytest.mark.parametrize(
     ("model", "block", "told"),
     [
-        ("us.anthropic.claude-opus-5-5", PAGE, ["document beside a tool result"]),
+        ("us.anthropic.claude-opus-5-5", PAGE, ["document next to a tool result"]),
         ("us.anthropic.claude-opus-5-5", PICTURE, []),
-        ("us.meta.llama4-scout-17b-instruct-v1:0", PICTURE, ["image, text beside a tool result"]),
-        ("mistral.mistral-large-2407-v1:0", "x", ["text beside a tool result"]),
+        ("us.meta.llama4-scout-17b-instruct-v1:0", PICTURE, ["image, text next to a tool result"]),
+        ("mistral.mistral-large-2407-v1:0", "x", ["text next to a tool result"]),
         ("us.amazon.nova-pro-v1:0", PAGE, []),
     ],
 )
@@ -373,7 +373,7 @@ def test_beside_results(model: str, block: Any, told: list[str]) -> None:
     """What a vendor's models refuse beside a result has a turn of its own, behind an answer."""
     facts = facts_for(model, "bedrock")
     messages = (HELLO, CALLED, answer("a", "x"), say("user", "x", block))
-    assert told == [what for _, what in lost(*messages, facts=facts) if "beside" in what]
+    assert told == [what for _, what in lost(*messages, facts=facts) if "next to" in what]
     turns = [
         [kind for param in content for kind in param] for _, content in sent(*messages, facts=facts)
     ]
@@ -798,7 +798,7 @@ def test_citations_are_text_elsewhere() -> None:
         ),
         (
             [{"role": "assistant", "content": [THOUGHT, POINT]}],
-            "messages[0]: content[0]: no 'cachePoint' may follow reasoning",
+            "messages[0]: content[0]: a 'cachePoint' may not follow reasoning",
         ),
         (
             [{"role": "user", "content": [{"toolResult": {"toolUseId": "a"}}]}],
@@ -811,8 +811,7 @@ def test_citations_are_text_elsewhere() -> None:
                     "content": [{"toolResult": {"toolUseId": "a", "content": [result("b")]}}],
                 }
             ],
-            "messages[0]: content[0]: content[0]: "
-            "a 'toolResult' block contains no 'toolResult' block",
+            "messages[0]: content[0]: content[0]: a 'toolResult' block may not contain another one",
         ),
         (
             [{"role": "assistant", "content": [{"toolUse": {"name": "f", "input": {}}}]}],

@@ -519,7 +519,7 @@ def test_names() -> None:
     [
         (
             say("user", "Hello.", name="Ada"),
-            ("name of a speaker", "templates drop it: the text begins with it"),
+            ("name of a speaker", "templates leave it out: the text begins with it"),
         ),
         (
             say("system", "Be brief.", name="boss"),

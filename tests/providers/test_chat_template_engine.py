@@ -115,7 +115,7 @@ def test_no_time() -> None:
         ("{% if %}", "correct its Jinja, which transformers would refuse too"),
         (
             "{{ raise_exception('No!') }}",
-            "write it in a form the template takes, or give another template",
+            "write it in a way that the template takes, or use another template",
         ),
         ("{{ 'a' * 10**9 }}", "make it print less"),
         ("{{ 10**9 * [1] }}", "make it print less"),

@@ -11,7 +11,7 @@ from tests.folding import folded
 PROVIDERS = get_args(AdapterName)
 every_provider = pytest.mark.parametrize("provider", PROVIDERS)
 
-NOBODYS = "no block has this type; one of a provider is read with History.from_openai and so on"
+NOBODYS = "no block has this type; read the data of a provider with History.from_openai, and so on"
 BLOCKS: dict[str, tuple[dict[str, Any], str]] = {
     "of no type": ({"type": "weird", "text": "secret"}, NOBODYS),
     "misspelt": ({"type": "txt", "text": "secret"}, "no block has this type: did you mean 'text'?"),

@@ -33,11 +33,11 @@ CALL, ANSWER = say("assistant", call("c")), answer("c", "o")
 BLANK = ("hint", "text block", "only white space: left out")
 FIRST = (
     *("hint", "the model speaks first"),
-    "a user speaks first at every target: '.' is sent before it",
+    "every API needs a user message first, so '.' is sent before it",
 )
 TRAILING = (
     *("hint", "trailing white space"),
-    "many models refuse it at the end of a last answer: left out",
+    "many models refuse it at the end of the last answer, so it is left out",
 )
 ELSEWHERE = "a call without a signature"
 """The hint about what only some targets ask for."""

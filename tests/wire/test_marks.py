@@ -13,8 +13,8 @@ TOOL = ToolDefinition("t", input_schema={"type": "object"}, cache="1h")
 PLAIN = ToolDefinition("t", input_schema={"type": "object"})
 ANSWER = say("assistant", "ok")
 FLEETING = say("user", "now", kind="request")
-PASSING = "after request-only content, which is gone in the next request"
-EARLY = "sent for an hour: five minutes may not come before an hour"
+PASSING = "it is after grounding, which the next request does not have"
+EARLY = "it lives for an hour, since five minutes may not come before an hour"
 MANY = "a request carries 4"
 UNSENT = "the block before it is not sent"
 
@@ -157,7 +157,7 @@ def test_whose_mark_it_is() -> None:
             ImageBlock(media("gcs", "gs://a/b"), cache="default"),
             [],
             [
-                "not a source or a media type that is taken; "
+                "its source or its media type is not taken; "
                 "a media_loader can give it the bytes: render(..., media_loader=...)",
                 UNSENT,
             ],
@@ -207,7 +207,7 @@ def test_behind_what_is_not_sent(block: Any, kept: object, why: list[str]) -> No
         (
             ToolResultBlock("c", (ImageBlock(media("file_id", "f"), cache="5m"),), is_error=True),
             [("c", "5m")],
-            ["the target takes none there: sent in the user's turn after it"],
+            ["the target takes none there, so it is sent in the next user message"],
         ),
     ],
 )

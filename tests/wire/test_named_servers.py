@@ -256,7 +256,7 @@ def test_a_model_of_a_server_that_is_gone() -> None:
 def test_a_reply_of_another_form() -> None:
     """A reply that the named server cannot have sent is refused, as is a history."""
     error = raised(DataError, lambda: read_response(REPLY, provider="deepseek_responses"))
-    assert "this looks like openai" in str(error)
+    assert "this one looks like openai" in str(error)
     wrong = raised(TargetError, lambda: History.from_anthropic([ASKED], origin="deepseek"))
     assert "from_openai(..., origin='deepseek')" in str(wrong)
 

@@ -13,7 +13,7 @@ MARK = {"prompt_cache_breakpoint": {"mode": "explicit"}}
 IMAGE = ImageBlock(media("url", "https://example.org/a.png"))
 PICTURE = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
 NEWS = {"type": "news", "text": "x"}
-NONE = ("hint", "cache mark", "the target takes no cache mark at this place")
+NONE = ("hint", "cache mark", "the target takes no cache mark here")
 
 
 def text(said: str, cache: Any = "default") -> TextBlock:
@@ -112,7 +112,7 @@ def test_a_mark_says_nothing(blocks: Any) -> None:
         (
             MARKING,
             [say("user", text("a", "1h"))],
-            [("hint", "an hour to live", "a mark lives as long as the request says")],
+            [("hint", "an hour to live", "the request sets how long cache marks live")],
         ),
         (MARKING, [say("user", text(""), "b")], [NONE]),
         (MARKING, [say("user", "u"), say("assistant", text("a")), say("user", "v")], [NONE]),
@@ -129,7 +129,7 @@ def test_a_mark_says_nothing(blocks: Any) -> None:
                 (
                     "hint",
                     "cache mark",
-                    "after request-only content, which is gone in the next request",
+                    "it is after grounding, which the next request does not have",
                 )
             ],
         ),
@@ -149,7 +149,7 @@ def called(*content: Any, **result: Any) -> tuple[Message, ...]:
     return (*asked, say("tool", ToolResultBlock("c", said, **result)))
 
 
-HOUR = ("hint", "an hour to live", "a mark lives as long as the request says")
+HOUR = ("hint", "an hour to live", "the request sets how long cache marks live")
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_where_it_is_replayed(messages: Any, expected: list[str]) -> None:
     assert expected == replayed(BINDING, *messages)
     every = [f"{n}." for n in (1, 2, 3) if think(n) in messages or think(n, CALL) in messages]
     assert every == replayed(FREE, *messages)
-    why = "request-only content changed the bytes it is bound to"
+    why = "grounding changed the content before it"
     gone = len(every) - len(expected)
     assert [("hint", "reasoning", why)] * gone == [
         loss for loss in lost(BINDING, *messages, tools=(LOOK_UP,)) if loss[1] == "reasoning"
@@ -78,7 +78,7 @@ def test_what_a_budget_took() -> None:
     """Where a budget took something, none is replayed."""
     said = (U, think(1), V)
     assert [] == replayed(BINDING, *said, trimmed=True)
-    assert [("hint", "reasoning", "a budget changed the bytes it is bound to")] == lost(
+    assert [("hint", "reasoning", "a budget changed the content before it")] == lost(
         BINDING, *said, trimmed=True
     )
     assert ["1."] == replayed(FREE, *said, trimmed=True)

@@ -411,7 +411,7 @@ def test_whose_loss_it_is() -> None:
             Timeline(User("Hi.", name="ada"), History(LONG), User("Go on.")), model="claude-opus-5"
         ).losses
     ]
-    assert [("hint", "name of a speaker", "a message has no speaker's name")] * 3 == [
+    assert [("hint", "name of a speaker", "the target takes no speaker's name")] * 3 == [
         (loss.kind, loss.what, loss.why) for loss in lost
     ]
     assert 3 == len({id(loss.message) for loss in lost})

@@ -380,7 +380,7 @@ def test_a_signature_without_a_place(name: str, key: str, value: Json, target: s
     losses = render(prompt, provider=target).losses
     (lost,) = [loss for loss in losses if loss.kind == "content"]
     assert f"key {key!r}" == lost.what
-    assert f"it is of {name}, and {target} does not take it" == lost.why
+    assert f"it comes from {name}, and {target} does not take it" == lost.why
 
 
 def test_keys_that_stand_elsewhere() -> None:

@@ -139,12 +139,12 @@ HOUR, FIVE = "1h", "5m"
         ([text(n) for n in "abcde"], ["a request carries 4"]),
         (
             [text("a", FIVE), text("b", HOUR)],
-            ["sent for an hour: five minutes may not come before an hour"],
+            ["it lives for an hour, since five minutes may not come before an hour"],
         ),
         ([text("a", HOUR), text("b", FIVE)], []),
         (
             [Message("user", "x", kind="request"), text("a")],
-            ["after request-only content, which is gone in the next request"],
+            ["it is after grounding, which the next request does not have"],
         ),
         ([Message("user", [TextBlock(" ", "5m")])], ["the block before it is not sent"]),
     ],

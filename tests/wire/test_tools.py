@@ -41,7 +41,7 @@ def told(target: str, **request: Any) -> list[tuple[str, str, str, str, Source |
 def test_a_tool_of_another_provider(target: str) -> None:
     """A tool that only another provider has is a loss at its line, and the others are sent."""
     raw = ToolDefinition("s", raw={"type": "x"}, origin="elsewhere", cache="default", at=AT)
-    why = "a tool of elsewhere, which no other provider has"
+    why = "only elsewhere has this tool"
     assert [("content", "tool 's'", why, "tools/s", AT)] == told(target, tools=(raw, tool("t")))
     assert sent(target, ASK, tools=(tool("t"),)) == sent(target, ASK, tools=(raw, tool("t")))
 
@@ -152,8 +152,8 @@ def test_a_strict_tool(target: str) -> None:
     # Responses would take a tool as strict where nothing is said.
     left_out = False if target == RESPONSES else None
     assert [left_out, True, False, "yes"] == [spec.get("strict") for spec in specs]
-    why = "strict is left out: the schema is not closed, as strict requires"
-    foreign = "a tool of elsewhere, which no other provider has"
+    why = "strict is left out: the schema is not closed, but strict requires it"
+    foreign = "only elsewhere has this tool"
     assert [
         ("hint", "the schema of the tool 'a'", why, "tools/a", AT),
         ("content", "tool 'raw'", foreign, "tools/raw", None),
@@ -193,7 +193,7 @@ def test_a_choice_of_nothing(target: str, choice: str, tools: Any, why: str) -> 
 def test_a_choice_of_a_tool_of_another_provider() -> None:
     """A tool that is not sent cannot be chosen, nor can any when it is the only one."""
     raw = ToolDefinition("s", raw={"type": "x"}, origin="elsewhere")
-    foreign = ("content", "tool 's'", "a tool of elsewhere, which no other provider has")
+    foreign = ("content", "tool 's'", "only elsewhere has this tool")
     assert [foreign, ("hint", "tool_choice 's'", "no tool of this name is sent")] == lost(
         ANTHROPIC, ASK, tools=(raw, tool("t")), tool_choice="s"
     )
@@ -207,8 +207,8 @@ def test_a_choice_of_a_tool_of_another_provider() -> None:
     [
         ("auto", {"type": "auto"}, []),
         ("none", {"type": "none"}, []),
-        ("required", None, ["this model refuses to be forced to call"]),
-        ("t", None, ["this model refuses to be forced to call"]),
+        ("required", None, ["this model cannot be forced to call a tool"]),
+        ("t", None, ["this model cannot be forced to call a tool"]),
     ],
 )
 def test_a_model_that_is_not_forced(choice: str, sent_as: object, why: list[str]) -> None:
@@ -239,7 +239,7 @@ def test_no_choice() -> None:
 
 # Names.
 
-MENDED = "it has other letters, or is too long or taken: sent as "
+MENDED = "it has characters that are refused, is too long, or is taken: sent as "
 
 
 @pytest.mark.parametrize(
@@ -343,7 +343,7 @@ def test_arguments(target: str, arguments: str, expected: object, losses: Any) -
     """Arguments are sent as an object; what is none stands in one as text, which is a hint."""
     why = {
         "no text": NO_TEXT,
-        "not a JSON object": "not a JSON object that can be sent: sent as text in one",
+        "not a JSON object": "they are not a JSON object, so they are sent as text in one",
         "it has no UTF-8": "it has no UTF-8 form: U+FFFD is sent",
     }
     said = (ASK, say("assistant", call("c", "t", arguments)), answer("c", "x"))
@@ -380,7 +380,7 @@ def test_arguments_that_are_no_object(
     said = (ASK, say("assistant", call("c", name, arguments)), answer("c", "x"))
     payload = sent(target, *said, tools=(tool("t"),))
     calls = payload["input"][1:2] if target == RESPONSES else payload["messages"][1]["tool_calls"]
-    why = "not a JSON object that can be read: sent as it is"
+    why = "they are not a JSON object, and are sent unchanged"
     assert [arguments] == [made.get("function", made)["arguments"] for made in calls]
     assert [("hint", "arguments of a call", why)][: int(is_told)] == lost(
         target, *said, tools=(tool("t"),)
@@ -472,7 +472,7 @@ def test_a_form(output: OutputSchema, expected: dict[str, Any], losses: Any) -> 
     chat = sent(OPENAI, ASK, output=output)["response_format"]["json_schema"]
     responses = sent(RESPONSES, ASK, output=output)["text"]["format"]
     form = {**expected, "schema": CLOSED}
-    why = "it has other letters, or is too long: sent as "
+    why = "it has characters that are refused, or is too long: sent as "
     hints = [("hint", f"output name {name!r}", why + as_, "output", None) for name, as_ in losses]
     assert (form, {"type": "json_schema", **form}) == (chat, responses)
     assert (hints, hints) == (told(OPENAI, output=output), told(RESPONSES, output=output))
@@ -485,7 +485,13 @@ def test_a_form(output: OutputSchema, expected: dict[str, Any], losses: Any) -> 
         (False, []),
         (
             True,
-            [("hint", "strict", "the schema is not closed, as strict requires: sent without it")],
+            [
+                (
+                    "hint",
+                    "strict",
+                    "the schema is not closed, but strict requires it: sent without it",
+                )
+            ],
         ),
     ],
 )

@@ -248,10 +248,10 @@ def test_the_name_in_a_result() -> None:
 # Instructions.
 
 ELSEWHERE = (
-    "this model takes instructions only after a user turn with every call answered, and before an "
-    "answer or at the end, so the text is sent in a user turn"
+    "this model takes instructions only after a user message without open calls, and not before "
+    "another one, so the text is sent in a user message"
 )
-NOT_HERE = "this model takes no instructions here, so the text is sent in a user turn"
+NOT_HERE = "this model takes no instructions here, so the text is sent in a user message"
 
 
 @pytest.mark.parametrize(
@@ -509,7 +509,7 @@ def test_an_answer_to_be_continued(content: Any, kept: list[str], losses: list[s
     assert [("user", "u"), ("assistant", "x "), ("user", "v"), ("assistant", *kept)] == turns(
         OLDER, *said
     )
-    why = "many models refuse it at the end of a last answer: left out"
+    why = "many models refuse it at the end of the last answer, so it is left out"
     assert [("hint", loss, why) for loss in losses] == lost(OLDER, *said, tools=(LOOK_UP,))
 
 
@@ -544,7 +544,7 @@ def test_whose_hint_it_is(target: str) -> None:
 @pytest.mark.parametrize("text", ["a", "", " "])
 def test_names(text: str) -> None:
     """The name of a speaker is lost, whatever he says."""
-    assert ("hint", "name of a speaker", "a message has no speaker's name") in lost(
+    assert ("hint", "name of a speaker", "the target takes no speaker's name") in lost(
         NATIVE, say("user", text, name="n"), U
     )
 

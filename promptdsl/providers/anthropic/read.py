@@ -67,7 +67,7 @@ def read_content(
 def _read_within(data: object) -> b.Block:
     """Return a block of a result, which may not contain another result."""
     if mapping(data).get("type") == "tool_result":
-        raise DataError("a 'tool_result' block contains no 'tool_result' block")
+        raise DataError("a 'tool_result' block may not contain another one")
     return _read_flat(data)
 
 

@@ -95,8 +95,8 @@ def _reasoning_param(request: Turns, place: Place, block: b.ReasoningBlock) -> P
         return {"type": "thinking", "thinking": block.text, "signature": signature}
     reason = "not signed by this provider"
     if is_native and (block.encrypted or block.signature):
-        cause = "a budget" if request.prompt.trimmed else "request-only content"
-        reason = f"{cause} changed the bytes it is bound to"
+        cause = "a budget" if request.prompt.trimmed else "grounding"
+        reason = f"{cause} changed the content before it"
     lose_reasoning(request, place, block, reason)
     return None
 
@@ -111,7 +111,7 @@ def _media_param(
     source = source_param(block.type, block.source)
     if source is None:
         loadable = needs_bytes(block, place.message.role)
-        reason = "not a source or a media type that is taken"
+        reason = "its source or its media type is not taken"
         lose_source(request, place, block, reason, loadable=loadable)
         return None
     param: Param = {"type": block.type, "source": source}
@@ -263,7 +263,7 @@ def write(
     finish_turns = _shorten if prompt.lone_text == "string" else None
     write_turns(request, recall, partial(message_params, rules=_RULES), finish_turns)
     if request.called and not tools:
-        reason = "calls in the conversation need tools beside them: write them with Tool(...)"
+        reason = "a conversation with calls needs its tools: add them with Tool(...)"
         request.losses.append(hint("no_tools", "there are no tools", reason))
     settings = settings_of(request) if prompt.has_choice_or_output else {}
     if request.marks:

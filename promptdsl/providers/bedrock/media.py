@@ -101,7 +101,7 @@ def media_param(request: Converse, block: MediaBlock) -> Param | str:
     if source.kind == "s3" and not request.facts.s3_media:
         return "this model takes no address in S3"
     if source.kind not in ("base64", "s3"):
-        return "it takes bytes and objects in S3 only"
+        return "Converse takes only bytes and objects in S3"
     form = _format_of(kind, source) or block.extra.get("format")
     if not isinstance(form, str):
         return f"not one of the formats {', '.join(FORMATS[kind].values())}"
@@ -144,7 +144,7 @@ def _format_of(kind: str, source: MediaSource) -> str | None:
 def _refusal_of(kind: str, data: bytes | None) -> str:
     """Return the reason why the bytes of an attachment would be refused, empty for none."""
     if not data:
-        return "it holds no bytes, or no base64 text of them"
+        return "it has no bytes, or its text is not base64"
     size = (image_size(data) if kind == "image" else None) or (0, 0)
     if max(size) > WIDEST:
         return f"over the limit of {WIDEST:,} pixels a side"

@@ -127,7 +127,7 @@ def read_content(
         elif cache is not None and isinstance(block, Carrier):
             block = attrs.evolve(block, cache=cache)
         elif cache is not None:
-            raise DataError(f"{path}: no {POINT!r} may follow reasoning")
+            raise DataError(f"{path}: a {POINT!r} may not follow reasoning")
         blocks.append(block)
     return tuple(blocks)
 
@@ -158,7 +158,7 @@ def _read_block_in_result(data: object) -> b.Block:
     """Return a block of a result, which contains no other result."""
     kind, value = _kind_and_value(data)
     if kind == "toolResult":
-        raise DataError("a 'toolResult' block contains no 'toolResult' block")
+        raise DataError("a 'toolResult' block may not contain another one")
     if kind == "json":
         # As text other providers take it, too.
         return b.TextBlock(write_json(value), extra={JSON: True})

@@ -63,7 +63,7 @@ def document_name(request: Converse, place: Place, title: str | None, form: str)
     request.names[name] = 1
     request.names[stem] = count
     if title and name != title:
-        reason = f"it has other characters, or is too long or taken: sent as {name!r}"
+        reason = f"it has characters that are refused, is too long, or is taken: sent as {name!r}"
         request.hint(place, "mended_name", "title of a document", reason)
     return name
 

@@ -89,7 +89,7 @@ def settings_of(request: Converse, tools: list[Param]) -> Param:
         sent_choice = {"toolChoice": {WIRE.choices[choice]: named}}
     elif choice is not None:
         unsayable = tools and name is None
-        reason = "Converse has no form of it" if unsayable else "there is no such tool"
+        reason = "Converse cannot express it" if unsayable else "there is no such tool"
         what = f"tool_choice {request.prompt.tool_choice!r}"
         request.losses.append(hint("tool_choice", what, reason))
     # The tools, or a placeholder where there are only calls.
@@ -97,7 +97,7 @@ def settings_of(request: Converse, tools: list[Param]) -> Param:
         settings["toolConfig"] = {"tools": tools, **sent_choice}
     elif request.calls_tools:
         settings["toolConfig"] = {"tools": [json_copy(PLACEHOLDER)]}
-        reason = "calls need a tool beside them: a placeholder is sent"
+        reason = "calls need a tool in the request, so a placeholder is sent"
         request.losses.append(hint("no_tools", "there are no tools", reason))
     # The output schema.
     output = sendable_output(request)
@@ -113,7 +113,7 @@ def settings_of(request: Converse, tools: list[Param]) -> Param:
         form = {"type": "json_schema", "structure": {"jsonSchema": definition}}
         settings["outputConfig"] = {"textFormat": form}
         if not output.strict:
-            reason = "Converse holds every answer to its schema"
+            reason = "Converse makes every answer follow its schema"
             request.hint(output, "strict_schema", "strict=False", reason)
     return settings
 

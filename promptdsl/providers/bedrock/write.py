@@ -125,8 +125,8 @@ def _separate_results(request: Converse, stop: int) -> None:
                 inserted = hint("inserted_text", _LONE_DOCUMENT, _WHY_TEXT)
                 request.turn_losses.append(_placed(request, inserted, number))
             turns[-1:] = [with_results, answer, alone]
-            what = f"{', '.join(sorted(refused))} beside a tool result"
-            why = f"this model refuses it: a turn of its own, after an answer {OPENING!r}"
+            what = f"{', '.join(sorted(refused))} next to a tool result"
+            why = f"this model refuses it there: it has its own turn, after an answer {OPENING!r}"
             beside_result = hint("beside_tool_result", what, why)
             request.turn_losses.append(_placed(request, beside_result, number))
     if turns:
@@ -143,7 +143,7 @@ def _placed(request: Converse, loss: Loss, number: int | None) -> Loss:
 
 
 _LONE_DOCUMENT = "a document without a text"
-_WHY_TEXT = f"a text is needed beside it: {OPENING!r} is sent"
+_WHY_TEXT = f"it needs a text in the same message: {OPENING!r} is sent"
 
 
 def _lacks_text(params: list[Param]) -> bool:
@@ -223,7 +223,7 @@ def _attachment_param(request: Converse, place: Place, block: b.MediaBlock) -> P
     return _with_extra(request, place, {block.type: value}, block, used=used)
 
 
-_UNPROVEN = "nothing is known of this model, which may refuse it: register_model() adds its facts"
+_UNPROVEN = "this model is unknown and may refuse it; register_model() adds its facts"
 
 
 def _reasoning_param(request: Converse, place: Place, block: b.ReasoningBlock) -> Param | None:
@@ -237,7 +237,7 @@ def _reasoning_param(request: Converse, place: Place, block: b.ReasoningBlock) -
         elif block.signature and not block.encrypted:
             value = {"reasoningText": {"text": block.text, "signature": block.signature}}
     if not value:
-        reason = "not signed by this provider, or bound to other bytes"
+        reason = "not signed by this provider, or the content before it has changed"
         if not request.facts.signed_reasoning:
             reason = "this model takes no signed reasoning"
         lose_reasoning(request, place, block, reason)

@@ -13,7 +13,7 @@ from promptdsl.providers.shared.clean import fenced
 from promptdsl.providers.shared.request import OPENING, Param, Place, about
 from promptdsl.providers.shared.sent_places import joined_texts
 
-NO_FORM = "the template has no form for it here, so it is sent as text"
+NO_FORM = "the template cannot print it here, so it is sent as text"
 
 
 class _Round(NamedTuple):
@@ -138,13 +138,13 @@ class _Fold:
         keys = {"reasoning_content": thoughts} if reasoning else {}
         # Some templates drop reasoning beside text, or once the user has answered.
         if keys and with_text and not self.abilities.reasoning_with_text:
-            reason = "the template shows none beside text and calls"
+            reason = "the template prints none in a turn with text and calls"
             self._hint(reasoning, "unsent_reasoning", "reasoning", reason)
             keys = {}
         if keys and is_closed:
             with_call = bool(calls) and (with_text or not texts)
             if not (self.abilities.rounds if with_call else self.abilities.answers):
-                reason = "the template shows none before the last words of the user"
+                reason = "the template prints none before the last user message"
                 self._hint(reasoning, "unsent_reasoning", "reasoning", reason)
         if (texts and not with_text) or (keys and not calls):
             self.add("assistant", texts, **keys)
@@ -153,7 +153,7 @@ class _Fold:
         by_id = {result["id"]: result for result in results}
         batches = [calls] if self.abilities.parallel else [[call] for call in calls]
         if len(batches) > 1:
-            reason = "the template shows one in a turn: each has a turn"
+            reason = "the template prints one call in a turn, so each call has its own turn"
             self._hint(calls[1:2], "parallel_calls", "parallel calls", reason)
         for batch in batches if calls else ():
             written = [

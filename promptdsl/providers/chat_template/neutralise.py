@@ -22,7 +22,7 @@ def break_tokens(request: Templated, messages: list[Param], tools: list[Param]) 
     rewrite([*messages, *tools], request.harmless, partial(_broken_value, request), media)
     if request.notes is not None:
         return  # this write is not for its losses
-    reason = "a token of the template: a backslash breaks it"
+    reason = "it is a token of the template: a backslash is put into it"
     for tool in request.prompt.tools:
         data = thawed({"schema": tool.input_schema, "more": tool.extra, "raw": tool.raw})
         if any(map(request.tokens.search, (tool.name, tool.description or "", *_strings(data)))):

@@ -142,7 +142,7 @@ def _fault(template: ChatTemplate, error: Exception) -> TemplateError:
     elif isinstance(error, TooMuch):
         fix = "make it print less"
     elif isinstance(error, Refusal):
-        fix = "write it in a form the template takes, or give another template"
+        fix = "write it in a way that the template takes, or use another template"
     line = getattr(error, "lineno", None)
     where = "the chat template" if line is None else f"the chat template, line {line}"
     return TemplateError(f"{where}: {message}", fix=fix)

@@ -78,7 +78,7 @@ def write(
         if last.get("role") == "assistant" and last["content"] and "tool_calls" not in last:
             text = render_open(template, messages, sent_tools)
             if text is None:
-                why = "the template does not print it so that it could be continued"
+                why = "the template cannot print it as an answer to be continued"
                 what = "the model has the last turn"
                 request.losses.append(hint("ended_conversation", what, why))
         payload["prompt"] = render(template, messages, sent_tools) if text is None else text
@@ -108,7 +108,7 @@ def _message_params(request: Templated, place: Place) -> list[Param]:
                 param = {**thought, "place": place, "at": request.at}
                 is_from_template = message.role == "assistant" and block.origin in (None, ORIGIN)
                 if not is_from_template or not block.text or not request.abilities.reasoning:
-                    reason = "of another provider, or the template shows none"
+                    reason = "it comes from another provider, or the template prints none"
                     lose_reasoning(request, place, block, reason)
                     continue
             case b.UnknownBlock() if block.origin == ORIGIN and _shown(request, place):
@@ -137,14 +137,14 @@ def _message_params(request: Templated, place: Place) -> list[Param]:
         if message.role in ("user", "assistant") and texts:
             texts[0]["text"] = f"{title(name)}: {texts[0]['text']}"
             request.note_change(texts[0], texts[0], lead=len(f"{title(name)}: "))
-            reason = "templates drop it: the text begins with it"
+            reason = "templates leave it out: the text begins with it"
         request.hint(place, "speaker_name", "name of a speaker", reason)
     return params
 
 
 def _lose_block(request: Templated, place: Place, block: b.Block) -> None:
     reason = why_unknown(block, ORIGIN) if isinstance(block, b.UnknownBlock) else ""
-    reason = reason or f"the template has no form for it in a {place.role} turn"
+    reason = reason or f"the template cannot print it in a {place.role} turn"
     lose_block(request, place, block, reason)
 
 

@@ -38,7 +38,7 @@ def joined_args(pieces: Iterable[object]) -> dict[str, Any]:  # Any: JSON
         elif isinstance(values[steps], str) and isinstance(value, str):
             values[steps] += value
         else:
-            raise DataError("'json_path': only a text goes on with another piece")
+            raise DataError("'json_path': only a text may come in several pieces")
     tree: Tree = {}
     for (*around, last), value in values.items():
         fields = tree
@@ -84,5 +84,5 @@ def _with_lists(tree: Tree) -> Any:
     if not numbers:
         return inner
     if len(numbers) < len(inner):
-        raise DataError("'json_path': numbers and names are keys of one value")
+        raise DataError("'json_path': one value has both numbers and names as keys")
     return [inner[number] for number in sorted(numbers)]

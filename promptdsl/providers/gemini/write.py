@@ -151,7 +151,7 @@ def _signed(request: Contents, parts: list[Param]) -> list[Param]:
     place, at = request.unsigned.get(call["function_call"]["id"], (None, ()))
     if place is None:
         return parts
-    why = "this model needs one on the first call of a step: a substitute is sent"
+    why = "this model needs one on the first call of a step, so a substitute is sent"
     lost = hint("unsigned_call", "a call without a signature", why)
     request.turn_losses.append(about(place, lost, at=at))
     signed = {**call, SIGNATURE: UNSIGNED}
@@ -192,7 +192,7 @@ def _thought_part(request: Turns, place: Place, block: b.ReasoningBlock) -> Para
     signature = "" if block.signature in SUBSTITUTES else block.signature or ""
     is_native = place.message.role == "assistant" and block.origin in request.facts.origins
     if not (is_native and is_valid_unicode(block.text) and is_base64(signature)):
-        reason = "not of this provider, or it cannot be sent as it came"
+        reason = "it comes from another provider, or cannot be sent unchanged"
         lose_reasoning(request, place, block, reason)
         return None
     if not (block.text or signature):
@@ -204,7 +204,7 @@ def _thought_part(request: Turns, place: Place, block: b.ReasoningBlock) -> Para
 def _attachment_part(request: Turns, place: Place, block: b.MediaBlock) -> Param | None:
     in_result = place.role == "result"
     param = source_param(block.type, block.source)
-    reason = "not a source or a media type that is taken; an address has to tell its type"
+    reason = "its source or its media type is not taken; an address has to tell its type"
     refused = param is not None and "file_data" in param and place.message.role == "assistant"
     if refused:
         reason = "what a model made is sent as bytes, never as an address"
@@ -308,7 +308,7 @@ def _unknown_part(request: Turns, place: Place, block: b.UnknownBlock) -> Param 
     kinds = [key for key in block.data if key in known]
     if len(kinds) == 1 and block.data.keys() <= {*known, *_OPAQUE_KEYS}:
         return json_copy(dict(block.data))
-    request.lose(place, "content", f"{block.kind} block", "not a part that is known here")
+    request.lose(place, "content", f"{block.kind} block", "this type of part is unknown")
     return None
 
 

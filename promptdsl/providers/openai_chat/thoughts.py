@@ -221,14 +221,14 @@ def _send_keys(request: ChatLike, place: Place, block: ReasoningBlock, entry: Pa
             entry[key] = [*known, *value]
             continue
         if known is not None and known != value:
-            why = "an answer has one, and a later one is sent"
+            why = "an answer has one value for this key, and a later one is sent"
             request.lose(place, "content", f"key {key!r}", why)
         entry[key] = value
     if FROM in block.extra:
         lose_keys(request, place, block, known=kept)
     signed = bool(block.signature or block.encrypted)
     if signed and block.origin in facts.answer_origins and not is_thinking(block, facts):
-        why = f"{facts.provider} has no place for it"
+        why = f"{facts.provider} has no field for it"
         request.lose(place, "content", "the signature of reasoning", why)
     return kept
 
@@ -248,7 +248,7 @@ def _send_thinking(
     """Add reasoning in Anthropic's form to an answer, and return the text it was read with."""
     why = why_foreign(request, block)
     if not why and place.number < request.stale:
-        why = "what it is bound to has changed"
+        why = "the content before it has changed"
     if why:
         lose_reasoning(request, place, block, why)
         return []
@@ -272,7 +272,7 @@ def _send_thinking(
 def _hint_moved_reasoning(request: ChatRequest, place: Place, index: int) -> None:
     """Tell that reasoning behind other parts of an answer is sent before these."""
     if any(block.type != "reasoning" for block in place.message.content[:index]):
-        why = "it stands behind other parts of the answer, and Chat has it before these"
+        why = "it comes after other parts of the answer, but Chat sends it before them"
         request.hint(place, "moved_reasoning", "reasoning block", why)
 
 
@@ -304,7 +304,7 @@ def _why_left_out(
     if foreign:
         return foreign
     if not _is_current(request, place):
-        return f"{facts.provider} takes that of the current turn alone"
+        return f"{facts.provider} takes only reasoning of the current turn"
     if facts.reasoning_back == "never" or not has_place:
         return f"{facts.provider} takes no reasoning as a text"
     return ""
@@ -374,7 +374,7 @@ def call_keys(request: ChatLike, place: Place, block: ToolUseBlock, *, first: bo
             sent.append(SIGNATURE)
             keys["extra_content"] = {"google": {SIGNATURE: signature}}
         elif first:
-            reason = "this model needs one on the first call of a step: a substitute is sent"
+            reason = "this model needs one on the first call of a step, so a substitute is sent"
             request.hint(place, "unsigned_call", "a call without a signature", reason)
             keys["extra_content"] = {"google": {SIGNATURE: _SUBSTITUTE}}
     lose_keys(request, place, block, known=("custom", *sent))

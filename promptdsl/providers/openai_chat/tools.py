@@ -1,4 +1,4 @@
-"""A request of Chat, its tools, the choice of a tool, and the form of the answer, both ways."""
+"""A request of Chat; write and read its tools, the choice of a tool and the output schema."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -39,7 +39,7 @@ ORIGIN = "openai"
 
 @attrs.define(eq=False)
 class ChatRequest(ChatLike):
-    """A request of Chat; ``spoken`` is the index of the last message sent as its recording."""
+    """A request of Chat. ``spoken`` is the index of the last message that is sent as audio."""
 
     takes_lists = True
     spoken: int = -1
@@ -48,23 +48,23 @@ class ChatRequest(ChatLike):
     called: dict[str, str] = attrs.field(factory=new_dict)
     """The name of the tool as it is sent, by the id of the call as it is sent."""
     stale: int = attrs.field(init=False)
-    """The index of the first message whose signed reasoning can be sent again."""
+    """The index of the first message whose signed reasoning is still valid."""
     text_signatures: list[str] = attrs.field(factory=new_list)
-    """The signatures of Gemini on the texts of an answer that waits for its entry."""
+    """The signatures of Gemini on the texts of the answer that is being written."""
     message_mark: str | None = None
-    """The cache mark of a message, and of no part in it, that waits for its entry."""
+    """The cache mark of the message that is being written, if the mark is not on a part."""
 
     def __attrs_post_init__(self) -> None:
         ChatLike.__attrs_post_init__(self)
         self.stale = stale_before(self.prompt) if self.facts.binds_reasoning else 0
 
     def depends(self, stop: int) -> tuple[object, ...]:
-        """Return all that the entries of the first ``stop`` messages depend on, beside these."""
+        """Return all that the entries of the first ``stop`` messages depend on, except these."""
         return (*ChatLike.depends(self, stop), min(self.stale, stop))
 
     @property
     def dialect(self) -> Wire:
-        """The record of the provider: its words for choices, its ids, its own parts."""
+        """The description of the provider: its words for choices, its ids, its special parts."""
         return self.facts.wire if self.facts.provider else wire_of(ORIGIN)
 
 
@@ -95,7 +95,7 @@ def _tool_param(request: ChatRequest, tool: ToolDefinition) -> Param:
 
 
 def settings_of(request: ChatRequest) -> Param:
-    """Return the keys ``tool_choice`` and ``response_format``, where the prompt has these."""
+    """Return the keys ``tool_choice`` and ``response_format``, if the prompt has these settings."""
     settings: Param = {}
     origins = request.facts.origins
     choice, name = chosen(request)
@@ -120,7 +120,7 @@ def settings_of(request: ChatRequest) -> Param:
 
 
 def read_settings(payload: Mapping[str, object], dialect: Wire) -> Prompt:
-    """Return the tools, the choice of a tool and the form of the answer in a payload."""
+    """Return the tools, the choice of a tool and the output schema in a payload."""
     read_tool = partial(_read_tool, dialect.form)
     choice = _read_choice(payload.get("tool_choice"), dialect)
     output = read_output(payload.get("response_format"), "response_format", dialect.form)
@@ -158,7 +158,7 @@ def _read_choice(choice: object, dialect: Wire) -> RawSetting | str | None:
         words = {sent: ours for ours, sent in dialect.choices.items()}
         if choice in words:
             return words[choice]
-        # A word of a server, such as Mistral's, is sent to such servers alone.
+        # A word of a server, such as Mistral's, is sent to such servers only.
         meaning = "required" if choice == "any" else None
         unsayable = "" if meaning else f"tool_choice {choice!r}"
         return raw_choice(choice, dialect.name, meaning, unsayable)

@@ -442,7 +442,9 @@ def _answer_results(request: ChatRequest) -> None:
     request.entries = entries
 
 
-_WHY_ANSWERED = f"the server takes none directly after results: {OPENING!r} is sent before it"
+_WHY_ANSWERED = (
+    f"the server takes none directly after results, so an answer {OPENING!r} is sent before it"
+)
 
 
 _NO_NAME = "the target takes no speaker's name"
@@ -494,7 +496,7 @@ def _add_keys_of_message(request: ChatRequest, place: Place, entry: Param) -> No
     if len(signatures) == 1 and isinstance(entry["content"], str) and SIGNATURES not in fields:
         entry[FIELDS] = {**fields, SIGNATURES: signatures}
     elif signatures:
-        why = "an answer of one text has a place for one"
+        why = "only an answer with one text has a field for it"
         request.lose(place, "content", "the signature of a text", why)
     if request.message_mark:
         marked(request, place, request.message_mark, entry)

@@ -113,7 +113,7 @@ def read_response(data: object) -> Message:
             block = UnknownBlock(mapping(response["output"][index]), ORIGIN)
             output[index] = message("assistant", (block,), kind="recorded")
         elif item.role != "assistant":
-            raise DataError(f"a response is by the model, not a {item.role} message")
+            raise DataError(f"a response is a message of the model, not a {item.role} message")
     turn = _one_turn(output)
     status = response.get("status")
     if status == "incomplete":

@@ -143,11 +143,13 @@ def _write_message(request: Items, place: Place) -> None:
     """Write a message: its calls and results are items, its parts are one item."""
     message = place.message
     if message._details.name is not None and message.role != "tool":
-        request.hint(place, "speaker_name", "name of a speaker", "a message has no speaker's name")
+        request.hint(
+            place, "speaker_name", "name of a speaker", "the target takes no speaker's name"
+        )
     draft = ContentDraft(place)
     _write_blocks(request, draft, message.content)
     _send_parts(request, draft)
-    _drop_reasoning(request, draft, "nothing that it produced follows")
+    _drop_reasoning(request, draft, "the item that it produced is missing")
 
 
 def _drop_reasoning(request: Items, draft: ContentDraft, why: str) -> None:
@@ -265,7 +267,7 @@ def _add_attachment(
     part = media_part(block)
     if part is None:
         loadable = needs_bytes(block, place.message.role)
-        reason = "not a source or a media type that is taken"
+        reason = "its source or its media type is not taken"
         lose_source(request, place, block, reason, loadable=loadable)
         lose_mark(request, place, block)
         return None
@@ -275,7 +277,7 @@ def _add_attachment(
     elif block.title:
         request.hint(place, "media_field", "title", f"a part of type {part['type']} has no title")
     if block.detail not in (None, "auto", part.get("detail")):
-        reason = f"{block.detail!r} is not one of a part {part['type']}"
+        reason = f"a part of type {part['type']} has no detail {block.detail!r}"
         request.hint(place, "media_field", "detail", reason)
     clean: Param = {key: request.clean(place, value, key) for key, value in part.items()}
     marked(request, place, block.cache, clean)
@@ -349,7 +351,7 @@ def _add_reasoning(request: Items, draft: ContentDraft, block: b.ReasoningBlock)
     reason = "" if place.message.role == "assistant" and is_new else _NO_ITEM
     reason = reason or why_foreign(request, block)
     if facts.reasoning_back == "turn" and place.number <= request.last_question:
-        reason = reason or f"{facts.provider} takes that of the current turn alone"
+        reason = reason or f"{facts.provider} takes only reasoning of the current turn"
     if reason:
         lose_reasoning(request, place, block, reason)
         return None
@@ -367,7 +369,7 @@ def _add_reasoning(request: Items, draft: ContentDraft, block: b.ReasoningBlock)
     return thought
 
 
-_NO_ITEM = "not an item of this service, or sent before"
+_NO_ITEM = "it is not an item of this service, or was sent already"
 
 
 def _add_unknown(request: Items, draft: ContentDraft, block: b.UnknownBlock) -> Param | None:
@@ -390,7 +392,7 @@ def _add_unknown(request: Items, draft: ContentDraft, block: b.UnknownBlock) -> 
     id = param.get("id")
     waiting = [draft.origin.get("id"), *(thought.get("id") for thought, _ in draft.thoughts)]
     if isinstance(id, str) and (id in request.ids or id in waiting):
-        kind, reason = param.get("type") or "item_reference", "an item of its id is sent before"
+        kind, reason = param.get("type") or "item_reference", "an item with its id was sent already"
         request.hint(place, "repeated_item", f"{kind} block", reason)
         return None
     _send_parts(request, draft)

@@ -1,4 +1,4 @@
-"""The blocks and their keys that a provider can express; any other one is a loss."""
+"""Write the blocks of a message as a provider takes them; any other block or key is a loss."""
 
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from typing import Any, NamedTuple
@@ -16,19 +16,19 @@ from promptdsl.providers.shared.other_providers import why_unknown
 from promptdsl.providers.shared.request import Carrier, Param, Place, Request
 
 LOADER = "a media_loader can give it the bytes: render(..., media_loader=...)"
-"""The advice for an attachment at an address that a target does not take."""
+"""The advice about an attachment whose address the target does not take."""
 
 ITEM = "item"
-"""The key of a block's extra with the ids it was recorded with, which are no loss."""
+"""The key in ``extra`` for the ids that a block was recorded with. It is never a loss."""
 
 JSON = "json"
-"""The key of a text's extra that says it is the JSON of a value: no loss where it stays a text."""
+"""The key in the ``extra`` of a text that is the JSON of a value. It is never a loss."""
 
 FROM = "origin_of_keys"
-"""The key of a call's extra with the origin of its further keys, which is no loss."""
+"""The key in ``extra`` for the origin of the further keys of a block. It is never a loss."""
 
 SIGNATURE = "thought_signature"
-"""The key of Gemini's signature, also among the further keys of its calls at other servers."""
+"""The key of Gemini's signature, also in ``extra`` of calls that other servers wrote."""
 
 _SILENT = (ITEM, JSON, FROM)
 
@@ -36,10 +36,10 @@ _SILENT = (ITEM, JSON, FROM)
 class BlockRules(NamedTuple):
     """The rules by which a provider takes blocks.
 
-    ``origin`` is the provider. ``read`` returns the block that the data of an unknown block
-    describes. ``types`` are the types of blocks that a content may have, by the role of its place.
-    ``writers`` are the functions that write a block, by its type. ``holds`` returns whether an
-    attachment may stay in the result that it is in; any other is moved to the user's turn after it.
+    ``origin`` is the provider. ``read`` reads the data of an unknown block as a block. ``types``
+    are the types of blocks that a content may have, by its role. ``writers`` are the functions that
+    write a block, by its type. ``holds`` returns whether an attachment may stay in its result. If
+    not, it is moved to the user message after the result.
     """
 
     origin: str
@@ -50,9 +50,9 @@ class BlockRules(NamedTuple):
 
 
 def holds_file(request: Request, place: Place, block: MediaBlock) -> bool:
-    """Return whether an attachment may stay in a result: its type, and that of its bytes, decide.
+    """Return whether an attachment may stay in a result, by its type and its media type.
 
-    An error is told in texts alone.
+    The result of a failed call has texts only.
     """
     types, media_type = request.facts.result_media, plain_type(block.source.media_type)
     return place.role == "result" and (block.type in types or media_type in types)
@@ -61,7 +61,7 @@ def holds_file(request: Request, place: Place, block: MediaBlock) -> bool:
 def block_params(
     request: Request, place: Place, blocks: Iterable[Block], rules: BlockRules
 ) -> list[Param]:
-    """Return the blocks that may be sent in a place as params; each other one is a loss."""
+    """Return the params of the blocks that may be sent here; every other block is a loss."""
     params: list[Param] = []
     types = rules.types[place.role]
     holds = rules.holds if place.role in ("result", "error result") else None
@@ -93,7 +93,7 @@ def block_params(
 
 
 def _known_block(request: Request, place: Place, block: Block, rules: BlockRules) -> Block | None:
-    """Return an unknown block as one of the provider, ``None`` (a loss) for any other block."""
+    """Return an unknown block as a block of the provider, ``None`` (a loss) if it is none."""
     reason = ""
     if isinstance(block, UnknownBlock):
         reason = why_unknown(block, *request.facts.origins)
@@ -118,12 +118,12 @@ _WHERE = {
 
 
 def misplaced(place: Place) -> str:
-    """Return the reason why a block is not sent: its type is not taken in this place."""
+    """Return the reason that a block of this type is not sent at this location."""
     return f"the target takes no such block in {_WHERE[place.role]}"
 
 
 def lose_blank(request: Request, place: Place, block: TextBlock) -> bool:
-    """Return whether a text is blank, so that no target gets it; white space is a hint."""
+    """Return whether a text is blank, so that it is not sent; a hint if it has white space."""
     if not is_blank(block.text):
         return False
     if block.text:
@@ -132,10 +132,10 @@ def lose_blank(request: Request, place: Place, block: TextBlock) -> bool:
 
 
 def lose_block(request: Request, place: Place, block: Block, reason: str) -> None:
-    """Lose a block with its cache mark; reasoning is a hint, any other content is a loss of it."""
+    """Record that a block and its cache mark are not sent: a hint for reasoning, else a loss."""
     name = block.kind if isinstance(block, UnknownBlock) else block.type
     what = f"{on_one_line(name[:60])} block"
-    # Mistral's thoughts are parts of the content.
+    # At Mistral, thoughts are parts of the content.
     is_thought = isinstance(block, UnknownBlock) and block.origin and name == "thinking"
     if block.type == "reasoning" or is_thought:
         lose_reasoning(request, place, block, reason, what=what)
@@ -147,20 +147,20 @@ def lose_block(request: Request, place: Place, block: Block, reason: str) -> Non
 def lose_reasoning(
     request: Request, place: Place, block: Block, reason: str, *, what: str = "reasoning"
 ) -> None:
-    """Record reasoning that is not sent; its signatures of a server are lost content.
+    """Record reasoning that is not sent: a hint, and a loss for signatures of a server.
 
-    What is of a server is told with its name, and with that of the target.
+    For reasoning of a server, the reason names the server and the target.
     """
     origin = getattr(block, "origin", None)
     if origin is not None and wire_of(origin).is_server:
-        reason = f"it is of {origin}, and {request.facts.provider} does not take it"
+        reason = f"it comes from {origin}, and {request.facts.provider} does not take it"
     request.hint(place, "unsent_reasoning", what, reason)
     if FROM in getattr(block, "extra", {}):
         lose_keys(request, place, block)
 
 
 def lose_mark(request: Request, place: Place, block: Block) -> None:
-    """Lose the cache mark of a block that is not sent, if it has one."""
+    """Record the cache mark of a block that is not sent, if it has one."""
     if getattr(block, "cache", None):
         request.hint(place, "cache_mark", "cache mark", "the block before it is not sent")
 
@@ -168,14 +168,17 @@ def lose_mark(request: Request, place: Place, block: Block) -> None:
 def lose_source(
     request: Request, place: Place, block: MediaBlock, reason: str, *, loadable: bool = False
 ) -> None:
-    """Lose an attachment because of its source; ``loadable``: the bytes at it may be taken."""
+    """Record an attachment that is lost because of its source.
+
+    ``loadable`` is whether the target may take the bytes at the address.
+    """
     described = filter(None, (block.source.kind, block.source.media_type))
     what = f"{block.type} ({', '.join(described)})"
     request.lose(place, "content", what, f"{reason}; {LOADER}" if loadable else reason)
 
 
 def lose_keys(request: Request, place: Place, block: Block, known: Container[str] = ()) -> None:
-    """Lose the further keys of a block that are not sent; an empty value is no loss."""
+    """Record the keys in ``extra`` that are not sent, except those with an empty value."""
     extra: JsonObject = getattr(block, "extra", {})
     for key, value in extra.items():
         if value and key not in _SILENT and key not in known:
@@ -187,14 +190,14 @@ def _why_unsent(request: Request, kind: str, extra: JsonObject) -> str:
     origin, provider = extra.get(FROM), request.facts.provider
     if origin is None:
         return f"the target takes no such key on a block of type {kind}"
-    why = f"it is of {origin}, and {provider} does not take it"
+    why = f"it comes from {origin}, and {provider} does not take it"
     if origin == provider == OPEN:
         return f"{why}: name the server, such as provider='openrouter'"
     return why
 
 
 def _lose_key(request: Request, place: Place, key: str, *, value: object, reason: str) -> None:
-    """Record a key that is not sent: a hint, or lost content where it holds a signature."""
+    """Record a key that is not sent: a loss if it has a signature, otherwise a hint."""
     if is_signed(key, value):
         request.lose(place, "content", f"key {key!r}", reason)
     else:
@@ -202,7 +205,7 @@ def _lose_key(request: Request, place: Place, key: str, *, value: object, reason
 
 
 def is_signed(key: str, value: object) -> bool:
-    """Return whether a key holds a signature, or encrypted reasoning, of a server."""
+    """Return whether a key has a signature of a server, or encrypted reasoning."""
     if key == "reasoning_opaque":
         return True
     items = [value]
@@ -222,11 +225,11 @@ _ENCRYPTED = ("reasoning.encrypted", "redacted_thinking")
 
 
 HOLDERS = ("extra_content", "provider_specific_fields")
-"""The keys of a call's extra under which servers near OpenAI have a signature of Gemini."""
+"""The keys in ``extra`` of a call for Gemini's signature, at servers with the Chat format."""
 
 
 def signature_of(extra: JsonObject) -> Any:  # Any: JSON
-    """Return the signature of Gemini among the further keys of a call, ``None`` without one."""
+    """Return Gemini's signature in the ``extra`` of a call, ``None`` without one."""
     for holder in HOLDERS:
         keys = extra.get(holder)
         google = keys.get("google", keys) if is_mapping(keys) else None
@@ -243,7 +246,10 @@ def further_keys(
     *,
     used: Collection[str] = (),
 ) -> Param:
-    """Return the further keys that the param may have and has not ``used``; others are hints."""
+    """Return the keys in ``extra`` that the param may have; a hint for each other key.
+
+    ``used`` are keys that the param has already.
+    """
     keys: Param = {}
     for key, value in block.extra.items():
         if value is not None and key in known:

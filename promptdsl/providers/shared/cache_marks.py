@@ -1,4 +1,4 @@
-"""Cache marks: where they are placed for an author, and which of them a request may carry."""
+"""Cache marks: where they are set for an author, and which of them a request may have."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -14,18 +14,18 @@ from promptdsl.messages.roles import FLEETING
 from promptdsl.providers.shared.request import Carrier, Mark, Param, Place, Request
 
 MOST = 4
-"""How many marks a request may carry, at every provider that has them."""
+"""The greatest number of cache marks in a request, at every provider that has marks."""
 
 _LEADING = ("written", "recorded", "recorded_system")
 """The kinds of messages that may be part of the system text."""
 
 
 def auto_marked(prompt: Prompt, facts: ModelFacts) -> Prompt:
-    """Return a prompt with cache marks at the places where most of it can be reused.
+    """Return a prompt with cache marks where most of the prompt can be reused.
 
-    These are the last turn that the next request has again, the system text, and the tools, in
-    this order, until there are four marks with those of the author. A target without marks gets
-    none.
+    The marks are set, in this order, after the last turn that the next request repeats, after the
+    system text and after the tools, until there are four with the marks of the author. A target
+    without marks gets none.
     """
     messages, tools = list(prompt.messages), list(prompt.tools)
     with_blocks = [(index, m) for index, m in enumerate(messages) if m._plain is None]
@@ -34,7 +34,7 @@ def auto_marked(prompt: Prompt, facts: ModelFacts) -> Prompt:
     free = MOST - len(placed) - len(tool_caches)
     if not facts.cache_marks or free <= 0:
         return prompt
-    # The last turn of the conversation that the next request has again.
+    # The last turn of the conversation that the next request repeats.
     stable = _first_fleeting(messages) - 1
     while stable >= 0:
         message = messages[stable]
@@ -46,7 +46,7 @@ def auto_marked(prompt: Prompt, facts: ModelFacts) -> Prompt:
     roles = ("system",) if facts.developer else ("system", "developer")
     others = (n for n, m in enumerate(messages) if m.role not in roles or m.kind not in _LEADING)
     system = next(others, len(messages)) - 1
-    # Five minutes may not come before an hour, which covers everything before it anyway.
+    # A mark of five minutes may not come before one of an hour, which covers the same content.
     last_hour = max((index for index, cache in placed if cache == "1h"), default=-1)
     for index in (stable, system):
         carrier = _last_carrier(messages[index], facts) if index > last_hour and free else None
@@ -63,7 +63,7 @@ def auto_marked(prompt: Prompt, facts: ModelFacts) -> Prompt:
 
 
 def _caches(message: Message) -> Iterator[Cache]:
-    """Yield the marks in a message, those in results included."""
+    """Yield the cache marks in a message, also those in results."""
     for block in message.content:
         inner = block.content if isinstance(block, ToolResultBlock) else ()
         for carrier in (block, *inner):
@@ -72,7 +72,7 @@ def _caches(message: Message) -> Iterator[Cache]:
 
 
 def _last_carrier(message: Message, facts: ModelFacts) -> tuple[int, Carrier] | None:
-    """Return the last block that can have a mark after it, with its index."""
+    """Return the last block that may have a cache mark, with its index."""
     for index in range(len(message.content) - 1, -1, -1):
         block = message.content[index]
         if isinstance(block, TextBlock):
@@ -87,10 +87,10 @@ def _last_carrier(message: Message, facts: ModelFacts) -> tuple[int, Carrier] | 
 
 
 def longest_mark(request: Request, before: int, cache: str | None) -> str | None:
-    """Return the longest-lived of a result's mark and the marks in it, which are forgotten.
+    """Return the mark of a result or in it that lives longest; remove the marks in the result.
 
-    ``before`` is the number of marks before the result. A mark inside counts as one of four, and
-    gateways refuse it: it goes after the result.
+    ``before`` is the number of marks before the result. A mark in a result counts as one of four,
+    and gateways refuse it, so it is sent after the result.
     """
     caches = [cache, *(mark.cache for mark in request.marks[before:])]
     del request.marks[before:]
@@ -98,13 +98,13 @@ def longest_mark(request: Request, before: int, cache: str | None) -> str | None
 
 
 def choose_marks(request: Request, sent: Iterable[Param], *, ordered: bool) -> list[Mark]:
-    """Return the marks that are kept, in the order of ``sent``, the params as they go out.
+    """Return the cache marks that are kept, in the order of ``sent``, the params of the payload.
 
-    No mark is kept after request-only content that no assistant turn follows. The marks that live
-    longest are kept; of equals the last, which cover more. With ``ordered`` an hour has to come
-    before five minutes: earlier ones that have room live an hour, too, which costs nothing. All
-    up to the last hour is charged as written for an hour (Anthropic, "Mixing different TTLs").
-    Each mark that is not sent as it is asked for is a hint.
+    No mark is kept after grounding that no assistant turn follows. The marks that live longest are
+    kept. Of marks that live equally long, the last are kept, because they cover more. With
+    ``ordered``, a mark of five minutes may not come before one of an hour, so it lives for an hour,
+    too. That costs nothing: everything before the last mark of an hour is charged as written for an
+    hour (Anthropic, "Mixing different TTLs"). A mark that is changed or not sent is a hint.
     """
     order = {id(param): index for index, param in enumerate(sent)}
     lost: dict[int, str] = {}
@@ -117,7 +117,7 @@ def choose_marks(request: Request, sent: Iterable[Param], *, ordered: bool) -> l
         elif mark.number >= end or (
             isinstance(mark.subject, Place) and mark.subject.message.kind in FLEETING
         ):
-            lost[id(mark)] = "after request-only content, which is gone in the next request"
+            lost[id(mark)] = "it is after grounding, which the next request does not have"
     marks = [mark for mark in request.marks if id(mark) not in lost]
     marks.sort(key=lambda mark: order[id(mark.param)])
     hours = [number for number, mark in enumerate(marks) if ordered and mark.cache == "1h"]
@@ -125,7 +125,9 @@ def choose_marks(request: Request, sent: Iterable[Param], *, ordered: bool) -> l
     ranks = {id(mark): (id(mark) in early, ordered and mark.cache != "1h") for mark in marks}
     latest = sorted([*reversed(marks)], key=lambda mark: ranks[id(mark)])
     lost |= {id(mark): f"a request carries {MOST}" for mark in latest[MOST:]}
-    raised = dict.fromkeys(early, "sent for an hour: five minutes may not come before an hour")
+    raised = dict.fromkeys(
+        early, "it lives for an hour, since five minutes may not come before an hour"
+    )
     for mark in request.marks:
         if why := lost.get(id(mark)) or raised.get(id(mark)):
             request.lose_mark(mark, why)
@@ -133,14 +135,14 @@ def choose_marks(request: Request, sent: Iterable[Param], *, ordered: bool) -> l
     kept = [mark._replace(cache="1h") if id(mark) in early else mark for mark in kept]
     notes = request.notes
     for mark in kept:
-        # Not a mark after a text that is sent in the place of a block.
+        # A text that is sent instead of a block has no note: its mark is not noted either.
         if notes and isinstance(mark.subject, Place) and id(mark.param) in notes.blocks:
             notes.caches[mark.subject.number, *mark.at] = mark.cache if ordered else "default"
     return kept
 
 
 def _first_fleeting(messages: Sequence[Message]) -> int:
-    """Return the index of the first request-only message that no assistant turn follows."""
+    """Return the index of the first message with grounding that no assistant turn follows."""
     backwards = range(len(messages) - 1, -1, -1)
     answered = next((n for n in backwards if messages[n].role == "assistant"), -1)
     fleeting = (n for n in range(answered + 1, len(messages)) if messages[n].kind in FLEETING)

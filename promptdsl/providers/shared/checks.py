@@ -1,4 +1,4 @@
-"""Checks of recorded data: each error names the key that is wrong, and its place."""
+"""Checks of recorded data; each error names the wrong key and its location."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, overload
@@ -13,7 +13,7 @@ R = TypeVar("R")
 
 
 def located(place: str, reader: Callable[[D], R], data: D) -> R:
-    """Return the result of a reader; its :class:`DataError` names the place."""
+    """Return the result of a reader; its :class:`DataError` names the location."""
     try:
         return reader(data)
     except DataError as error:
@@ -21,27 +21,26 @@ def located(place: str, reader: Callable[[D], R], data: D) -> R:
 
 
 def located_items(place: str, reader: Callable[[object], R], data: object) -> Iterator[R]:
-    """Yield the reader's result for each item of a list; errors name ``place[index]``."""
+    """Yield the result of a reader for each item of a list; errors name ``place[index]``."""
     for index, item in enumerate(items(data, place)):
         yield located(f"{place}[{index}]", reader, item)
 
 
 def items(data: object, place: str) -> Sequence[Any]:  # Any: as above
-    """Return the items of a list; :class:`DataError` for any other value."""
+    """Return the items of a list; raises :class:`DataError` for any other value."""
     if is_list(data):
         return data
     raise DataError(f"{place!r} is a list, not {type(data).__name__}")
 
 
 def mapping(data: object) -> Param:
-    """Return a mapping as a new dictionary; :class:`DataError` for any other value.
+    """Return a mapping as a new dictionary; raises :class:`DataError` for any other value.
 
-    The response objects of SDKs, which are often among recorded messages, are dumped.
+    The response objects of SDKs, which are often among recorded messages, become dictionaries.
     """
     if is_mapping(data):
         return dict(data)
-    # A value that the SDK parsed to a type of the user's own has no place in the SDK's type, which
-    # would warn of it.
+    # An SDK would warn about a value that it parsed to a type of the user.
     options = {"mode": "json", "exclude_none": True, "by_alias": True, "warnings": False}
     for name, keywords in (("model_dump", options), ("to_dict", {})):
         dump = None if isinstance(data, type) else getattr(data, name, None)
@@ -61,7 +60,7 @@ def required(
     fields: Mapping[str, object], key: str, kind: type = object
 ) -> Any: ...  # Any: a mapping, or a value that the caller checks
 def required(fields: Mapping[str, object], key: str, kind: type = object) -> object:
-    """Return the value under a key; :class:`DataError` when it is missing or of another type."""
+    """Return the value of a key; raises :class:`DataError` if it is missing or has another type."""
     if key not in fields:
         raise DataError(f"{key!r} is needed", fix=nearest(key, map(shown_name, fields)))
     value = fields[key]
@@ -74,9 +73,9 @@ _NAMES: Mapping[type, str] = {str: "a string", list: "a list", Mapping: "a dicti
 
 
 def with_nulls(data: object, nulls: Mapping[str, Sequence[str]]) -> Any:  # Any: JSON
-    """Return data with the keys that a request needs, also where their value is null.
+    """Return data with the keys that a request needs although their value is null.
 
-    The object of an SDK is read without its nulls. ``nulls`` are these keys, by type of object.
+    An object of an SDK is read without nulls. ``nulls`` are these keys, by type of object.
     """
     if is_list(data):
         return [with_nulls(item, nulls) for item in data]
@@ -90,7 +89,10 @@ def with_nulls(data: object, nulls: Mapping[str, Sequence[str]]) -> Any:  # Any:
 
 
 def read_mark(control: object) -> Cache | None:
-    """Return the time to live of a cache mark, ``None`` for no mark; :class:`DataError` if odd."""
+    """Return the time to live of a cache mark, ``None`` for no mark.
+
+    Raises :class:`DataError` for an unknown time to live.
+    """
     ttl = None if control is None else mapping(control).get("ttl", "default")
     if ttl not in (None, *CACHES):
         raise DataError(f"unknown 'ttl' {shown(ttl)}", fix="'5m' or '1h'")
@@ -98,12 +100,12 @@ def read_mark(control: object) -> Cache | None:
 
 
 def usage(*, total: object = None, **counts: object) -> Mapping[str, int] | None:
-    """Return the token counts of a response, ``None`` when it has none.
+    """Return the token counts of a response, ``None`` if it has none.
 
-    ``input`` are all tokens that were read, cached or not; ``cache_read`` and ``cache_write`` are
-    the part of them that came from a cache and the part that went into one. ``output`` are all
-    tokens that were written, ``reasoning`` the part of them that was thought. ``total`` is the
-    provider's own, or else the sum of both.
+    ``input`` counts all tokens that were read, also from a cache; ``cache_read`` counts those read
+    from a cache, ``cache_write`` those written to a cache. ``output`` counts all tokens that were
+    written, ``reasoning`` those of reasoning. ``total`` is the count of the provider, or the sum of
+    input and output.
     """
     known = {name: count for name, count in counts.items() if type(count) is int}
     if type(total) is int or known.keys() >= {"input", "output"}:
@@ -114,7 +116,7 @@ def usage(*, total: object = None, **counts: object) -> Mapping[str, int] | None
 def openai_usage(
     token_counts: object, asked: str = "prompt", answered: str = "completion"
 ) -> Mapping[str, int] | None:
-    """Return the token counts of a response in OpenAI's form, by the names of both sides in it."""
+    """Return the token counts in OpenAI's format; ``asked`` and ``answered`` begin its keys."""
     counts = mapping(token_counts or {})
     read = mapping(counts.get(f"{asked}_tokens_details") or {})
     written = mapping(counts.get(f"{answered}_tokens_details") or {})

@@ -1,4 +1,4 @@
-"""Texts, JSON and attachments as they can be sent: U+FFFD for lone surrogates, fitting names."""
+"""Texts, JSON, names and attachments as they can be sent: lone surrogates become U+FFFD."""
 
 import base64
 import json
@@ -16,7 +16,7 @@ from promptdsl.providers.shared.request import Param, Place, Request
 V = TypeVar("V")
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
-"""A lone surrogate in JSON text, as it is or escaped; it may also match a pair of them."""
+"""A surrogate in JSON text, plain or escaped; it may be lone, or one of a pair."""
 
 MISFIT = re.compile(r"[^a-zA-Z0-9_-]")
 """A character that most providers refuse in names and ids."""
@@ -53,18 +53,18 @@ TEXT_TYPE = re.compile(
 
 
 def utf8(text: str) -> str:
-    """Return a text with U+FFFD for lone surrogates, which have no UTF-8 form."""
+    """Return a text with U+FFFD for lone surrogates, which UTF-8 cannot encode."""
     return valid_unicode(text)[0]
 
 
 def mended(name: str, longest: int, misfit: re.Pattern[str] = MISFIT) -> str:
-    """Return a name or an id with ``_`` for characters that are refused, cut at ``longest``."""
+    """Return the first ``longest`` characters of a name or an id, with ``_`` for refused ones."""
     return (misfit.sub("_", name) or "_")[:longest]
 
 
 def json_copy(value: V) -> V:
     """Return a copy of a JSON value, with U+FFFD for lone surrogates; raises :class:`DataError`."""
-    # Data has at most 200 levels where an author gives it; a payload wraps it in a few more.
+    # The data of an author has at most 200 levels. A payload adds a few levels around it.
     text = write_json(value, wrapped=10)
     if "\\ud" in text:  # an escaped surrogate, or a text that looks like one
         text = utf8(json.dumps(value, ensure_ascii=False))
@@ -72,11 +72,11 @@ def json_copy(value: V) -> V:
 
 
 def arguments_of(request: Request, place: Place, block: ToolUseBlock) -> Param:
-    """Return the arguments of a call as an object; other text is put in an object, a hint."""
+    """Return the arguments of a call as an object. Any other text is put into one, with a hint."""
     text = block.arguments
     arguments = read_json(text if has_arguments(request, place, block) else "{}")
     if not isinstance(arguments, dict):
-        why = "not a JSON object that can be sent: sent as text in one"
+        why = "they are not a JSON object, so they are sent as text in one"
         request.hint(place, "mended_arguments", "arguments of a call", why)
         return {"arguments": utf8(text)}
     if ("\\u" in text or not text.isascii()) and _SURROGATE.search(text):
@@ -88,10 +88,10 @@ def arguments_of(request: Request, place: Place, block: ToolUseBlock) -> Param:
 
 
 def has_arguments(request: Request, place: Place, block: ToolUseBlock) -> bool:
-    """Return whether a call has a text of arguments; a blank one is sent as ``{}``, a hint.
+    """Return whether a call has a text of arguments. A blank one is sent as ``{}``, with a hint.
 
-    Models write it for a tool without parameters, and servers fail to read it again
-    (vllm-project/vllm#19419). Pydantic AI 2.68 sends ``{}``, too.
+    Models write blank arguments for a tool without parameters, and servers fail to read them in the
+    next request (vllm-project/vllm#19419). Pydantic AI 2.68 sends ``{}``, too.
     """
     if is_blank(block.arguments):
         request.hint(place, "mended_arguments", "arguments of a call", "no text: sent as {}")
@@ -105,20 +105,21 @@ def are_arguments(text: str) -> bool:
 
 
 def text_of_arguments(request: Request, place: Place, block: ToolUseBlock, key: str) -> str:
-    """Return the arguments of a call as the text they are; one that is no JSON object is a hint.
+    """Return the arguments of a call as text, with a hint if it is not a JSON object.
 
-    ``key`` is that of the text: any other than ``arguments`` is free text.
+    ``key`` is the key under which the text is sent. Under any other key than ``arguments`` the text
+    is free.
     """
     if key == "arguments" and not are_arguments(block.arguments):
         if not has_arguments(request, place, block):
             return "{}"
-        why = "not a JSON object that can be read: sent as it is"
+        why = "they are not a JSON object, and are sent unchanged"
         request.hint(place, "mended_arguments", "arguments of a call", why)
     return request.clean(place, block.arguments, key)
 
 
 def is_sendable(request: Request, place: Place, *texts: str | None) -> bool:
-    """Return whether reasoning can be sent byte for byte; a lone surrogate in it is a hint."""
+    """Return whether reasoning can be sent unchanged. It cannot with a lone surrogate: a hint."""
     if all(is_valid_unicode(text) for text in texts if text):
         return True
     why = "it has a lone surrogate, which cannot be sent"
@@ -127,12 +128,12 @@ def is_sendable(request: Request, place: Place, *texts: str | None) -> bool:
 
 
 def with_bytes(source: MediaSource) -> MediaSource:
-    """Return a source; for a ``data:`` address, the source with its bytes."""
+    """Return a source. For a ``data:`` address it is a source with the bytes in the address."""
     return (data_url(source.value) if source.kind == "url" else None) or source
 
 
 def text_of_file(source: MediaSource) -> str | None:
-    """Return the text of a file, ``None`` without its bytes or where these are no text."""
+    """Return the text of a file, ``None`` if there are no bytes or they are not a text."""
     if source.kind != "base64" or not TEXT_TYPE.fullmatch(plain_type(source.media_type) or ""):
         return None
     try:
@@ -142,15 +143,15 @@ def text_of_file(source: MediaSource) -> str | None:
 
 
 def fenced(tag: str, text: str, **attributes: str | None) -> str:
-    """Return a text in a fence that it cannot close; attributes without a value are left out."""
+    """Return a text in a tag that it cannot close. Attributes without a value are left out."""
     named = [f' {key}="{attribute(value)}"' for key, value in attributes.items() if value]
     return f"<{tag}{''.join(named)}>\n{guard(text, (tag,))}\n</{tag}>"
 
 
 def file_name(title: str | None, media_type: str) -> str:
-    """Return a document's title as the name of a file, or a name with the suffix of its type.
+    """Return the file name of a document: its title, or ``document`` with a suffix for its type.
 
-    A service takes a file with a wrong suffix for another type.
+    Services read the type of a file from the suffix.
     """
     if not title or title.isspace():
         return f"document.{_SUFFIXES.get(media_type, 'pdf')}"
@@ -158,7 +159,7 @@ def file_name(title: str | None, media_type: str) -> str:
 
 
 def lose_title(request: Request, place: Place, title: str, name: str) -> None:
-    """Note a hint where the title of a document is sent as another name."""
+    """Record a hint if the title of a document is sent as another name."""
     if name != title:
-        reason = f"it is blank, too long, or has characters of no name: sent as {name[:60]!r}"
+        reason = f"it is blank, too long, or has refused characters: sent as {name[:60]!r}"
         request.hint(place, "mended_name", "title of a document", reason)

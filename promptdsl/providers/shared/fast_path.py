@@ -1,9 +1,9 @@
-"""Fast copies of payloads: a payload that is given away shares no container with another one.
+"""Fast copies of payloads: a payload that a caller gets shares no container with another one.
 
 A payload of 5,000 short messages is copied in 0.9 ms; a plain recursive function takes 1.5 ms.
 """
 
-# An exact type is checked faster than isinstance(), and tells a checker less.
+# An exact type is checked faster than by isinstance(), but a type checker learns less from it.
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from typing import Any
@@ -20,7 +20,7 @@ def fresh(payload: Param) -> Param:
     return copied
 
 
-def _copied(value: Any) -> Any:  # Any: a value of JSON, told by its exact type
+def _copied(value: Any) -> Any:  # Any: a value of JSON, known by its exact type
     if type(value) is not dict:
         return _copied_items(value) if type(value) is list else value
     copied = value.copy()
@@ -33,7 +33,7 @@ def _copied(value: Any) -> Any:  # Any: a value of JSON, told by its exact type
 
 
 def _copied_items(items: list[Any]) -> list[Any]:  # Any: as above
-    """Return a copy of a list: a long payload is mostly entries of one part with texts."""
+    """Return a copy of a list; fastest for entries with a single part, which are most common."""
     copies: list[Any] = []  # Any: as above
     for item in items:
         if type(item) is not dict:

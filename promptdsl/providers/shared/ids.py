@@ -1,6 +1,6 @@
-"""Ids and names of tools, mended as a service requires: alike in call and result, and unique.
+"""Ids of calls and names of tools as a service requires them: unique, and equal in the result.
 
-The ids of calls are those of providers with two sides; others take ``fitting_id``.
+``call_id`` and ``result_id`` are for providers with two sides; others use ``fitting_id``.
 """
 
 import re
@@ -14,7 +14,7 @@ from promptdsl.providers.shared.two_sided import Turns
 
 
 def call_id(request: Turns, id: str, name: str = "") -> str:
-    """Return the id a call is sent with, which no other call has, and keep it for its result."""
+    """Return the id with which a call is sent, and keep it for the result. It is unique."""
     sent = id
     short = len(id) <= request.dialect.longest_id
     if id in request.uses or not (short and id.isascii() and id.isidentifier()):
@@ -30,7 +30,7 @@ def call_id(request: Turns, id: str, name: str = "") -> str:
 
 
 def result_id(request: Turns, id: str) -> str:
-    """Return the id a result is sent with: that of the first unanswered call with this id."""
+    """Return the id with which a result is sent: that of the first open call with this id."""
     dialect = request.dialect
     sent = request.calls.pop(id, None) or mended(id, dialect.longest_id, dialect.misfit)
     if request.repeated_ids and (waiting := request.repeated_ids.get(id)):
@@ -39,13 +39,13 @@ def result_id(request: Turns, id: str) -> str:
 
 
 def _unique(request: Turns, id: str) -> str:
-    """Return a fitting id; the n-th use ends in ``_n``. It depends on earlier calls only."""
+    """Return a unique id; the n-th use of an id ends in ``_n``. Only earlier calls count."""
     uses, longest = request.uses, request.dialect.longest_id
     stem = mended(id, longest, request.dialect.misfit)
     count = uses.get(id, 0) + 1
     sent = stem if count == 1 else _numbered(stem, count, longest)
     while sent in uses:
-        # Numbers that were taken at an earlier search are skipped.
+        # Numbers that an earlier search has taken are skipped.
         count = max(count, request.stems.get(stem, 1)) + 1
         sent = _numbered(stem, count, longest)
         request.stems[stem] = count
@@ -60,9 +60,9 @@ def _numbered(stem: str, count: int, longest: int) -> str:
 
 
 def fitting_id(id: str, longest: int, shortest: int = 0) -> str:
-    """Return an id of ``shortest`` to ``longest`` characters.
+    """Return an id with ``shortest`` to ``longest`` characters.
 
-    One that cannot be sent becomes its beginning and a digest of all of it, which keeps it unique.
+    An id that cannot be sent is replaced by its beginning and a digest, which keeps it unique.
     """
     if shortest <= len(id) <= longest and is_valid_unicode(id):
         return id
@@ -73,7 +73,7 @@ def fitting_id(id: str, longest: int, shortest: int = 0) -> str:
 
 
 def exact_id(id: str, length: int) -> str:
-    """Return an id of so many letters and digits: a digest for one that is not."""
+    """Return an id with exactly ``length`` letters and digits; for any other id, its digest."""
     if len(id) == length and id.isascii() and id.isalnum():
         return id
     from hashlib import sha256
@@ -89,11 +89,11 @@ def tool_name(
     longest: int | None = None,
     misfit: re.Pattern[str] = MISFIT,
 ) -> str:
-    """Return the name a tool is sent with: characters that are refused become ``_``, and unique.
+    """Return the unique name with which a tool is sent: ``_`` replaces refused characters.
 
-    A name that may be sent stays as it is. Of several names that are mended alike the first one
-    stays without a number, and definitions come before calls. A name that is mended is a hint.
-    ``longest`` is the number of characters it may have, by default that of the provider.
+    A name that may be sent stays the same. If several names become equal, all but the first get a
+    number; definitions come before calls. A changed name is a hint. ``longest`` is the greatest
+    number of characters, by default that of the provider.
     """
     sent = request.tool_names.get(name)
     if sent is None:
@@ -108,6 +108,6 @@ def tool_name(
         if sent == name:
             request.legal_names.add(name)
     if sent != name:
-        reason = f"it has other letters, or is too long or taken: sent as {sent}"
+        reason = f"it has characters that are refused, is too long, or is taken: sent as {sent}"
         request.hint(subject, "mended_name", f"tool name {name!r}", reason)
     return sent

@@ -1,12 +1,12 @@
-"""The memory of long conversations: when one has grown, only its new messages are written.
+"""The write cache of long conversations: only the new messages of a conversation are written.
 
-The entries of a message depend on earlier messages only. They are kept as a passage, with the state
-that later messages need, and the next request of the conversation continues from there. A passage
-fits where the messages are the same objects; the few that are made anew for each request, such as
-the system text, may be equal instead.
+The entries of a message depend on earlier messages only. They are kept as a cached write, with the
+state that later messages need, and the next request of the conversation continues from there. A
+cached write fits if the messages are the same objects. The few messages that are made for each
+request, such as the system text, may be equal objects instead.
 
-A passage is forgotten when the message after it is gone (its anchor, a weak reference), and when
-the conversation has two longer passages.
+A cached write is forgotten when the message after it (its anchor, a weak reference) is gone, and
+when the conversation has two longer ones. Read ``Recall.spans`` first.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,18 +32,18 @@ _kind = attrgetter("kind")
 _FLEETING = frozenset(FLEETING)
 
 _REACH = 16
-"""How many messages before the best index a passage may end."""
+"""The number of messages before the best index where a cached write may end."""
 _TRIES = 4
-"""How many messages are compared with all before them, to find an anchor."""
+"""The number of messages that are compared with all before them, to find an anchor."""
 
 
 @attrs.frozen(eq=False)
 class Passage:
-    """The cache of writing a conversation: the entries of its first messages, and the state after.
+    """A cached write: the entries of the first messages of a conversation, and the state after.
 
-    The cache of reading one is a ``Recording`` in ``messages/conversation_cache.py``.
-    ``anchor`` is the message after them. ``opening`` is the state before the first of them,
-    ``state`` the state after the last. No later message changes the first ``final_count`` entries.
+    The cache for reading is a ``Recording`` in ``messages/conversation_cache.py``. ``anchor`` is
+    the message after ``messages``. ``opening`` is the state before the first message, ``state`` the
+    state after the last one. No later message changes the first ``final_count`` entries.
     """
 
     messages: tuple[Message, ...]
@@ -56,18 +56,19 @@ class Passage:
     losses: tuple[Loss, ...]
     marks: tuple[Mark, ...]
     counted: "list[tuple[TextTokens, Tally]]"
-    """The tokens of settled entries, by counter: those of the latest two are kept."""
+    """The tokens of the final entries by counter, for the latest two counters."""
     before: "ref[Passage] | None" = None
-    """The shorter passage that this one continues."""
+    """The shorter cached write that this one continues."""
 
 
 @attrs.define(eq=False)
 class Memory:
-    """The passages of the conversations that were written last.
+    """The cached writes of the conversations that were written last.
 
-    A conversation of ``least`` messages or more has a passage, without its ``newest`` messages,
-    which may be gone in the next request. When it has grown by ``growth`` messages it gets another
-    one and keeps both, as an author may go back. At ``most`` so many are kept of all conversations.
+    A conversation of at least ``least`` messages has a cached write, without its ``newest``
+    messages, which the next request may not have. When it has grown by ``growth`` messages it gets
+    a second one and keeps both, because an author may go back. ``most`` is the greatest number of
+    cached writes of all conversations.
     """
 
     least: int = 16
@@ -75,14 +76,13 @@ class Memory:
     newest: int = 4
     growth: int = 8
     most: int = 256
-    # Changed by single operations on a dictionary only, which no other thread can interrupt.
+    # Only changed by single operations on a dictionary, which no other thread can interrupt.
     passages: dict[int, Passage] = attrs.field(factory=dict[int, Passage], init=False)
 
     def serves(self, messages: Sequence[Message]) -> bool:
-        """Return whether one of the last messages may come again, and is worth remembering.
+        """Return whether the next request may repeat one of the last messages, and gain from it.
 
-        In a conversation of fewer than ``long`` messages plain text is not: to write it anew takes
-        no longer.
+        With fewer than ``long`` messages, plain text gains nothing: writing it again is as fast.
         """
         last = messages[-self.newest - _REACH :]
         if len(messages) < self.long:
@@ -90,7 +90,7 @@ class Memory:
         return any(map(_lasts, last))
 
     def find(self, request: Request, opening: dict[str, object]) -> Passage | None:
-        """Return the longest passage a request may continue, which begins with equal messages."""
+        """Return the longest cached write with which the messages of a request begin."""
         anchored = [
             (stop, known)
             for known in self.passages.copy().values()
@@ -108,7 +108,7 @@ class Memory:
         return None
 
     def keep(self, passage: Passage) -> None:
-        """Keep a passage and the one it continues; of all others, those that were used last."""
+        """Keep a cached write and the one it continues, and of the others those used last."""
         self.passages[id(passage)] = passage
         known = passage.before and passage.before()
         if known and known.before:
@@ -117,17 +117,17 @@ class Memory:
             self.passages.pop(key, None)
 
     def forget(self, anchor: "ref[Message]") -> None:
-        """Forget the passage before a message that is gone."""
+        """Forget the cached write before a message that is gone."""
         for key, passage in self.passages.copy().items():
             if passage.anchor is anchor:
                 self.passages.pop(key, None)
 
     def end(self, messages: Sequence[Message], start: int) -> int:
-        """Return the index after the passage of these messages, 0 where none would be worth it.
+        """Return the index after the cached write of these messages, 0 if none is worth it.
 
-        It ends before the last request-only message, which may be another one in the next request,
-        unless that is far from the end. The anchor is a message of the conversation, not one made
-        for the request. It is not in the passage, which would keep it alive.
+        It ends before the last grounding, which the next request may not have, unless that is far
+        from the end. The anchor is a message of the conversation, not one made for the request. It
+        is not in the cached write, which would keep it alive.
         """
         length = len(messages)
         kinds = map(_kind, reversed(messages[max(start, length // 2) :]))
@@ -142,12 +142,12 @@ class Memory:
 
 
 def _lasts(message: Message) -> bool:
-    """Return whether a message was not made for one request, of a turn or a provider's form."""
+    """Return whether a message can be in later requests: it was not made for this one."""
     return message._number < 0 and not message._at
 
 
 def _is_equal(known: Message, message: Message) -> bool:
-    """Return whether two messages are surely sent as the same bytes."""
+    """Return whether two messages are certainly sent as the same bytes."""
     if (known.role, known.kind, known._details) != (message.role, message.kind, message._details):
         return False
     if known._plain is not None or message._plain is not None:
@@ -156,10 +156,9 @@ def _is_equal(known: Message, message: Message) -> bool:
 
 
 def _are_same(known: Sequence[Block], blocks: Sequence[Block]) -> bool:
-    """Return whether blocks are surely sent as the same bytes.
+    """Return whether blocks are certainly sent as the same bytes.
 
-    Equal blocks of strings alone are sent so. After an equal message with any other block, all is
-    written anew.
+    That is certain for the same object, and for equal blocks that consist of strings.
     """
     if len(known) != len(blocks):
         return False
@@ -182,9 +181,9 @@ def _are_same(known: Sequence[Block], blocks: Sequence[Block]) -> bool:
 
 @attrs.define(eq=False)
 class Recall:
-    """The writing of one request with a memory; ``passage`` is for the next request.
+    """The use of a memory in one request; ``passage`` is the cached write for the next request.
 
-    Without a memory it is a write with ``notes`` of where each block goes.
+    Without a memory, the write has ``notes`` about the location of each block instead.
     """
 
     memory: Memory | None
@@ -192,10 +191,10 @@ class Recall:
     passage: Passage | None = None
 
     def spans(self, request: Request) -> Iterator[tuple[int, int]]:
-        """Yield the spans of messages that have to be written, each as its start and stop.
+        """Yield the start and stop of each span of messages that must be written.
 
-        The caller writes each span before it asks for the next one. When there are two, the entries
-        of the first are kept, and the next request continues from there.
+        The caller writes a span before it asks for the next one. If there are two, the entries of
+        the first are kept, and the next request continues from there.
         """
         if self.memory is None:
             request.notes = self.notes
@@ -208,7 +207,7 @@ class Recall:
             self.passage = known
             request.recalled = True
             start = len(known.messages)
-            # The request takes over the state of the passage, then makes it a copy of its own.
+            # The request takes the state of the cached write, and then a copy of it.
             for name, value in known.state.items():
                 setattr(request, name, value)
             for name, value in request.state().items():
@@ -221,7 +220,7 @@ class Recall:
         if stop:
             yield start, stop
             before, final_count = self.passage, request.final_count()
-            # Losses and marks are of the messages that were written, not of those equal to them.
+            # Losses and marks belong to the messages that were written, not to equal messages.
             written = before.messages if before else ()
             self.passage = Passage(
                 messages=(*written, *request.messages[len(written) : stop]),

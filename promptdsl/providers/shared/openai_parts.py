@@ -1,8 +1,8 @@
-"""Parts as OpenAI takes them: neighbouring texts are one, with cache marks on the part before.
+"""The rules that Chat and Responses share: payload parts, cache marks and roles.
 
-The blank line between two texts is the same with and without a mark, so a mark that comes or goes
-changes no token. Marks with a time to live are those that LiteLLM passes on to other providers: on
-tools, calls and whole results, too.
+Neighbouring texts become one part, unless a cache mark is between them. The blank line between two
+texts is the same with and without a mark, so a mark changes no token. A mark with a time to live is
+one that LiteLLM passes on to other providers. It may also be on a tool, a call or a result.
 """
 
 import re
@@ -26,9 +26,9 @@ from promptdsl.providers.shared.sent_places import OWN_JOINT, joined_texts
 
 MARK = WIRE.mark
 LASTING_MARK = "cache_control"
-"""The key of a mark with a time to live, as Anthropic has it."""
+"""The key of a cache mark with a time to live, in Anthropic's format."""
 APART = "apart"
-"""The key of a text param, never sent, that stays a part of its own after another text."""
+"""A key that is never sent: the text with it is not joined with the text before it."""
 JOINT = "\n\n"
 """The blank line between neighbouring texts."""
 
@@ -45,11 +45,11 @@ class ChatLike(Request):
     head: int = attrs.field(init=False)
     last_question: int = attrs.field(init=False)
     placed: frozenset[int] = frozenset()
-    """The indices of the instructions that the model behind a gateway takes in their place."""
+    """The indices of the instructions that the model behind a gateway takes where they are."""
     leading: list[Param] = attrs.field(factory=new_list)
     """The parts of leading instructions that wait to be sent as one message."""
     thoughts: list[tuple[ReasoningBlock, int]] = attrs.field(factory=new_list)
-    """The reasoning of an answer that waits for its entry, each with the index of its block."""
+    """The reasoning of the answer that is being written, each with the index of its block."""
 
     def __attrs_post_init__(self) -> None:
         self.messages = messages = self.prompt.messages
@@ -65,24 +65,27 @@ class ChatLike(Request):
             self.placed = _placed(messages, after_results=facts.result_instructions)
 
     def depends(self, stop: int) -> tuple[object, ...]:
-        """Return all that the entries of the first ``stop`` messages depend on, beside these."""
+        """Return all that the entries of the first ``stop`` messages depend on, except these."""
         indices = (min(self.head, stop), min(self.last_question, stop))
         placed = self.placed and frozenset(number for number in self.placed if number < stop)
         return (*Request.depends(self, stop), *indices, placed)
 
 
 def _speaks(message: Message, facts: ModelFacts) -> bool:
-    """Return whether a message is no instruction; behind a gateway, also no event before them."""
+    """Return whether a message begins the conversation: it is not an instruction.
+
+    Behind a gateway, an event does not begin the conversation either.
+    """
     if message.role in ("system", "developer"):
         return False
     return facts.behind is None or message.kind in SPOKEN_KINDS
 
 
 def _placed(messages: Sequence[Message], *, after_results: bool) -> frozenset[int]:
-    """Return the indices of the instructions that the model takes in their place.
+    """Return the indices of the instructions that the model takes where they are.
 
-    It takes them where Anthropic's adapter sends them (``two_sided.py``): after a turn of the user
-    in the conversation, and before an answer or at the end.
+    These are the locations where Anthropic's adapter sends instructions (``two_sided.py``): after a
+    user turn of the conversation, and before an answer or at the end.
     """
     placed: set[int] = set()
     waiting: list[int] = []
@@ -103,7 +106,7 @@ def _placed(messages: Sequence[Message], *, after_results: bool) -> frozenset[in
 
 
 def _is_blank(message: Message) -> bool:
-    """Return whether a message is white space alone, so that it is not sent."""
+    """Return whether a message has only white space, so that it is not sent."""
     if message._plain is not None:
         return is_blank(message._plain)
     return all(block.type == "text" and is_blank(block.text) for block in message.content)
@@ -114,7 +117,7 @@ def _has_result(message: Message) -> bool:
 
 
 def _asks(message: Message) -> bool:
-    """Return whether a message is a question of a user: in the conversation, and no results."""
+    """Return whether a message is a question of a user: part of the conversation, no results."""
     if message.role != "user" or message.kind not in SPOKEN_KINDS:
         return False
     types = {block.type for block in message.content}
@@ -126,18 +129,18 @@ _TEXTS = ("text", "input_text", "output_text")
 
 
 def marked(request: Request, place: Place, cache: str | None, part: Param | None) -> Param | None:
-    """Return the part with its block's cache mark, where one is allowed."""
+    """Return the part of a block, with the cache mark of the block if a mark is allowed here."""
     facts = request.facts
     if cache is None:
         return part
     is_refused = place.message.role == "assistant" and not facts.answer_marks
     is_refused |= not takes_lists(request, place)
     if part is None or is_refused or not facts.cache_marks:
-        why = "the target takes no cache mark at this place"
+        why = "the target takes no cache mark here"
         request.hint(place, "cache_mark", "cache mark", why)
         return part
     if cache == "1h" and not facts.lasting_marks:
-        why = "a mark lives as long as the request says"
+        why = "the request sets how long cache marks live"
         request.hint(place, "cache_mark", "an hour to live", why)
     if MARK not in part:
         part[MARK] = {"mode": "explicit"}
@@ -146,29 +149,29 @@ def marked(request: Request, place: Place, cache: str | None, part: Param | None
 
 
 def why_foreign(request: ChatLike, block: ReasoningBlock) -> str:
-    """Return why a target takes no reasoning of another origin; empty for its own."""
+    """Return why a target does not take reasoning of another origin, empty if it does."""
     facts, origin = request.facts, block.origin
     provider = (facts.behind or facts).provider
     if origin in facts.answer_origins:
         return ""
     if origin is None:
-        return "nothing says which server it is of"
-    return f"it is of {origin}, and {provider} does not take it"
+        return "its server is unknown"
+    return f"it comes from {origin}, and {provider} does not take it"
 
 
 _LIST_ROLES = {"developer": "system", "leading": "system", "result": "tool"}
-"""The name in ``ModelFacts.list_roles`` of the role of a place, where it is another one."""
+"""The name in ``ModelFacts.list_roles`` of the role of a place, if it has another name there."""
 
 
 def takes_lists(request: Request, place: Place) -> bool:
-    """Return whether a content may be a list of parts in a place."""
+    """Return whether a content may be a list of parts at this location."""
     return _LIST_ROLES.get(place.role, place.role) in request.facts.list_roles
 
 
 def stay_apart(request: Request, place: Place) -> bool:
-    """Return whether the texts of a message stay parts: they were recorded so, or are set to.
+    """Return whether the texts of a message stay separate parts: recorded so, or by a setting.
 
-    Where neighbouring messages were merged, their texts are joined.
+    The texts of merged messages are joined.
     """
     message, facts = place.message, request.facts
     if message.kind in RECORDED_KINDS and len(message._origins) < 2:
@@ -180,10 +183,10 @@ def stay_apart(request: Request, place: Place) -> bool:
 
 
 def begin_turn(parts: list[Param], joint: str | None, *, apart: bool = False) -> None:
-    """Note the white space before the last part, where this is a text that begins a merged turn.
+    """Set ``joint``, the white space before the last part, if it is the first text of a turn.
 
-    Texts with a cache mark between them are no string: they keep the blank line. A text that stays
-    ``apart`` is a part of its own.
+    The turn was merged with the one before it. Texts with a cache mark between them keep the blank
+    line. A text that is ``apart`` stays a separate part.
     """
     if apart and len(parts) > 1 and _is_text(parts[-1]):
         parts[-1][APART] = True
@@ -192,7 +195,7 @@ def begin_turn(parts: list[Param], joint: str | None, *, apart: bool = False) ->
 
 
 def as_recorded(parts: list[Param], request: Request) -> list[Param]:
-    """Return the parts of a message that goes back as it came."""
+    """Return the parts of a message that is sent as it was recorded."""
     sent = [_without_notes(part) for part in parts]
     for part, new in zip(parts, sent, strict=True):
         if part is not new:
@@ -201,14 +204,14 @@ def as_recorded(parts: list[Param], request: Request) -> list[Param]:
 
 
 def _without_notes(part: Param) -> Param:
-    """Return a part without the keys that say how its text is joined."""
+    """Return a part without our keys for joining texts."""
     if APART not in part and OWN_JOINT not in part:
         return part
     return {key: value for key, value in part.items() if key not in (APART, OWN_JOINT)}
 
 
 def content_of(request: Request, place: Place, parts: list[Param]) -> str | list[Param]:
-    """Return the parts of a message or a result as its content; a text where it takes no lists."""
+    """Return the parts of a message or a result as its content: a text, or a list if allowed."""
     if takes_lists(request, place) or not all(map(_is_text, parts)):
         return joined(parts, request)
     for part in parts:
@@ -217,24 +220,24 @@ def content_of(request: Request, place: Place, parts: list[Param]) -> str | list
 
 
 def joined(parts: list[Param], request: Request) -> str | list[Param]:
-    """Return parts as they are sent; parts with marks wait until it is known which marks stay."""
+    """Return parts as they are sent. Parts with marks wait until the marks are chosen."""
     return parts if is_marked(parts) else finished(parts, request)
 
 
 def finished(
     parts: list[Param], request: Request, *, takes_lists: bool = True
 ) -> str | list[Param]:
-    """Return parts with neighbouring texts as one; when that is all, mostly a string.
+    """Return parts with neighbouring texts joined. A single text is a string in most cases.
 
-    The text after a marked text begins with the blank line.
+    The text after a text with a cache mark begins with the blank line.
     """
     sent: list[Param] = []
     for run in _runs(parts):
         part = run[-1]
-        behind = bool(sent) and _is_text(sent[-1]) and APART not in run[0]
-        alone = len(run) == 1 and not behind and OWN_JOINT not in part and APART not in part
+        follows_text = bool(sent) and _is_text(sent[-1]) and APART not in run[0]
+        alone = len(run) == 1 and not follows_text and OWN_JOINT not in part and APART not in part
         if _is_text(part) and not (alone and request.notes is None):
-            opening: list[Param] = [{"text": ""}] if behind else []
+            opening: list[Param] = [{"text": ""}] if follows_text else []
             part = {**_without_notes(part)}
             part |= {"text": joined_texts(JOINT, [*opening, *run], request.notes)}
         sent.append(part)
@@ -249,7 +252,7 @@ def _is_text(part: Param) -> bool:
 
 
 def _runs(parts: list[Param]) -> Iterator[list[Param]]:
-    """Yield neighbouring texts up to a mark, and each other part alone."""
+    """Yield lists of parts: neighbouring texts up to a cache mark, and each other part alone."""
     run: list[Param] = []
     for part in parts:
         texts = run and _is_text(part) and _is_text(run[-1]) and APART not in part
@@ -262,7 +265,7 @@ def _runs(parts: list[Param]) -> Iterator[list[Param]]:
 
 
 def add_error_text(request: Request, parts: list[Param], error: str, *, kind: str) -> None:
-    """Put ``Error:`` before the first text, a part of this kind, or add a text that says it."""
+    """Put ``Error:`` before the first part of this kind, or add a text with the error."""
     text_part = next((part for part in parts if part["type"] == kind), None)
     if text_part is None:
         parts.insert(0, {"type": kind, "text": f"Error: {error}"})
@@ -272,12 +275,12 @@ def add_error_text(request: Request, parts: list[Param], error: str, *, kind: st
 
 
 def is_marked(parts: object) -> bool:
-    """Return whether there are marks among parts, which are not :func:`joined` yet."""
+    """Return whether parts that are not :func:`joined` yet have a cache mark."""
     return is_list(parts) and any(is_mapping(part) and MARK in part for part in parts)
 
 
 def parts_at(entry: Param, key: str) -> Any:  # Any: these may be a text, too
-    """Return the parts of an entry by their key; without a key, the entry itself is the part."""
+    """Return the parts under a key of an entry. With an empty key the entry itself is the part."""
     return entry.get(key) if key else [entry]
 
 
@@ -313,13 +316,13 @@ def finish_marked_parts(
 
 
 _OF_MODEL = re.compile("reasoning|.*_call")
-"""The types of items of the model, beside messages."""
+"""The types of items that the model writes, except messages."""
 
 
 def open_conversation(request: Request, losses: int) -> None:
-    """Send a text of a user before the model's turn, where that begins the conversation.
+    """Send a text of a user first if the conversation begins with the model.
 
-    ``losses`` is the number of losses before those of messages.
+    The hint about it is inserted at the index ``losses``, before the losses of messages.
     """
     entries = request.entries
     spoken = (
@@ -336,7 +339,7 @@ def open_conversation(request: Request, losses: int) -> None:
 
 
 def trim_answer(request: Request) -> None:
-    """Send a last answer without the white space at its end; one with an id goes as it came."""
+    """Remove the white space at the end of the last answer, unless the answer has an id."""
     entry = request.entries[-1] if request.entries else {}
     if entry.get("role") != "assistant" or "tool_calls" in entry or "id" in entry:
         return
@@ -354,8 +357,8 @@ def trim_answer(request: Request) -> None:
         request.lose_trailing()
 
 
-_WHY_FENCED = "takes no system message after the first, so the text is sent in a user turn"
-_WHY_MISPLACED = "the model takes no system message at this place, so it is text of a user"
+_WHY_FENCED = "takes no system message after the first, so the text is sent in a user message"
+_WHY_MISPLACED = "the model takes no system message here, so the text is sent in a user message"
 _MAYBE = (
     "some servers refuse a system message after the first: name the server, such as "
     "provider='mistral', or register later_system"
@@ -363,13 +366,13 @@ _MAYBE = (
 
 
 def sent_role(request: ChatLike, place: Place, parts: list[Param]) -> str:
-    """Return the role a message of a user, a system or a developer is sent in.
+    """Return the role in which a user, system or developer message is sent.
 
-    ``parts`` are those of its text: a later instruction is put in a fence where a server takes one
-    leading system message alone. An event and a request-only turn have their own.
+    ``parts`` are the parts of its text. A server may take only one system message, the first. Then
+    a later instruction is sent as user text in a tag. Events and grounding have a tag already.
     """
     role, facts, message = _native_role(request, place), request.facts, place.message
-    # To a gateway only what was said as an instruction is one of the leading ones.
+    # At a gateway, events and grounding are not leading instructions.
     is_behind = facts.behind is not None
     leads = place.number < request.head and (message.kind in SPOKEN_KINDS or not is_behind)
     if role == "user" or leads or facts.later_system is True:
@@ -394,10 +397,13 @@ def _native_role(request: Request, place: Place) -> str:
     if message.role == "user":
         return "user"
     if not facts.system:
-        reason = "this model takes neither system nor developer messages, so a user says it"
+        reason = (
+            "this model takes neither system nor developer messages, so the text is sent in a user "
+            "message"
+        )
         request.lose(place, "role", f"{message.role} message", reason)
         return "user"
-    # A recorded system message is a system message again, at its place.
+    # A recorded system message is sent as a system message, at its location.
     system = message.role == "system" or message.kind == "recorded_system"
     has_role = facts.developer or (facts.behind is not None and message.kind == "recorded")
     return "system" if system or not has_role else "developer"
@@ -409,7 +415,7 @@ IMAGE_DETAILS = ("auto", "low", "high", "original")
 
 
 def picture_url(source: MediaSource) -> str | None:
-    """Return the address of a picture, ``None`` for a source or a media type that is not taken."""
+    """Return the address of a picture, ``None`` if its source or media type is not taken."""
     media_type = plain_type(source.media_type)
     if source.kind == "base64" and media_type in _IMAGE_TYPES:
         return f"data:{media_type};base64,{source.value}"
@@ -418,7 +424,7 @@ def picture_url(source: MediaSource) -> str | None:
 
 
 def file_data(source: MediaSource, title: str | None) -> Param | None:
-    """Return the bytes and the name of a document, ``None`` for a source that has no bytes."""
+    """Return the bytes and the name of a document, ``None`` if the source has no bytes."""
     media_type = plain_type(source.media_type) or "application/pdf"
     if source.kind != "base64" or "," in media_type:
         return None

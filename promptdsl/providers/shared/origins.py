@@ -1,4 +1,4 @@
-"""The origin of what was read of a server: its name, in place of that of its provider."""
+"""The origin of content that was read from a server: the server, not the provider it imitates."""
 
 from collections.abc import Sequence
 
@@ -12,10 +12,10 @@ from promptdsl.providers.shared.blocks import FROM
 
 
 def prompt_of_server(prompt: Prompt, wire: Wire) -> Prompt:
-    """Return a prompt that was read of a server, with its name as the origin of what is its own."""
+    """Return a prompt that was read from a server, with the server as origin of its content."""
 
     def named(tool: ToolDefinition) -> ToolDefinition:
-        # Every server knows functions; another tool may be of this one alone.
+        # Every server takes functions. Any other tool may exist at this server only.
         is_of_server = tool.raw is not None and tool.origin in wire.origins
         return attrs.evolve(tool, origin=wire.name) if is_of_server else tool
 
@@ -33,7 +33,7 @@ def prompt_of_server(prompt: Prompt, wire: Wire) -> Prompt:
 
 
 def message_of_server(message: Message, wire: Wire) -> Message:
-    """Return a message that was read of a server, with its name as the origin of its blocks."""
+    """Return a message that was read from a server, with the server as origin of its blocks."""
     if message._plain is not None:
         return message
     blocks = _of_server(message.content, wire)

@@ -1,4 +1,4 @@
-"""Keys and parts that only other providers have: they are recognised, and refused."""
+"""Recognise and refuse keys and parts that only other providers have."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -11,9 +11,9 @@ from promptdsl.messages.blocks import CLASSES
 
 @cache
 def _owners(origin: str) -> Mapping[object, Sequence[tuple[str, str]]]:
-    """Return by type the parts that other providers have and ``origin`` has not.
+    """Return the parts that other providers have and ``origin`` does not have, by type.
 
-    Each has keys of the part, and the providers that have it with this key.
+    For each type there are pairs of a key of the part and the provider that has it.
     """
     known = wire_of(origin).parts
     owners: dict[object, list[tuple[str, str]]] = {}
@@ -25,20 +25,20 @@ def _owners(origin: str) -> Mapping[object, Sequence[tuple[str, str]]]:
 
 
 def refuse_part(part: Mapping[str, object], origin: str) -> None:
-    """Raise :class:`DataError` for a part that another provider than ``origin`` has."""
+    """Raise :class:`DataError` for a part that another provider has and ``origin`` has not."""
     if owner := owner_of(part, origin):
         raise DataError(f"there is no part of type {part['type']!r} here", fix=looks_like(owner))
 
 
 def owner_of(part: Mapping[str, object], origin: str = "") -> str | None:
-    """Return the provider that a part looks like, ``None`` for ``origin``, and without one."""
+    """Return the other provider that has such a part, ``None`` if there is none."""
     kind = part.get("type")
     owners = _owners(origin).get(kind, ()) if isinstance(kind, str) else ()
     return next((owner for key, owner in owners if key in part), None)
 
 
 def owner_of_message(fields: Mapping[str, object]) -> tuple[str, str] | None:
-    """Return the key of a message that only one provider has, and this provider."""
+    """Return the key of a message that only one provider has, with that provider."""
     return next((owned for owned in _keys_of_one_provider() if fields.get(owned[0])), None)
 
 
@@ -48,7 +48,7 @@ def _keys_of_one_provider() -> Sequence[tuple[str, str]]:
 
 
 def why_unknown(block: UnknownBlock, *origins: str) -> str:
-    """Return why a target does not get an unknown block, empty if it is of one of its origins."""
+    """Return why an unknown block is not sent, empty if it comes from one of the origins."""
     if block.origin is not None:
         return "" if block.origin in origins else f"only {block.origin} knows it"
     if owner := owner_of(block.data):
@@ -56,7 +56,7 @@ def why_unknown(block: UnknownBlock, *origins: str) -> str:
     close = nearest(str(block.data.get("type"))[:60], CLASSES)
     if close.startswith("did"):
         return f"no block has this type: {close}"
-    return "no block has this type; one of a provider is read with History.from_openai and so on"
+    return "no block has this type; read the data of a provider with History.from_openai, and so on"
 
 
 def looks_like(owner: str) -> str:

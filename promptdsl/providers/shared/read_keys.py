@@ -1,10 +1,9 @@
-"""The table of keys of each provider, and the search for keys that are in none.
+"""The table of the keys that each provider has, and the search for keys that are not in it.
 
-The table says of every key of an answer, or of a recorded message, what becomes of it: its reader
-takes it, or keeps it as it came by its own name (``shape``), or it has no content (``no_content``:
-ids, dates and the like, which the provider's page lists; in a recorded message they are unread). A
-key in none of these is kept in :attr:`Message.extra`, and is a hint ``unread_key`` where the
-message is sent.
+The table has every key of an answer or a recorded message. A key in a ``shape`` is read, or kept
+under its name. A key in ``no_content`` has no content: ids, dates and the like, which the page of
+the provider lists; in a recorded message they are unread. Any other key is kept in
+:attr:`Message.extra`, and is a hint ``unread_key`` when the message is sent.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -22,9 +21,9 @@ from promptdsl.providers.shared.checks import mapping
 
 @attrs.frozen(eq=False)
 class Shape:
-    """The keys that are read of an object: their names, and what is read of some of their values.
+    """The keys of an object that are read: their names, and the shapes of some of their values.
 
-    ``rest``: all further keys are kept by the block.
+    ``rest`` is whether the block keeps all further keys.
     """
 
     names: frozenset[str]
@@ -37,14 +36,14 @@ class Shape:
 
 
 Inner: TypeAlias = Shape | Callable[[Mapping[str, Any]], Shape | None]
-"""The shape of an object, or a function that returns it; ``None`` where all is read."""
+"""The shape of an object, or a function that returns it, ``None`` if all keys are read."""
 
-KeyPlace: TypeAlias = tuple[Any, str | int]  # Any: the place around it, or None
-"""The place of a value: the one around it, and its key or index there."""
+KeyPlace: TypeAlias = tuple[Any, str | int]  # Any: the location around it, or None
+"""The location of a value: the location around it, and its key or index there."""
 
 
 def shape(*names: str, rest: bool = False, **inner: Inner) -> Shape:
-    """Return the shape of an object: keys of which all is read, and keys with a shape."""
+    """Return the shape of an object: keys whose value is read completely, and keys with a shape."""
     return Shape(frozenset(names).union(inner), inner, rest)
 
 
@@ -56,18 +55,18 @@ class ReadKeys(NamedTuple):
     """The table of keys of a provider."""
 
     payload: Mapping[str, Inner]
-    """The keys that are read of a request; a list alone is the value of the last one."""
+    """The keys of a request that are read; a list without a request is the value of the last."""
     response: Shape = shape()
-    """The keys of a response, but for those of the message in it."""
+    """The keys of a response, except the keys of the message in it."""
     no_content: Collection[str] = ()
-    """The keys of a response without content, at any place."""
+    """The keys of a response that have no content, at any location."""
     repeated: Collection[str] = ()
     """The keys of a response that repeat its request."""
     fields_of: Callable[[object], Mapping[str, Any]] = _as_mapping
-    """Returns a mapping under the keys that are listed."""
+    """Returns a mapping with its keys spelled as in these tables."""
 
     def unread_of_response(self, response: object, answer: JsonObject = EMPTY) -> JsonObject:
-        """Return the values under unread keys in a response, and in the ``answer`` of it.
+        """Return the values under unread keys in a response and its ``answer``.
 
         Keys without content are left out.
         """
@@ -79,7 +78,7 @@ class ReadKeys(NamedTuple):
         return {path: unread[path] for path in unread if path.rpartition(".")[2] not in idle}
 
     def unread(self, value: object, inner: Inner) -> JsonObject:
-        """Return the values under unread keys in a recorded message, by their place in it."""
+        """Return the values under unread keys in a recorded message, by their location in it."""
         if not value or type(value) is str:
             return EMPTY
         objects = value if is_list(value) else (value,)
@@ -92,7 +91,7 @@ class ReadKeys(NamedTuple):
         return {path_of(place): _as_json(content) for place, content in values} or EMPTY
 
     def details_of(self, value: object, inner: Inner, name: str | None = None) -> Details:
-        """Return the details of a recorded message: its name, and the values under unread keys."""
+        """Return the details of a recorded message: a name, and the values under unread keys."""
         unread = self.unread(value, inner)
         if unread:
             return Details(name=name, extra=unread)
@@ -100,7 +99,7 @@ class ReadKeys(NamedTuple):
 
 
 def _reads_all(value: Mapping[str, Any], inner: Inner) -> bool:
-    """Return whether all keys of an object are in its shape: quicker than a search, mostly true."""
+    """Return whether all keys of an object are in its shape. It is faster than a search."""
     shape = inner if isinstance(inner, Shape) else inner(value)
     if shape is None:
         return True
@@ -117,7 +116,7 @@ def _reads_all(value: Mapping[str, Any], inner: Inner) -> bool:
 
 
 def _as_json(value: object) -> JsonValue:
-    """Return a value as JSON, or the name of its type where JSON has no form of it."""
+    """Return a value as JSON, or the name of its type if JSON cannot express it."""
     try:
         return plain(value, "extra")
     except DataError:
@@ -125,17 +124,17 @@ def _as_json(value: object) -> JsonValue:
 
 
 class KeySearch:
-    """A search for unread keys: their places and ``values``, by the keys on the way to them."""
+    """A search for unread keys: their locations and ``values``, by the keys that lead to them."""
 
     def __init__(self, fields_of: Callable[[object], Mapping[str, Any]]) -> None:
         self.values: dict[tuple[str, ...], list[tuple[KeyPlace, object]]] = {}
         self.fields_of = fields_of
 
     def find(self, value: object, inner: Inner, place: KeyPlace | None) -> None:
-        """Note the unread keys in a value; the shapes, not the data, limit how deep it goes."""
+        """Note the unread keys in a value. It goes as deep as the shapes, whatever the data is."""
         if is_list(value):
             for number, item in enumerate(value):
-                # The author may have changed the data since it was read, or does so now.
+                # The author may change the data after it was read, also at this moment.
                 with suppress(DataError, TypeError, RuntimeError):
                     if not (is_mapping(item) and _reads_all(item, inner)):
                         self.find(item, inner, (place, number))
@@ -171,12 +170,12 @@ def _steps(place: KeyPlace | None) -> Iterator[str | int]:
 
 
 def path_of(place: KeyPlace | None) -> str:
-    """Return a place as it is written: ``messages[0].content``."""
+    """Return a location as a path such as ``messages[0].content``."""
     steps = (f".{step}" if isinstance(step, str) else f"[{step}]" for step in _steps(place))
     return "".join(steps).removeprefix(".")
 
 
-# Of Chat, and of chat templates.
+# The keys of Chat and of chat templates.
 
 MESSAGE_KEYS = ("role", "content", "name")
 ANSWER_KEYS = ("reasoning_content", "reasoning", "refusal")

@@ -1,4 +1,7 @@
-"""Read payloads, turns and replies: each result at the beginning of a user's turn is a message."""
+"""Read payloads with two sides, their turns and replies.
+
+Each result at the beginning of a user turn becomes a message.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import dropwhile, islice, pairwise, takewhile
@@ -30,7 +33,7 @@ def read_turns(
     read_settings: Callable[[Mapping[str, object]], Prompt],
     keys: ReadKeys,
 ) -> Prompt:
-    """Return the prompt of a payload with system text apart, or of a list of messages."""
+    """Return the prompt of a payload with a separate system text, or of a list of messages."""
     payload = payload_of(data)
     system_text = payload.get("system")
     system = located("system", read_content, () if system_text is None else system_text)
@@ -58,10 +61,10 @@ def read_turns(
 
 
 def joined_answers(messages: Sequence[Message], *, always: bool = False) -> list[Message]:
-    """Return messages; answers in a row whose calls are answered after the last one are one turn.
+    """Return messages in which answers in a row are one message if results for all follow them.
 
-    Services join such turns (recorded at Anthropic in 2026). With ``always`` any answer directly
-    after calls is one turn with them. The metadata tell how many there were.
+    Services join such turns (recorded at Anthropic in 2026). With ``always``, any answer directly
+    after calls is joined with them. The metadata have the number of joined answers.
     """
     roles = [turn.role for turn in messages]
     if not any(before == role == "assistant" for before, role in pairwise(roles)):
@@ -82,7 +85,7 @@ def joined_answers(messages: Sequence[Message], *, always: bool = False) -> list
 def _is_open(
     run: Sequence[Message], turn: Message, messages: Sequence[Message], index: int
 ) -> bool:
-    """Return whether a call of each answer in a run is answered after the answers in a row."""
+    """Return whether each answer in a run has a call whose result comes after all the answers."""
     ids = [{call.id for call in answer.calls} for answer in run]
     own_calls = {call.id for call in turn.calls}
     rest = dropwhile(lambda message: message.role == "assistant", islice(messages, index, None))
@@ -93,7 +96,7 @@ def _is_open(
 
 
 def _one_answer(run: Sequence[Message]) -> list[Message]:
-    """Return a run of answers as one message, in a list; an empty one for an empty run."""
+    """Return a run of answers as a list with one message, empty for an empty run."""
     if len(run) < 2:
         return [*run]
     blocks = tuple(block for answer in run for block in answer.content)
@@ -106,9 +109,9 @@ def _one_answer(run: Sequence[Message]) -> list[Message]:
 
 
 def user_messages(content: tuple[Block, ...], details: Details = NO_DETAILS) -> list[Message]:
-    """Return the messages of a user's turn: one for each result at its beginning, and the rest.
+    """Return the messages of a user turn: one for each result at its beginning, and the rest.
 
-    The last one has the ``details`` of the turn.
+    The last message has the ``details`` of the turn.
     """
     results = list(takewhile(lambda block: block.type == "tool_result", content))
     rest = content[len(results) :]
@@ -125,7 +128,7 @@ FINISH_REASONS: Mapping[str, str | None] = {
     for word, raws in wire.finish_reasons.items()
     for raw in raws
 }
-"""Our word, by that of any provider, as the SDKs list them; ``None`` for no end yet."""
+"""Our word by the word of a provider, as the SDKs list them; ``None`` for no end yet."""
 
 
 def reply_message(
@@ -137,13 +140,13 @@ def reply_message(
     finish_reason: str | None = None,
     extra: JsonObject = EMPTY,
 ) -> Message:
-    """Return the message of a reply with its token counts, and why the model stopped.
+    """Return the message of a reply with its token counts and its finish reason.
 
-    ``raw`` is the provider's word for that, and stays beside ours where they differ; an unknown one
-    is ours, too. Whatever the provider says, a refusal is ``refused``, and an end with calls is
-    ``tool_use``: Gemini and Responses have no word for it, and Chat says ``stop`` where the request
-    names the tool (vllm-project/vllm#25054). A ``finish_reason`` that is given counts more.
-    ``extra`` are the values under keys in no table of the provider.
+    ``raw`` is the provider's word for the reason. It is kept, too, if our word is another one. An
+    unknown word is also our word. A refusal is always ``refused``, and an end with calls is
+    ``tool_use``: Gemini and Responses have no word for it, and Chat has ``stop`` if the request
+    names the tool (vllm-project/vllm#25054). ``finish_reason`` is used instead of ``raw``.
+    ``extra`` are the values under keys that are in no table of the provider.
     """
     raw = None if raw is None else exact(raw)
     word = finish_reason or FINISH_REASONS.get(raw or "", raw)

@@ -23,19 +23,19 @@ from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.providers.shared.sent_places import BlockNote, PlaceNotes
 
 Param: TypeAlias = dict[str, Any]  # Any: JSON of a provider, which its SDK's types check
-"""A dictionary as a provider takes it: a block, part, item, call or tool."""
+"""A dictionary in a payload: a block, part, item, call or tool in the provider's format."""
 
 
 Carrier: TypeAlias = TextBlock | ToolUseBlock | ToolResultBlock | MediaBlock
-"""The blocks that may have a cache mark after them; they are made of strings alone."""
+"""The blocks that may have a cache mark after them. Their fields are strings."""
 
 
 class Place(NamedTuple):
-    """A message that is written, and the role of the content in it that is written.
+    """The location of content that is being written: its message, and its role in the message.
 
     ``number`` is the index of the message. ``role`` is the role of the message, or a more precise
-    name such as ``result`` for the content of a tool's result. ``leads``: it is system text.
-    ``call`` is the id of the result that contains the content, as it is sent.
+    word such as ``result`` for the content of a tool result. ``leads`` is whether it is system
+    text. For the content of a result, ``call`` is the id of the call as sent.
     """
 
     number: int
@@ -45,14 +45,14 @@ class Place(NamedTuple):
     call: str = ""
 
     def inside(self, role: str, call: str = "") -> "Place":
-        """Return the place of a content within this one."""
+        """Return the location of content inside this location."""
         return Place(self.number, self.message, role, self.leads, call)
 
 
 OPENING = "."
-"""The text of a user where one is needed and none was written; no model would follow it."""
+"""The text of a user message that a provider requires but the author did not write."""
 
-_WHY_FIRST = f"a user speaks first at every target: {OPENING!r} is sent before it"
+_WHY_FIRST = f"every API needs a user message first, so {OPENING!r} is sent before it"
 MODEL_FIRST = hint("inserted_text", "the model speaks first", _WHY_FIRST)
 """The hint about a conversation that begins with the model."""
 
@@ -62,10 +62,10 @@ At: TypeAlias = tuple[int, ...] | None
 
 
 class Mark(NamedTuple):
-    """A cache mark that an author asks for: the param before it, its time to live, its subject.
+    """A cache mark of the author: the param before it, its time to live and its subject.
 
-    ``number`` is the index of the message, -1 for tools and system text, which come first. ``at``
-    is the place of the block in the message, as in :attr:`Request.at`.
+    ``number`` is the index of the message, or -1 for tools and system text, which come first.
+    ``at`` is the location of the block in the message, as in :attr:`Request.at`.
     """
 
     param: Param
@@ -76,7 +76,7 @@ class Mark(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """A file that leaves its result: the id of the call, its number in the result, and its name."""
+    """A file moved out of a result: the id of the call, the number in the result, and a name."""
 
     call: str
     number: int
@@ -88,15 +88,15 @@ class Moved(NamedTuple):
 class Request:
     """The state of one request while it is written.
 
-    ``entries`` are the messages, items or turns as they are sent. Their contents may be shared with
-    another request (``memory.py``): never change an entry or a param in one, replace it.
+    ``entries`` are the messages, items or turns of the payload. Another request may share their
+    contents (``memory.py``): never change an entry or a param in it, replace it.
 
     Fields that describe the request are keyword arguments. Fields with the results of writing have
-    a default; a request that continues an earlier one takes these over.
+    a default. A request that continues an earlier one copies their values.
     """
 
     takes_lists: ClassVar[bool] = False
-    """Whether a content that is one text may be a list, too (``lone_text``)."""
+    """Whether the setting ``lone_text`` may make a single text a list."""
     prompt: Prompt
     facts: ModelFacts
     messages: Sequence[Message] = attrs.field(init=False)
@@ -104,13 +104,13 @@ class Request:
     losses: list[Loss] = attrs.field(factory=new_list)
     marks: list[Mark] = attrs.field(factory=new_list)
     tool_names: dict[str, str] = attrs.field(factory=new_dict)
-    """The name that is sent, by the name of the tool."""
+    """The sent name of a tool by its name."""
     legal_names: set[str] = attrs.field(factory=new_set)
     """The names that are sent unchanged."""
     taken_names: set[str] = attrs.field(factory=new_set)
     """The names of all tools, and all names that are sent."""
     numbers: dict[str, int] = attrs.field(factory=new_dict)
-    """The last number added to a mended name that several tools would share."""
+    """By a mended name that several tools would share, the last number added to it."""
     offered: set[str] = attrs.field(factory=new_set)
     """The names of the tools that are sent."""
     block: int | None = None
@@ -118,17 +118,17 @@ class Request:
     result: int | None = None
     """The index of the result that contains this block, ``None`` outside of results."""
     moved: list[Moved] = attrs.field(factory=new_list)
-    """The files of results that wait for the user's turn after them."""
+    """The files moved out of results, to be sent in the user message after the results."""
     notes: PlaceNotes | None = None
-    """The notes of where each block goes; with them every block is written by its function."""
+    """Notes about the location of each block. With notes, all shortcuts for texts are left out."""
     recalled: bool = False
-    """Whether the first losses are of an earlier request, with equal messages."""
+    """Whether the first losses come from an earlier request with equal messages."""
 
     def __attrs_post_init__(self) -> None:
         self.messages = self.prompt.messages
 
     def depends(self, stop: int) -> tuple[object, ...]:
-        """Return all that the entries of the first ``stop`` messages depend on, beside these."""
+        """Return all that the entries of the first ``stop`` messages depend on, except these."""
         prompt = self.prompt
         joints = tuple(joint for joint in prompt.joints.items() if joint[0][0] < stop)
         forms = (prompt.lone_text, prompt.join_texts, prompt.merges)
@@ -144,7 +144,7 @@ class Request:
         return state
 
     def final_count(self) -> int:
-        """Return how many of the first entries no later message changes."""
+        """Return the number of first entries that no later message changes."""
         return len(self.entries)
 
     def unshare(self, final_count: int) -> None:
@@ -152,24 +152,30 @@ class Request:
 
     @property
     def at(self) -> tuple[int, ...]:
-        """The block that is written: its index in the message, after that of its result, if any."""
+        """The location of the block that is being written: its index in the message.
+
+        For a block in a result, the index of the result comes first.
+        """
         if self.block is None:
             return ()
         return (self.block,) if self.result is None else (self.result, self.block)
 
     def lose(self, subject: Subject, kind: Literal["content", "role"], what: str, why: str) -> None:
-        """Record a loss of a message, a tool or the form of the answer.
+        """Record a loss in a message, a tool or the output schema.
 
-        Within a message it is a loss of the block that is written, if one is.
+        In a message it is a loss of the block that is being written, if there is one.
         """
         self.losses.append(about(subject, Loss(kind, what, why), at=self.at))
 
     def hint(self, subject: Subject, name: str, what: str, why: str, *, at: At = None) -> None:
-        """Record a hint with a name of ``HINTS``, about the block ``at`` or the written one."""
+        """Record a hint with a name of ``HINTS``, about the block ``at``.
+
+        By default it is about the block that is being written.
+        """
         self.losses.append(about(subject, hint(name, what, why), at=self.at if at is None else at))
 
     def note(self, place: Place, block: Block, param: Param, *, fence: str = "") -> None:
-        """Note the param of the block that is written, a text in a ``fence`` where it has one."""
+        """Note the param of the block that is being written; ``fence`` is the tag around a text."""
         if self.notes is not None:
             at, role = (place.number, *self.at), place.message.role
             self.notes.add(BlockNote(param, at, role, block, fence))
@@ -181,7 +187,7 @@ class Request:
             self.notes.add(BlockNote(param, (number, 0), message.role, message.content[0]))
 
     def note_change(self, param: Param, new: Param, *, fence: str = "", lead: int = 0) -> None:
-        """Note that a param is sent as another one, in a fence or after ``lead`` characters."""
+        """Note that ``new`` is sent instead of a param, in a tag or after ``lead`` characters."""
         if self.notes is not None:
             self.notes.replace(param, new, fence=fence, lead=lead)
 
@@ -190,12 +196,12 @@ class Request:
         self.marks.append(Mark(param, cache, -1 if place.leads else place.number, place, self.at))
 
     def lose_mark(self, mark: Mark, why: str) -> None:
-        """Record a cache mark that is not sent, or lives for another time."""
+        """Record a cache mark that is not sent, or is sent with another time to live."""
         self.hint(mark.subject, "cache_mark", "cache mark", why, at=mark.at)
 
     def lose_trailing(self) -> None:
-        """Record the white space at the end of a last answer, which is not sent."""
-        why = "many models refuse it at the end of a last answer: left out"
+        """Record the white space at the end of the last answer, which is not sent."""
+        why = "many models refuse it at the end of the last answer, so it is left out"
         for number in range(len(self.messages) - 1, -1, -1):
             message = self.messages[number]
             blocks = message.content if message.role == "assistant" else ()
@@ -211,24 +217,24 @@ class Request:
                 return
 
     def move(self, place: Place, block: Block, param: Param) -> str:
-        """Move a file from a result to the user's turn after it; return the text in its place."""
+        """Move a file from a result to the user message after it; return the text sent instead."""
         self.note(place, block, param)
         before = self.moved[-1] if self.moved else None
         number = before.number + 1 if before and before.call == place.call else 1
         name = f"{block.type} {number} of tool result {place.call}"
         self.moved.append(Moved(place.call, number, name, param))
-        why = "the target takes none there: sent in the user's turn after it"
+        why = "the target takes none there, so it is sent in the next user message"
         self.hint(place, "moved_file", f"{block.type} in a tool result", why)
         return f"[{name}: after the tool results]"
 
     def take_moved(self, text: Mapping[str, str]) -> list[Param]:
-        """Return the files of results that wait, each after a text with these keys to name it."""
+        """Return the moved files, each after a text param with its name and the keys ``text``."""
         moved, self.moved = self.moved, []
         named = (({**text, "text": f"[{file.name}]"}, file.param) for file in moved)
         return [param for pair in named for param in pair]
 
     def final_losses(self) -> tuple[Loss, ...]:
-        """Return the losses, each with the message of this request."""
+        """Return the losses, each with its message in this request."""
         if not self.recalled:
             return tuple(self.losses)
         return tuple(
@@ -237,21 +243,21 @@ class Request:
         )
 
     def clean(self, place: Place, text: str, what: str) -> str:
-        """Return a text with U+FFFD for lone surrogates; each text that has one is a hint."""
+        """Return a text with U+FFFD for lone surrogates; a hint if it had any."""
         clean, replaced = valid_unicode(text)
         if replaced:
             self.lose_surrogate(place, what)
         return clean
 
     def lose_surrogate(self, subject: Subject, what: str) -> None:
-        """Record a lone surrogate in ``what``, for which U+FFFD is sent."""
+        """Record a lone surrogate in ``what``; U+FFFD is sent instead."""
         why = "it has no UTF-8 form: U+FFFD is sent"
         self.hint(subject, "lone_surrogate", f"a lone surrogate in {what}", why)
 
 
 @cache
 def _result_fields(kind: type[Request]) -> tuple[str, ...]:
-    """Return the names of the fields that contain results of writing, without the lists."""
+    """Return the names of the fields with results of writing, except those copied separately."""
     lists = ("entries", "losses", "marks", "block", "result", "recalled", "notes")
     return tuple(
         field.name
@@ -261,9 +267,9 @@ def _result_fields(kind: type[Request]) -> tuple[str, ...]:
 
 
 def about(subject: Subject, loss: Loss, *, at: tuple[int, ...]) -> Loss:
-    """Return a loss as one of a tool, the form of the answer, or a message: of its block ``at``.
+    """Return a loss that names its subject: a tool, the output schema, or a block of a message.
 
-    The author's line of a message or a block is looked up where losses are read: most are not.
+    The author's line of a message is looked up when a loss is read, because most are never read.
     """
     if isinstance(subject, Place):
         return attrs.evolve(loss, message=subject.message, at=(subject.number, *at))

@@ -1,4 +1,4 @@
-"""Fits JSON schemas to what a target takes: ``config/schema_rules.toml`` has its rules."""
+"""Fit JSON schemas to the rules of a target, which are in ``config/schema_rules.toml``."""
 
 import json
 import re
@@ -30,9 +30,9 @@ _REFERENCE = re.compile(rf"{_ESCAPES}(?:\(\?P=|\\[0-9])")
 
 
 class Fitted(NamedTuple):
-    """A schema as it is sent, the words in it that changed, and why it cannot be strict, if so.
+    """A schema as it is sent, the keywords that changed, and why it cannot be strict, if so.
 
-    ``texts`` are the words that were taken out of the root, for a description.
+    ``texts`` are the keywords that were removed from the root, to be put into a description.
     """
 
     schema: JsonDict
@@ -42,7 +42,7 @@ class Fitted(NamedTuple):
 
 
 def fitted(schema: JsonObject, rules: SchemaRules | None) -> Fitted:
-    """Return a schema in the words that a target takes; without rules, in its own."""
+    """Return a schema with the keywords that a target takes; without rules it is unchanged."""
     sent: JsonDict = thawed(schema)
     if rules is None:
         return Fitted(sent)
@@ -72,12 +72,12 @@ def _fit_words(
     *,
     is_root: bool,
 ) -> list[str]:
-    """Change the words of one part, without those inside it; return what is to be described."""
+    """Change the keywords of one subschema; return the texts for its description."""
     texts: list[str] = []
     for word in sorted(subschema):
         row = _row_of(word, rules, is_root=is_root)
         if word in ("not", "if") and row is None and _changes_inside(subschema[word], rules):
-            # A word that is left out inside would turn the meaning around.
+            # Leaving out a keyword inside would reverse the meaning.
             row = _DESCRIBED
         if row is None or _is_sent(row, subschema[word]):
             continue
@@ -103,7 +103,7 @@ _DESCRIBED = WordRow("described")
 
 
 def _changes_inside(schema: JsonValue, rules: SchemaRules) -> bool:
-    """Return whether a schema inside another one has a word that is not sent as it is."""
+    """Return whether a schema in another one has a keyword that is not sent unchanged."""
     for subschema in parts_of(thawed(schema)) if is_mapping(schema) else ():
         rows = ((_row_of(word, rules, is_root=False), value) for word, value in subschema.items())
         if any(row and row.treatment != "enum" and not _is_sent(row, value) for row, value in rows):
@@ -114,59 +114,59 @@ def _changes_inside(schema: JsonValue, rules: SchemaRules) -> bool:
 
 
 def _close(subschema: JsonDict, changed: dict[str, None], problems: list[str]) -> None:
-    """Let an object take no other properties; one for any keys could only be empty then."""
+    """Forbid other properties in an object. An object for any keys cannot be strict."""
     others = subschema.get("additionalProperties")
     if others is False:
         return
     if others is not None:
-        problems.append("it has an object of any keys")
+        problems.append("an object in it may have any keys")
     subschema["additionalProperties"] = False
     changed["additionalProperties"] = None
 
 
 def why_open(fit: Fitted) -> str:
-    """Return why OpenAI can hold no answer and no call to a schema; empty where it can."""
+    """Return why OpenAI cannot enforce a schema, empty if it can."""
     if fit.why_open:
         return fit.why_open
-    return "" if is_closed(fit.schema) else "the schema is not closed, as strict requires"
+    return "" if is_closed(fit.schema) else "the schema is not closed, but strict requires it"
 
 
 def why_not_native(output: OutputSchema, facts: ModelFacts) -> str:
-    """Return why the form of an answer is no setting of a request; empty where it is one."""
+    """Return why the output schema cannot be a setting of the request, empty if it can."""
     if not facts.schema_output and facts.known:
         return "this model takes no output schema"
     if not facts.schema_output:
-        return "nothing is known of this model (name one that takes an output schema)"
+        return "this model is unknown; name one that takes an output schema"
     rules = rules_of(facts.strict_schemas)
     reason = fitted(output.schema, rules).why_open if rules and rules.only_strict else ""
     return f"the target takes no such schema ({reason})" if reason else ""
 
 
 def changed_words_reason(changed: Iterable[str]) -> str:
-    """Return the words of a hint on what changed in a schema."""
+    """Return the reason in a hint about keywords of a schema that changed."""
     words = ", ".join(map(repr, changed))
-    return f"the target refuses {words}: sent in another form, or in a description"
+    return f"the target refuses {words}, so they are sent as other keywords, or in a description"
 
 
 def described(description: object, texts: Sequence[str]) -> str:
-    """Return a description with the words of a schema behind it, as Anthropic's SDK writes them."""
+    """Return a description with keywords of a schema at its end, as Anthropic's SDK does it."""
     before = [f"{description}"] if description else []
     return "\n\n".join([*before, f"{{{', '.join(texts)}}}"])
 
 
 def _row_of(word: str, rules: SchemaRules, *, is_root: bool) -> WordRow | None:
-    """Return the row of a word; ``None`` where it is sent."""
+    """Return the rule for a keyword, ``None`` if it is sent."""
     row = rules.root.get(word, rules.root.get(OTHERS)) if is_root else None
     return row or rules.words.get(word, rules.words.get(OTHERS))
 
 
 def _is_sent(row: WordRow, value: JsonValue) -> bool:
-    """Return whether a value is sent as it is."""
+    """Return whether a value is sent unchanged."""
     if row.look_around or row.references:
         pattern = value if isinstance(value, str) else ""
         is_reference = row.references and _REFERENCE.search(pattern)
         return not (is_reference or (row.look_around and _LOOK_AROUND.search(pattern)))
-    # True is no number here.
+    # True is not a number here, although it is equal to 1.
     return row.treatment == "sent" or any(
         value == known and type(value) is type(known) for known in row.sent_values
     )
@@ -183,9 +183,9 @@ def _is_object(subschema: JsonDict) -> bool:
 
 
 def _take_properties(root: JsonDict, word: str, alternatives: JsonValue) -> None:
-    """Give the root of a tool the properties of its alternatives, so that the model knows them.
+    """Add the properties of the alternatives to the root of a tool, so that the model sees them.
 
-    Those of ``allOf`` are required as they are there.
+    With ``allOf``, properties that an alternative requires are required in the root, too.
     """
     taken: JsonDict = {**mapping_of(root.get("properties"))}
     required: list[JsonValue] = [*items_of(root.get("required"))]
@@ -206,7 +206,7 @@ def _take_properties(root: JsonDict, word: str, alternatives: JsonValue) -> None
 
 
 _WHY_TOO_MANY = {
-    "nesting": "its objects are in more than {} levels",
+    "nesting": "its objects are nested more than {} levels deep",
     "properties": "it has more than {} properties",
     "optional": "it has more than {} optional properties",
     "unions": "it has more than {} unions",
@@ -214,12 +214,12 @@ _WHY_TOO_MANY = {
 
 
 def _limits_broken(schema: JsonDict, rules: SchemaRules) -> list[str]:
-    """Return why a schema cannot be strict, whatever its words are."""
+    """Return why a schema cannot be strict, whatever its keywords are."""
     problems: list[str] = []
     if not rules.recursion and is_recursive(schema):
-        problems.append("a definition is inside itself")
+        problems.append("a definition refers to itself")
     if not rules.pointers and has_pointers(schema):
-        problems.append("it refers to another part than a definition")
+        problems.append("it refers to a part that is not a definition")
     if rules.limits:
         sizes = sizes_of(schema)
         problems += [

@@ -1,8 +1,9 @@
-"""Where each block is in a payload: the places, and the notes of a write from which they are made.
+"""The location of each block in a payload, and the notes of a write from which it is found.
 
-With notes, an adapter tells each param that it makes of a block, and each one that replaces
-another. Params are told apart by identity. After the write, one walk over the payload finds the
-address of each; what has no note there is what the adapter added.
+In a write with notes, an adapter notes each param that it makes of a block, and each param that
+replaces another. Params are recognised by identity. After the write, ``PlaceNotes.places`` walks
+over the payload and finds the address of each param. Params without a note were added by the
+adapter.
 """
 
 from bisect import bisect_right
@@ -21,22 +22,22 @@ Param: TypeAlias = Mapping[str, Any]  # Any: JSON of a provider
 
 @attrs.frozen
 class SentPlace:
-    """A place in a payload, and the block that is sent there.
+    """A location in a payload, and the block that is sent there.
 
     ``message``, ``block`` and ``inner`` are the index of the message, of the block in it, and of
-    the block in a result; all are ``None`` for what the adapter added, such as the text of a user
-    before the model's first turn. A block that has no place is not sent.
+    the block in a result. All are ``None`` for content that the adapter added, such as the text of
+    a user before the model's first turn. A block without a location is not sent.
 
-    ``address`` are the keys that lead to it in the payload: to the string of a text, to the object
-    of any other block. ``start`` and ``end`` are offsets in that string, which several texts may
-    share, and ``text`` is what stands between them. ``entry`` is the index of the message, turn or
-    item, ``None`` for system text beside them. ``role`` is the role that is sent; Gemini's
+    ``address`` are the keys that lead to the string of a text, or to the object of any other block.
+    Several texts may be in one string: ``start`` and ``end`` are offsets in the string, and
+    ``text`` is the text between them. ``entry`` is the index of the message, turn or item in the
+    payload, ``None`` for separate system text. ``role`` is the role that is sent; Gemini's
     ``model`` is ``assistant``.
 
-    ``fence`` is the tag around a text that cannot be sent otherwise: it is part of the place.
-    ``id`` and ``name`` are those of a call or a result as they are sent, ``speaker`` is the name
-    that is sent with the message, and ``cache`` is the cache mark after it. ``is_error``: a
-    result has the flag of an error.
+    ``fence`` is the tag around a text that cannot be sent otherwise; the location includes the tag.
+    ``id`` and ``name`` are those of a call or a result as sent, ``speaker`` is the name that is
+    sent with the message, and ``cache`` is the cache mark after the block. ``is_error`` is whether
+    a result is sent with the flag of an error.
 
     >>> from promptdsl import System, Timeline, User, render
     >>> rendered = render(Timeline(System("Be kind."), User("Hi")), model="gpt-5")
@@ -65,8 +66,8 @@ class SentPlace:
 class BlockNote(NamedTuple):
     """A param, the block it was made of, and the role of the message.
 
-    ``at`` is the place in the prompt: the index of the message, the block, and the block in a
-    result. ``lead`` is the number of characters that were put before its text.
+    ``at`` is the location in the prompt: the index of the message, of the block, and of the block
+    in a result. ``lead`` is the number of characters that were put before its text.
     """
 
     param: Param
@@ -78,7 +79,7 @@ class BlockNote(NamedTuple):
 
 
 class JoinedPiece(NamedTuple):
-    """A part of a joined text, with the note of its block; ``None`` for what was added."""
+    """A part of a joined text, with the note of its block, ``None`` for added text."""
 
     start: int
     end: int
@@ -86,7 +87,7 @@ class JoinedPiece(NamedTuple):
 
 
 class JoinedText(str):
-    """A text that was joined of several, and its pieces."""
+    """A text that was joined from several texts, and its pieces."""
 
     pieces: tuple[JoinedPiece, ...]
 
@@ -113,13 +114,13 @@ class JoinedText(str):
 
 
 OWN_JOINT = "joint"
-"""The key of a text param, never sent, with the white space before it where it is not the usual."""
+"""The key of a text param with unusual white space before it. It is never sent."""
 
 
 def joined_texts(
     joint: str, params: Sequence[Param], notes: "PlaceNotes | None", key: str = "text"
 ) -> str:
-    """Return the texts of params as one; with notes, with its pieces."""
+    """Return the texts of params as one text; with notes it has its pieces."""
     joints = [param.get(OWN_JOINT, joint) if index else "" for index, param in enumerate(params)]
     text = "".join([f"{before}{param[key]}" for before, param in zip(joints, params, strict=True)])
     if notes is None:
@@ -138,9 +139,9 @@ def joined_texts(
 
 
 _CONTENTS = ("content", "parts", "output", "error", "tool_calls", "reasoning_content")
-"""The keys of an entry or a result, at any depth, that have its params or its text.
+"""The keys of an entry or a result, at any depth, whose value is its params or its text.
 
-A text that was joined of noted params is one under any key: the reasoning of a server."""
+A ``JoinedText`` may be under any other key: the reasoning of a server."""
 _IDS = ("tool_use_id", "toolUseId", "tool_call_id", "call_id", "id")
 
 
@@ -157,27 +158,27 @@ class PlaceNotes:
     """The notes of one write."""
 
     blocks: dict[int, BlockNote] = attrs.field(factory=dict[int, BlockNote])
-    """The note of each param by its ``id()``, which no other object has: the note keeps it."""
+    """The note of each param by its ``id()``. The note keeps the param, so the id is unique."""
     caches: dict[tuple[int, ...], str] = attrs.field(factory=dict[tuple[int, ...], str])
-    """The cache marks that are sent, by the place of the block before each in the prompt."""
+    """The cache marks that are sent, by the location in the prompt of the block before each."""
     noted: set[tuple[int, ...]] = attrs.field(factory=set[tuple[int, ...]])
     unflagged: set[tuple[int, ...]] = attrs.field(factory=set[tuple[int, ...]])
-    """The results whose flag of an error is not sent."""
+    """The locations of the results whose flag of an error is not sent."""
 
     def add(self, note: BlockNote) -> None:
-        """Note the param of a block; only the first one of each block counts."""
+        """Note the param of a block. Only the first param of each block is noted."""
         if note.at not in self.noted:
             self.noted.add(note.at)
             self.blocks[id(note.param)] = note
 
     def replace(self, param: Param, new: Param, *, fence: str = "", lead: int = 0) -> None:
-        """Note that a param is sent as another one."""
+        """Note that ``new`` is sent instead of a param."""
         if note := self.blocks.get(id(param)):
             fence, lead = fence or note.fence, lead or note.lead
             self.blocks[id(new)] = note._replace(param=new, fence=fence, lead=lead)
 
     def places(self, payload: Param, losses: Iterable[Loss]) -> tuple[SentPlace, ...]:
-        """Return the places in the payload that was written with these losses, in its order."""
+        """Return the locations in a payload that was written with these losses, in its order."""
         from promptdsl.tokens.payloads import SYSTEM_PATHS, entries_key, value_at
 
         self.unflagged = {loss.at for loss in losses if loss.name == "error_flag"}
@@ -206,7 +207,7 @@ class PlaceNotes:
             yield from self._in_values(param, address, _Entry(index, role, named))
 
     def _in_values(self, param: Param, address: Address, entry: _Entry) -> Iterator[SentPlace]:
-        """Yield the places in an entry or a result, at any depth."""
+        """Yield the locations in an entry or a result, at any depth."""
         for key, value in param.items():
             if key in _CONTENTS or isinstance(value, JoinedText):
                 yield from self._in_content(value, (*address, key), entry)
@@ -217,7 +218,7 @@ class PlaceNotes:
                     yield from self._in_values(value, (*address, key), entry)
 
     def _in_content(self, value: object, address: Address, entry: _Entry) -> Iterator[SentPlace]:
-        """Yield the places in a text, or in a list of params."""
+        """Yield the locations in a text, or in a list of params."""
         if isinstance(value, JoinedText):
             for piece in value.pieces:
                 text = value[piece.start : piece.end]
@@ -230,7 +231,7 @@ class PlaceNotes:
                     yield from self._in_param(param, (*address, index), entry)
 
     def _in_param(self, param: Param, address: Address, entry: _Entry) -> Iterator[SentPlace]:
-        """Yield the place of a param, and those in the param of a result."""
+        """Yield the location of a param, and the locations in it if it is a result."""
         note = self.blocks.get(id(param))
         key = next((key for key in ("text", "refusal") if isinstance(param.get(key), str)), "")
         text = param.get(key)
@@ -250,7 +251,7 @@ class PlaceNotes:
         note: BlockNote | None,
         value: Param | tuple[int, str] = EMPTY,
     ) -> SentPlace:
-        """Return the place of a param, or of a text after an offset in its string."""
+        """Return the location of a param, or of a text after an offset in its string."""
         start = end = None
         text = ""
         if isinstance(value, tuple):

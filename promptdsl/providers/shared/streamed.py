@@ -1,4 +1,4 @@
-"""The reply of a stream so far, in the form of a whole response."""
+"""The reply of a stream so far, in the format of a complete response."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -17,15 +17,15 @@ _COMPLETE = {
 
 
 class StreamedReply:
-    """A response, its parts (blocks, items or calls) by number, and whether it has its end."""
+    """A response, its parts (blocks, items or calls) by number, and whether it has ended."""
 
     def __init__(self) -> None:
         self.response: Param = {}
         self.parts: dict[int, Param] = {}
         self.calls: list[Param] = []
-        """The calls of Chat, in the order in which they were opened."""
+        """The calls of Chat, in the order in which they began."""
         self.last: dict[int, Param] = {}
-        """The last call by the number that its server gives it."""
+        """The last call by the number that its server sends."""
         self.named: dict[str, Param] = {}
         """The call by its id."""
         self.ended = False
@@ -36,22 +36,22 @@ class StreamedReply:
 
 
 def texts_in(parts: Iterable[object], *kinds: str | None) -> list[str]:
-    """Return the texts of the parts of some types; ``None`` is the type of parts without one."""
+    """Return the texts of the parts with these types, ``None`` for parts without a type."""
     texts = (part.get("text") for part in parts if is_mapping(part) and part.get("type") in kinds)
     return [text for text in texts if isinstance(text, str)]
 
 
 def number_of(number: object) -> int:
-    """Return the number of a part; :class:`DataError` for anything but an integer."""
+    """Return the number of a part; raises :class:`DataError` if it is not an integer."""
     if type(number) is int:
         return number
     raise DataError(f"the number of a part is an integer, not {type(number).__name__}")
 
 
 def merge(fields: Param, delta: Param) -> None:
-    """Add a delta: texts, bytes and lists go on, mappings are merged, other values are replaced.
+    """Add a delta: texts, bytes and lists are appended, mappings merged, other values replaced.
 
-    ``None`` and an empty text change nothing, and nothing in the delta is changed.
+    ``None`` and an empty text change nothing. The delta itself is not changed.
     """
     for key, piece in delta.items():
         known: Any = fields.get(key)  # Any: JSON
@@ -74,10 +74,10 @@ def replace(fields: Param, later: Param) -> None:
 
 
 def add_parts(message: Param, content: object) -> None:
-    """Add a piece of content, a text or a list of parts; a message may get both, in turns.
+    """Add a piece of content, a text or a list of parts, to a message.
 
-    The content is a text as long as all pieces are; later a list, where neighbours of one type are
-    one part.
+    The content is a text as long as all pieces are texts. Otherwise it is a list in which
+    neighbours of one type are one part.
     """
     known = message.get("content")
     if is_list(content) or is_list(known):
@@ -115,12 +115,12 @@ def _joined_parts(parts: list[object]) -> list[object]:
 
 
 def are_complete(arguments: object) -> bool:
-    """Return whether the arguments of a call are a whole JSON object, so that no more come."""
+    """Return whether the arguments of a call are a complete JSON object."""
     return not isinstance(arguments, str) or is_mapping(read_json(arguments))
 
 
 def parse_input(call: Param) -> None:
-    """Replace the input of a call, a JSON text that is whole now, by its object."""
+    """Replace the input of a call, now a complete JSON text, by its object."""
     text = call.get("input")
     value = read_json(text or "{}") if isinstance(text, str) else None
     if is_mapping(value):

@@ -1,4 +1,4 @@
-"""The rules that providers share for tools, the choice of a tool, and the form of the answer."""
+"""The rules that providers share for tools, the choice of a tool and the output schema."""
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping
@@ -46,11 +46,11 @@ def write_tools(
     inside: str = "",
     closes: bool = False,
 ) -> list[Param]:
-    """Return the tools of a prompt, each written by ``write``, and note the marks after them.
+    """Return the tools of a prompt, each written by ``write``, and note their cache marks.
 
-    ``inside`` is the key of a tool under which its further keys are, where there is one. A tool
-    that only another provider has is a ``content`` loss, a key of another provider is a hint. With
-    ``closes``, ``strict`` goes from tools whose schema is not closed: they would be refused.
+    ``inside`` is the key of a tool for its further keys, if there is one. A tool that only another
+    provider has is a ``content`` loss, a key of another provider is a hint. With ``closes``,
+    ``strict`` is removed from tools whose schema is not closed, because they would be refused.
     """
     params: list[Param] = []
     tools, own_origins = request.prompt.tools, {*request.facts.origins}
@@ -65,7 +65,7 @@ def write_tools(
     held = Counter[str]() if output is None else Counter(sizes_of(output.schema))
     for tool in tools:
         if tool.raw is not None and tool.origin not in own_origins:
-            reason = f"a tool of {tool.origin}, which no other provider has"
+            reason = f"only {tool.origin} has this tool"
             request.lose(tool, "content", f"tool {tool.name!r}", reason)
             continue
         if tool.raw is None:
@@ -78,7 +78,7 @@ def write_tools(
             schema = tool.input_schema
             has_root_word = rules is not None and not schema.keys().isdisjoint(rules.root)
             may_change = all_may_change or has_root_word
-            # A tool that was recorded here was taken as it is.
+            # A tool that was recorded at this provider was accepted unchanged.
             if tool.origin not in own_origins and (
                 is_strict or may_change or not is_object(schema)
             ):
@@ -86,7 +86,7 @@ def write_tools(
                     request, tool, held, strict=is_strict, closes=closes
                 )
             elif closes and is_strict and not is_closed(thawed(tool.input_schema)):
-                why = "strict is left out: the schema is not closed, as strict requires"
+                why = "strict is left out: the schema is not closed, but strict requires it"
                 request.hint(tool, "strict_schema", f"the schema of the tool {tool.name!r}", why)
                 is_strict = False
             param = write(request, sent_tool)
@@ -109,9 +109,9 @@ def is_object(schema: JsonObject) -> bool:
 
 
 def _as_object(schema: JsonObject) -> tuple[JsonObject, list[str]]:
-    """Return a schema of an object, as all services ask for one, and what is to be described.
+    """Return a schema of an object, which all services require, and texts for the description.
 
-    A reference is followed. A schema of anything else is described, and takes any object.
+    A reference is followed. Any other schema is put into the description, and any object is taken.
     """
     root: JsonDict = at_root(schema)
     if root.setdefault("type", "object") == "object":
@@ -123,14 +123,14 @@ def _as_object(schema: JsonObject) -> tuple[JsonObject, list[str]]:
 def _keys_to_send(
     request: Request, tool: ToolDefinition, origin: str, own_origins: Container[str | None]
 ) -> dict[str, Any]:  # Any: JSON
-    """Return the further keys of a tool: where they were read, and where the provider has them."""
+    """Return the further keys of a tool that its provider has, or that were read from it."""
     extra = {key: value for key, value in tool.extra.items() if key != ITEM}
     if not request.facts.strict_tools and extra.pop("strict", None):
         why = f"{request.facts.provider} has no strict tools"
         request.hint(tool, "unsent_key", "key 'strict'", why)
     for key in [*extra] if tool.origin is not None and tool.origin not in own_origins else ():
         both = wire_of(origin).strict_tools and wire_of(tool.origin).strict_tools
-        # An empty value says nothing.
+        # An empty value means nothing.
         if extra[key] in (None, {}):
             del extra[key]
         elif not (key == "strict" and both):
@@ -144,7 +144,7 @@ def _fitted_tool(
 ) -> tuple[ToolDefinition, bool]:
     """Return a tool with a schema that the target takes, and whether it can be strict.
 
-    ``held`` are the sizes of the strict schemas so far. One hint lists what changed.
+    ``held`` are the sizes of the strict schemas so far. A hint lists all changes.
     """
     schema, texts = tool.input_schema, list[str]()
     changed: dict[str, None] = {}
@@ -159,7 +159,7 @@ def _fitted_tool(
         fit = fitted(before, strict_rules)
         reason = why_open(fit) if closes else fit.why_open
         reason = reason or _beyond_request(fit, strict_rules, held)
-        # What cannot be strict is sent as any other tool.
+        # A tool that cannot be strict is sent like any other tool.
         fits += [] if reason else [fit]
     for fit in fits:
         schema = fit.schema
@@ -179,7 +179,7 @@ def _fitted_tool(
 
 
 def _beyond_request(fit: Fitted, rules: SchemaRules | None, held: Counter[str]) -> str:
-    """Return why a tool is one too many to be strict in its request; empty where it is not.
+    """Return why a request has too many strict tools for this one, empty if it has not.
 
     ``held`` are the sizes of the strict schemas so far, to which this one is added.
     """
@@ -194,7 +194,7 @@ def _beyond_request(fit: Fitted, rules: SchemaRules | None, held: Counter[str]) 
 
 
 def _hint_outer_keys(request: Request, tool: ToolDefinition, origin: str) -> None:
-    """Record a hint for each key beside a recorded function, for a provider that has none there."""
+    """Record a hint for each key next to a recorded function, if the provider has no such key."""
     outer_keys = tool.extra.get(ITEM)
     if tool.origin in (origin, *request.facts.origins) or not is_mapping(outer_keys):
         return
@@ -206,7 +206,7 @@ def _hint_outer_keys(request: Request, tool: ToolDefinition, origin: str) -> Non
 def lose_tool_marks(
     request: Request, reason: str = "the target takes no cache mark after a tool"
 ) -> None:
-    """Lose the marks after tools, where there may be none: nothing else is marked yet."""
+    """Record that the cache marks of tools are not sent. No other mark is noted yet."""
     for mark in request.marks:
         request.lose_mark(mark, reason)
     request.marks.clear()
@@ -215,15 +215,15 @@ def lose_tool_marks(
 def _note_surrogates(
     request: Request, subject: ToolDefinition | OutputSchema, what: str, *data: object
 ) -> None:
-    """Record a hint where plain data contains a lone surrogate."""
+    """Record a hint if plain data contains a lone surrogate."""
     if not is_valid_unicode(ENCODER.encode(data)):
         request.lose_surrogate(subject, what)
 
 
 def chosen(request: Request) -> tuple[str | None, str | None]:
-    """Return the choice of a tool, and the name it is sent with where the choice names one.
+    """Return the choice of a tool, and the sent name of the tool if the choice names one.
 
-    ``(None, None)`` where the prompt makes no choice. A choice that cannot be sent is a hint.
+    Returns ``(None, None)`` if the prompt has no choice. A choice that cannot be sent is a hint.
     """
     choice = request.prompt.tool_choice
     if choice is None:
@@ -233,7 +233,7 @@ def chosen(request: Request) -> tuple[str | None, str | None]:
     elif not request.offered:
         reason = "no tool is sent to choose from"
     elif choice not in ("auto", "none") and not request.facts.forced_tools:
-        reason = "this model refuses to be forced to call"
+        reason = "this model cannot be forced to call a tool"
     elif choice in CHOICES:
         return choice, None
     else:
@@ -243,9 +243,9 @@ def chosen(request: Request) -> tuple[str | None, str | None]:
 
 
 def recorded_choice(request: Request, origins: Container[str], choice: str | None) -> Any:  # JSON
-    """Return the choice of a tool as it was recorded at this provider; ``None``: write it.
+    """Return the choice of a tool as it was recorded here, ``None`` if it must be written.
 
-    ``choice`` is the one that can be sent. Names of tools that are sent under others are written.
+    ``choice`` is the choice that can be sent. It must be written if tools have other names now.
     """
     prompt = request.prompt
     setting = prompt.raw_choice
@@ -256,15 +256,15 @@ def recorded_choice(request: Request, origins: Container[str], choice: str | Non
     if setting.origin in origins and is_sendable and not is_renamed:
         return json_copy(setting.raw)
     if setting.unsayable:
-        why = f"only {setting.origin} has it, and no prompt can say it"
+        why = f"only {setting.origin} has it, and a prompt cannot express it"
         request.losses.append(hint("tool_choice", setting.unsayable, why, "tool_choice"))
     return None
 
 
 def recorded_output(request: Request, origins: Container[str], output: OutputSchema | None) -> Any:
-    """Return the form of the answer as it was recorded at this provider; ``None``: write it.
+    """Return the output schema as it was recorded here, ``None`` if it must be written.
 
-    ``output`` is the one that can be sent.
+    ``output`` is the output schema that can be sent.
     """
     prompt = request.prompt
     setting = prompt.raw_output
@@ -273,7 +273,7 @@ def recorded_output(request: Request, origins: Container[str], output: OutputSch
     if setting.origin in origins and (output is not None or prompt.output is None):
         return json_copy(setting.raw)
     if setting.unsayable:
-        why = f"only {setting.origin} has it, and no prompt can say it"
+        why = f"only {setting.origin} has it, and a prompt cannot express it"
         request.losses.append(Loss("content", setting.unsayable, why, "output"))
     return None
 
@@ -299,14 +299,14 @@ def recorded_prompt(
 
 
 def raw_choice(choice: object, origin: str, meaning: str | None, unsayable: str) -> RawSetting:
-    """Return a choice of tools that is kept as it came."""
+    """Return a choice of tools that is kept as it was recorded."""
     return RawSetting(plain(choice, "tool_choice"), origin, meaning, unsayable)
 
 
 def named_choice(choice: object, origin: str, name: str, *, is_all: bool) -> RawSetting | str:
-    """Return the choice of one tool: its name, where that ``is_all`` that the choice says.
+    """Return the choice of one tool: its name if that ``is_all`` the information in the choice.
 
-    No prompt can choose a tool with the name of a choice.
+    A prompt cannot choose a tool whose name is a choice, such as ``auto``.
     """
     if name in CHOICES:
         return raw_choice(choice, origin, None, f"the choice of a tool called {name!r}")
@@ -316,9 +316,9 @@ def named_choice(choice: object, origin: str, name: str, *, is_all: bool) -> Raw
 def sendable_output(
     request: Request, reason: str = "this model takes no output schema"
 ) -> OutputSchema | None:
-    """Return the form of the answer, where it is a setting of the request.
+    """Return the output schema if it is a setting of the request.
 
-    One that is text of the messages is there already. It is a loss where the model takes none.
+    It may be text in the messages instead. It is a loss if the model takes no output schema.
     """
     output = request.prompt.sent_output
     if output is None or request.facts.schema_output:
@@ -330,7 +330,7 @@ def sendable_output(
 def form_schema(
     request: Request, output: OutputSchema, *texts: str | None, fit: Fitted | None
 ) -> Param:
-    """Return the schema of the answer as it is sent: as it was fitted; one hint lists changes.
+    """Return the output schema as it is sent, with a hint that lists what was changed to fit.
 
     A lone surrogate in the schema or in ``texts``, its name or description, is a hint.
     """
@@ -347,31 +347,31 @@ def form_schema(
 
 
 def fitted_output(request: Request, output: OutputSchema) -> Fitted | None:
-    """Return the schema of the answer in the words that the target takes, if it has rules."""
+    """Return the output schema with the keywords that the target takes, if it has rules."""
     rules = rules_of(request.facts.strict_schemas)
     return fitted(output.schema, rules) if rules else None
 
 
 def nameless_schema(request: Request, output: OutputSchema) -> Param:
-    """Return the schema for a provider that takes no name, description or ``strict``: hints."""
+    """Return the output schema without name, description and ``strict``; a hint for each."""
     default = OutputSchema({})
     for key in ("name", "description", "strict"):
         value = getattr(output, key)
         if value != getattr(default, key):
-            why = "the target has no place for it"
+            why = "the target has no field for it"
             request.hint(output, "output_schema", f"output {key} {value!r}", why)
     return form_schema(request, output, fit=fitted_output(request, output))
 
 
 def form_param(request: Request, output: OutputSchema) -> Param:
-    """Return the name, schema, description and ``strict`` of the answer, as OpenAI takes them.
+    """Return the name, schema, description and ``strict`` of the output, in OpenAI's format.
 
-    A name with other characters or more than 64 is mended, and ``strict`` is left out where the
-    schema cannot be strict, which is sent as it is then; both are hints.
+    A name with other characters or more than 64 is mended, with a hint. If the schema cannot be
+    strict, it is sent unchanged and without ``strict``, with a hint.
     """
     name = mended(output.name, 64)
     if name != output.name:
-        reason = f"it has other letters, or is too long: sent as {name}"
+        reason = f"it has characters that are refused, or is too long: sent as {name}"
         request.hint(output, "mended_name", f"output name {output.name!r}", reason)
     rules = rules_of(request.facts.strict_schemas)
     fit = fitted(output.schema, rules) if output.strict else None
@@ -386,9 +386,9 @@ def form_param(request: Request, output: OutputSchema) -> Param:
 
 
 def pop_function(function: Param) -> tuple[str, str | None, Param]:
-    """Return the name, the description and the schema of a recorded function of OpenAI's form.
+    """Return the name, the description and the schema of a function in OpenAI's format.
 
-    They are removed from it, but an empty schema stays: a tool may have one, or none.
+    They are removed from it, except an empty schema, because a tool may have one, or none.
     """
     name = required(function, "name", str)
     del function["name"]
@@ -400,10 +400,10 @@ def pop_function(function: Param) -> tuple[str, str | None, Param]:
 
 
 def read_output(form: object, path: str, origin: str) -> RawSetting | None:
-    """Return the form of the answer as OpenAI has it, with the schema that it means.
+    """Return an output format of OpenAI as it was recorded, with its output schema.
 
-    The schema of Chat is under the key ``json_schema``. One without a schema, such as any JSON
-    object, means none.
+    At Chat the schema is under the key ``json_schema``. A format without a schema, such as any JSON
+    object, has no output schema.
     """
     entries = mapping(form or {})
     kind = entries.get("type")

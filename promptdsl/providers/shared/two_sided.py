@@ -1,8 +1,8 @@
-"""Requests of two sides, the user's and the model's: neighbours on one side become one turn.
+"""Requests with two sides, the user and the model: neighbouring messages of a side are one turn.
 
-Anthropic, Gemini, Bedrock and chat templates take these: system text apart, turns of the user and
-the model in alternation with results first, later instructions at their place. An adapter writes
-the params of a message; ``write_turns`` puts them into turns.
+Anthropic, Gemini, Bedrock and chat templates take such requests: the system text separately, then
+turns of the user and the model that alternate. Results are first in their turn. An adapter writes
+the params of a message, and ``write_turns`` puts them into turns.
 """
 
 import re
@@ -36,7 +36,7 @@ SIDES: Mapping[str, str | None] = {
     **dict.fromkeys(ROLES),
     **{"user": "user", "tool": "user", "assistant": "assistant"},
 }
-"""The side of a message, by its role; ``None`` for an instruction."""
+"""The side of a message by its role, ``None`` for an instruction."""
 
 _kind = attrgetter("kind")
 _FLEETING = frozenset(FLEETING)
@@ -44,13 +44,13 @@ _FLEETING = frozenset(FLEETING)
 
 @attrs.frozen
 class Dialect:
-    """The rules of a provider of two sides.
+    """The rules of a provider whose requests have two sides.
 
-    ``result`` names a result: it is the ``type`` of its param or, where params have no type, a key.
-    ``text`` are the keys of a text param beside ``text`` itself. ``apart``: results are in a turn
-    of their own. ``first`` is the ``type`` of a param that is sent before the others of its turn. A
-    text with one of the keys ``bound`` goes back as it came. ``misfit`` matches a character that is
-    refused in an id; ``longest_id`` is the number of characters it may have.
+    ``result`` is the ``type`` of the param of a result, or its key if params have no type. ``text``
+    are the other keys of a text param. If ``apart``, results have their own turn. ``first`` is the
+    ``type`` of a param that comes before the others in its turn. A text with one of the keys
+    ``bound`` is sent unchanged. ``misfit`` matches a character that is refused in an id.
+    ``longest_id`` is the greatest number of characters in an id.
     """
 
     result: str
@@ -71,19 +71,19 @@ T = TypeVar("T", bound="Turns")
 
 @attrs.define(eq=False)
 class Turns(Request):
-    """A request of two sides: ``system`` text, and turns of a ``role`` and a ``content``."""
+    """A request with two sides: ``system`` text, and turns with a ``role`` and a ``content``."""
 
     dialect: Dialect = attrs.field(kw_only=True)
     head: int = attrs.field(init=False)
     """The index of the first message of the conversation."""
     stale: int = attrs.field(default=0, kw_only=True)
-    """The index of the first message whose reasoning can be sent again."""
+    """The index of the first message whose reasoning is still valid."""
     system: list[Param] = attrs.field(factory=new_list)
     finished: int = 0
-    """How many turns an adapter has finished: nothing more is added to them."""
+    """The number of turns that an adapter has finished: nothing is added to them any more."""
     turn_losses: list[Loss] = attrs.field(factory=new_list)
-    """The losses of finished turns, which come after those of messages."""
-    # The last turn: its role, its content, how many results it starts with, and its last message.
+    """The losses of finished turns, which are listed after the losses of messages."""
+    # The last turn: role, content, number of results at its beginning, index of its last message.
     role: str = ""
     number: int = -1
     content: list[Param] = attrs.field(factory=new_list)
@@ -114,7 +114,7 @@ class Turns(Request):
         self.head = next(spoken, len(self.messages))
 
     def depends(self, stop: int) -> tuple[object, ...]:
-        """Return all that the turns of the first ``stop`` messages depend on, beside these."""
+        """Return what the turns of the first ``stop`` messages depend on, except these messages."""
         indices = (min(self.head, stop), min(self.stale, stop))
         return (*Request.depends(self, stop), self.dialect, *indices)
 
@@ -124,7 +124,7 @@ class Turns(Request):
         return {**Request.state(self), "repeated_ids": repeated_ids}
 
     def final_count(self) -> int:
-        """Return how many of the first turns no later message changes: all but the last two."""
+        """Return the number of first turns that no later message changes: all but the last two."""
         return max(len(self.entries) - 2, 0)
 
     def unshare(self, final_count: int) -> None:
@@ -141,9 +141,9 @@ def write_turns(
     write_message: Callable[[T, Place], list[Param]],
     finish_turns: Callable[[T, int], None] | None = None,
 ) -> None:
-    """Write all messages as turns; ``write_message`` returns the params of a message.
+    """Write all messages as turns. ``write_message`` returns the params of a message.
 
-    ``finish_turns`` finishes the turns before an index, to which nothing more is added.
+    ``finish_turns`` finishes the turns before an index: no later message adds to them.
     """
     for start, stop in recall.spans(request) if recall else [(0, len(request.messages))]:
         for place in _unwritten(request, start, stop):
@@ -157,11 +157,13 @@ def write_turns(
 
 
 def message_params(request: Turns, place: Place, rules: BlockRules) -> list[Param]:
-    """Return the blocks of a message as params; the name of its speaker is a hint."""
+    """Return the blocks of a message as params. The name of its speaker is lost, with a hint."""
     message = place.message
     name, text = message._details.name, message._plain
     if name is not None and message.role != "tool":
-        request.hint(place, "speaker_name", "name of a speaker", "a message has no speaker's name")
+        request.hint(
+            place, "speaker_name", "name of a speaker", "the target takes no speaker's name"
+        )
     if text and not text.isspace() and request.notes is None:
         return [{**request.dialect.text, "text": text}]
     return block_params(request, place, message.content, rules)
@@ -180,7 +182,7 @@ def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
             request.hint(Place(index, message, message.role), "joined_turns", *_JOINED)
         forgotten = None
         if request.calls and role == "assistant" != request.role:
-            # A new turn of the model: no result will come for the calls before it.
+            # A new turn of the model begins: the calls before it get no result any more.
             forgotten = request.calls, request.repeated_ids
             request.calls, request.repeated_ids = {}, {}
         if text and message._details is NO_DETAILS and not text.isspace():
@@ -202,11 +204,11 @@ def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
                 request.calls, request.repeated_ids = forgotten
 
 
-_JOINED = ("a turn after one of the same role", "the target joins them: sent as one")
+_JOINED = ("a turn after one of the same role", "the target joins them into one turn")
 
 
 def _is_joined(request: Turns, index: int) -> bool:
-    """Return whether a message joins that of its role before it: recorded, or to stay apart."""
+    """Return whether a message is joined with the one before it although it was a separate turn."""
     if request.is_split or index == 0:
         return False
     before, message = request.messages[index - 1 : index + 1]
@@ -216,7 +218,7 @@ def _is_joined(request: Turns, index: int) -> bool:
 
 
 def _add_message(request: Turns, place: Place, params: list[Param]) -> None:
-    """Add the params of a message to the system text, to the turns, or to what waits."""
+    """Add the params of a message to the system text, the turns or the pending instructions."""
     role = SIDES[place.message.role]
     if place.leads:
         request.system += params
@@ -239,12 +241,12 @@ def _add(
     is_result: bool,
     is_open: bool | None = None,
 ) -> None:
-    """Add a param of a message to the last turn when it has this role, to a new turn otherwise.
+    """Add a param of a message to the last turn if that has this role, otherwise to a new turn.
 
-    The files that were moved out of results come before anything but a result. Where each message
-    stays a turn, results and the message after them are one turn, as the services ask for, and so
-    are instructions in a row.
-    ``is_open`` says whether calls waited where the message stood, if that was before the last one.
+    The files that were moved out of results come directly after the results. Where each message
+    stays a turn, results and the message after them are one turn, as the services require.
+    Instructions in a row are one turn, too. ``is_open`` is whether calls had no result at the
+    location of the message; by default it is looked up.
     """
     dialect = request.dialect
     if request.moved and not is_result:
@@ -282,13 +284,13 @@ def _add(
 
 
 def _add_moved(request: Turns) -> None:
-    """Add the files of results to the user's turn after these."""
+    """Add the files that were moved out of results to the user turn after the results."""
     for param in request.take_moved(request.dialect.text):
         _add(request, request.number, "user", param, is_result=False)
 
 
 def _finish(request: Turns) -> None:
-    """Place the last instructions, and prepare a last turn of the model to be continued."""
+    """Send the last instructions, and remove white space from a last turn of the model."""
     if request.moved:
         _add_moved(request)
     if request.pending:
@@ -307,10 +309,10 @@ def _finish(request: Turns) -> None:
 
 
 def stale_before(prompt: Prompt) -> int:
-    """Return the index before which the bytes that reasoning is bound to have changed.
+    """Return the index of the first message whose reasoning is still valid.
 
-    That holds for models that bind reasoning to the bytes before it, as Anthropic documents for
-    preserved thinking.
+    Some models bind reasoning to the bytes before it, as Anthropic documents for preserved
+    thinking. Before this index these bytes have changed, by a budget or by grounding.
     """
     messages = prompt.messages
     moved = len(messages) if prompt.fresh is None else prompt.fresh
@@ -337,9 +339,9 @@ def _postpone(request: Turns, place: Place, params: list[Param]) -> None:
 
 
 def _send_instructions(request: Turns, following: str) -> None:
-    """Place the pending instructions; ``following`` is the role of the next turn, or empty.
+    """Send the pending instructions. ``following`` is the role of the next turn, empty at the end.
 
-    They become messages of their own where the model takes these, otherwise text of a user's turn.
+    They are sent as messages if the model takes them here, otherwise as text of a user turn.
     """
     waiting, request.pending = request.pending, []
     if request.moved:
@@ -363,19 +365,18 @@ def _send_instructions(request: Turns, following: str) -> None:
 
 
 _MISPLACED = (
-    "this model takes instructions only after a user turn with every call answered, and before an "
-    "answer or at the end"
+    "this model takes instructions only after a user message without open calls, and not before "
+    "another one"
 )
 
 
 def _fenced(
     request: Turns, place: Place, params: list[Param], changed: dict[int, Param]
 ) -> list[Param]:
-    """Return an instruction as text of a user turn, inside a fence where it has none yet.
+    """Return an instruction as text of a user turn, in a ``developer`` tag.
 
-    An event and a request-only turn have one: a user turn is the place that the model has for them.
-    What is no text, such as a change of the tools, is lost. ``changed`` gets each param that
-    replaces another one, by the id of this one.
+    Events and grounding have a tag already. Content that is not text, such as a change of the
+    tools, is lost. Each new param is added to ``changed``, by the ``id()`` of the old one.
     """
     message = place.message
     reason = _MISPLACED if request.facts.instructions else "this model takes no instructions here"
@@ -385,7 +386,7 @@ def _fenced(
     params = [param for param in params if "text" in param]
     if not params or message.kind not in SPOKEN_KINDS:
         return params
-    reason = f"{reason}, so the text is sent in a user turn"
+    reason = f"{reason}, so the text is sent in a user message"
     request.lose(place, "role", f"{message.role} message", reason)
     for param in params:
         changed[id(param)] = sent = {**param, "text": fenced("developer", param["text"])}
@@ -394,7 +395,10 @@ def _fenced(
 
 
 def _move_marks(request: Turns, first: int, changed: Mapping[int, Param]) -> None:
-    """Move the marks of messages from ``first`` on to the changed params, by the id of the old."""
+    """Move the cache marks of messages from ``first`` on to params that replaced others.
+
+    ``changed`` has the new param by the ``id()`` of the old one.
+    """
     for number in range(len(request.marks) - 1, -1, -1):
         mark = request.marks[number]
         if mark.number < first:
@@ -406,10 +410,10 @@ def _move_marks(request: Turns, first: int, changed: Mapping[int, Param]) -> Non
 def write_marks(
     request: Turns, tools: list[Param], with_mark: Callable[[Param, Param], list[Param]]
 ) -> None:
-    """Write the marks that the request may carry: at most four, an hour before five minutes.
+    """Write the cache marks that the request may have: at most four, an hour before five minutes.
 
-    ``with_mark`` returns the params that are sent for a marked one; it also gets the time to live,
-    as a key and a value or nothing.
+    ``with_mark`` returns the params that are sent for a param with a mark. Its second argument is
+    the time to live as a dictionary, empty for the default.
     """
     turns = [(n, turn) for n, turn in enumerate(request.entries) if is_list(turn["content"])]
     sent = chain(tools, request.system, *(turn["content"] for _, turn in turns))
