@@ -1,4 +1,4 @@
-"""Anthropic Messages, both ways: the rules of ``anthropic.types`` and of the service's refusals.
+"""Anthropic Messages: write and read them by the rules of ``anthropic.types`` and the service.
 
-Content always goes out as lists of blocks. The law: ``write(read(write(m))) == write(m)``.
+Content is always sent as lists of blocks. The law: ``write(read(write(m))) == write(m)``.
 """

@@ -1,4 +1,4 @@
-"""Attachments, both ways: the sources of images and documents."""
+"""Write and read attachments: the sources of images and documents."""
 
 import base64
 from collections.abc import Mapping
@@ -12,11 +12,11 @@ BASE64: Mapping[str, tuple[str, ...]] = {
     "image": ("image/jpeg", "image/png", "image/gif", "image/webp"),
     "document": ("application/pdf",),
 }
-"""The media types that are taken as base64, by block type."""
+"""The media types that are taken as base64, by type of block."""
 
 
 def source_param(kind: str, source: MediaSource) -> Param | None:
-    """Return a source as it is sent, ``None`` when it or its media type is refused."""
+    """Return a source as it is sent, ``None`` if it or its media type is refused."""
     source = with_bytes(source)
     value, media_type = utf8(source.value), source.media_type
     if source.kind == "url":
@@ -26,7 +26,7 @@ def source_param(kind: str, source: MediaSource) -> Param | None:
         return {"type": "file", "file_id": value}
     if source.kind == "base64" and media_type in BASE64[kind]:
         return {"type": "base64", "media_type": media_type, "data": value}
-    # The only media type of a text is text/plain, and every text fits it.
+    # The only media type of a text is text/plain, and every text may be sent as that.
     text = text_of_file(source) if kind == "document" else None
     return None if text is None else {"type": "text", "media_type": "text/plain", "data": text}
 
@@ -34,7 +34,7 @@ def source_param(kind: str, source: MediaSource) -> Param | None:
 def needs_bytes(block: MediaBlock, role: str) -> bool:
     """Return whether the address of an attachment is refused, but its bytes may be taken.
 
-    A document at an address is a PDF (``URLPDFSourceParam``): a text is sent as its bytes.
+    A document at an address is always a PDF (``URLPDFSourceParam``), so a text is sent as bytes.
     """
     if role == "assistant" or not is_address(block.source):
         return False
@@ -43,7 +43,7 @@ def needs_bytes(block: MediaBlock, role: str) -> bool:
 
 
 def read_source(source: object) -> Param | None:
-    """Return a source that was read as the dictionary of a ``MediaSource``, ``None`` for others."""
+    """Return a recorded source as the dictionary of a ``MediaSource``, ``None`` for others."""
     match source:
         case {"type": "file", "file_id": str(id)}:
             return {"type": "file_id", "file_id": id}

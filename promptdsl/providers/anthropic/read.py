@@ -43,13 +43,13 @@ EXTRA: Mapping[str, tuple[str, ...]] = {
     "tool_use": ("caller", "toolset_name"),
     "tool_result": ("toolset_name",),
 }
-"""The block types that have a block of ours, each with the keys that it keeps as they came."""
+"""The types of blocks that we have, too, each with the keys that are kept unchanged."""
 
 _STRINGS = {"text": ("text",), "tool_use": ("id", "name"), "tool_result": ("tool_use_id",)}
 
 
 def read_block(data: object) -> b.Block:
-    """Return the block of a dictionary; an unknown type is kept as it came."""
+    """Return the block of a dictionary. A block of an unknown type is kept unchanged."""
     fields = mapping(data)
     if required(fields, "type", str) != "tool_result":
         return _read_flat(data)
@@ -65,7 +65,7 @@ def read_content(
 
 
 def _read_within(data: object) -> b.Block:
-    """Return a block of a result, which may not contain another result."""
+    """Return a block in a result, which may not contain another result."""
     if mapping(data).get("type") == "tool_result":
         raise DataError("a 'tool_result' block may not contain another one")
     return _read_flat(data)
@@ -102,11 +102,11 @@ def read(data: object) -> Prompt:
 
 
 _INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-"""The counts of tokens that were read."""
+"""The counts of input tokens."""
 
 
 def read_response(data: object) -> Message:
-    """Return the message of a response: its content, why the model stopped, the token counts."""
+    """Return the message of a response: content, finish reason and token counts."""
     fields = mapping(data)
     content = read_content(required(fields, "content", list))
     reason = optional(fields.get("stop_reason"), "stop_reason")
@@ -182,7 +182,7 @@ def _block_keys(block: Mapping[str, object]) -> Shape | None:
     if kind == "redacted_thinking":
         return _REDACTED
     if kind in ("image", "document"):
-        # Other sources are kept as they came.
+        # Other sources are kept unchanged.
         is_read = is_mapping(source) and source.get("type") in ("base64", "text", "url", "file")
         return _ATTACHMENT if is_read else None
     return _RESULT if kind == "tool_result" else _OPEN
@@ -198,7 +198,7 @@ _USAGE = shape(
     *(*_NO_CONTENT, "iterations"),
     output_tokens_details=shape("thinking_tokens"),
 )
-# A whole reply may stand among the messages.
+# A complete reply may be among the messages.
 _TURN = shape("role", "type", "stop_reason", "usage", *_NO_CONTENT, content=_block_keys)
 _INSTRUCTION = shape("type", "text", cache_control=_CONTROL)
 

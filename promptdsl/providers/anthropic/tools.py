@@ -1,4 +1,4 @@
-"""Tools, the choice of a tool, the form of the answer, and cache marks, both ways."""
+"""Write and read tools, the choice of a tool and the output schema."""
 
 from collections.abc import Mapping
 
@@ -27,7 +27,7 @@ def tool_param(request: Request, tool: ToolDefinition) -> Param:
     """Return a tool as it is sent."""
     name = tool_name(request, tool, tool.name)
     description = {} if tool.description is None else {"description": tool.description}
-    # A schema is required, also of a tool without parameters.
+    # A tool without parameters needs a schema, too.
     schema = dict(tool.input_schema) or {"type": "object", "properties": {}}
     return json_copy({"name": name, **description, "input_schema": schema})
 
@@ -36,11 +36,11 @@ NEEDED = {
     "mcp_toolset": "mcp_servers, and the beta header of MCP",
     **dict.fromkeys(("mcp_tool_use", "mcp_tool_result"), "mcp_servers, and the beta header of MCP"),
 }
-"""By type of a tool or block, what the request needs beside it."""
+"""What the author must add to the request, by type of a tool or block."""
 
 
 def settings_of(request: Request) -> Param:
-    """Return the keys ``tool_choice`` and ``output_config``, where the prompt has these."""
+    """Return the keys ``tool_choice`` and ``output_config``, if the prompt has these settings."""
     settings: Param = {}
     choice, name = chosen(request)
     raw = recorded_choice(request, request.facts.origins, choice)
@@ -62,7 +62,7 @@ def settings_of(request: Request) -> Param:
 
 
 def read_settings(payload: Mapping[str, object]) -> Prompt:
-    """Return the tools, the choice of a tool and the form of the answer in a payload."""
+    """Return the tools, the choice of a tool and the output schema in a payload."""
     tools = located_items("tools", _read_tool, payload.get("tools") or ())
     form = mapping(payload.get("output_config") or {}).get("format")
     output = None if form is None else _read_output(mapping(form))
@@ -99,7 +99,7 @@ def _read_tool(data: object) -> ToolDefinition:
     kind = str(fields.get("type", "custom"))
     cache = read_mark(fields.pop("cache_control", None))
     if kind != "custom":
-        # Some have another name than their type, a toolset has that of its server.
+        # The name may differ from the type. A toolset has the name of its server.
         name = fields.get("name", fields.get("mcp_server_name"))
         name = name if isinstance(name, str) else kind
         return ToolDefinition(name, cache=cache, raw=fields, origin="anthropic")

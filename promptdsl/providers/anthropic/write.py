@@ -57,13 +57,13 @@ if TYPE_CHECKING:
 
 
 _LONGEST_TITLE = 500
-"""In characters, of the title of a document."""
+"""The greatest number of characters in the title of a document."""
 
 
 def _with_extra(
     request: Turns, place: Place, param: Param, block: Carrier, *, cache: str | None = None
 ) -> Param:
-    """Return a param with the further keys that its type may have, and note its cache mark."""
+    """Return a param with the keys in ``extra`` that its type may have; note its cache mark."""
     if block.extra:
         kind = param["type"]
         cited = kind == "text" and place.message.role != "assistant"
@@ -80,13 +80,13 @@ def _text_param(request: Turns, place: Place, block: TextBlock) -> Param | None:
 
 
 def _reasoning_param(request: Turns, place: Place, block: b.ReasoningBlock) -> Param | None:
-    """Return reasoning byte for byte, ``None`` (a hint) where it would be refused."""
+    """Return reasoning unchanged, ``None`` (a hint) if the service would refuse it."""
     is_native = place.message.role == "assistant" and block.origin in request.facts.origins
     if is_native and not is_sendable(request, place, block.text, block.signature, block.encrypted):
         return None
     if is_native and place.number >= request.stale and block.encrypted:
         return {"type": "redacted_thinking", "data": block.encrypted}
-    # A server may sign nothing, and want its reasoning again.
+    # A server may sign nothing, and still take its reasoning back.
     if block.signature or request.facts.reasoning_back != "never":
         signature = block.signature or ""
     else:
@@ -140,7 +140,7 @@ def _call_param(request: Turns, place: Place, block: ToolUseBlock) -> Param:
 
 def _result_param(request: Turns, place: Place, block: ToolResultBlock) -> Param:
     id, content = result_id(request, block.tool_use_id), block.content
-    # Most results are one text, which is written here, without a call.
+    # Most results are one text, which is written here, without calling a writer.
     string = request.prompt.lone_text == "string"
     is_short = len(content) == 1 and not block.is_error and request.notes is None
     inner = content[0] if is_short else None
@@ -151,7 +151,7 @@ def _result_param(request: Turns, place: Place, block: ToolResultBlock) -> Param
             return {"type": "tool_result", "tool_use_id": id, "content": sent}
     param: Param = {"type": "tool_result", "tool_use_id": id}
     before = len(request.marks)
-    # An error contains texts only, and at least one.
+    # The result of a failed call has only texts, and at least one.
     inside = place.inside("error result" if block.is_error else "result", id)
     params = block_params(request, inside, content, _RULES)
     if block.is_error and not params:
@@ -167,7 +167,7 @@ def _result_param(request: Turns, place: Place, block: ToolResultBlock) -> Param
 def _unknown_param(request: Turns, place: Place, block: b.UnknownBlock) -> Param | None:
     kind = str(block.data.get("type"))
     answers = kind == "server_tool_use" or kind.endswith("_tool_result")
-    # The service refuses types in an answer that only a user gives.
+    # The service refuses types in an answer that only a user may send.
     from_user = kind in ("image", "document", "search_result", "container_upload")
     is_misplaced = (place.message.role == "assistant") != answers and (answers or from_user)
     if place.role == "developer":
@@ -184,7 +184,7 @@ def _unknown_param(request: Turns, place: Place, block: b.UnknownBlock) -> Param
 
 
 _TOOL_CHANGES = ("tool_addition", "tool_removal")
-"""The blocks of a later system message that offer the model a tool, or take it away."""
+"""The blocks of a later system message that add a tool or remove one."""
 _TEXT = frozenset({"text", "reasoning"})
 _MEDIA = frozenset({"image", "document", "unknown"})
 _USER = _TEXT | _MEDIA | {"tool_result"}
@@ -227,7 +227,7 @@ _DIALECT = Dialect("tool_result")
 
 
 def _lone_text(request: Turns, content: list[Param]) -> str | list[Param]:
-    """Return a content as a string if it is one text without a cache mark and other keys."""
+    """Return a content as a string if it is one text without a cache mark or other keys."""
     is_lone = len(content) == 1 and content[0].keys() == {"type", "text"}
     if is_lone and content[0]["type"] == "text":
         return joined_texts("", content, request.notes)
@@ -235,7 +235,7 @@ def _lone_text(request: Turns, content: list[Param]) -> str | list[Param]:
 
 
 def _shorten(request: Turns, stop: int) -> None:
-    """Send the turns before an index that are one text as strings; a marked one is sent later."""
+    """Make turns before an index strings if they are one text. Texts with a mark come later."""
     marked = {id(mark.param) for mark in request.marks}
     for index in range(request.finished, stop):
         turn = request.entries[index]
@@ -268,7 +268,7 @@ def write(
     settings = settings_of(request) if prompt.has_choice_or_output else {}
     if request.marks:
         write_marks(request, tools, _with_mark)
-        if finish_turns:  # marks that are not sent
+        if finish_turns:  # texts whose marks are not sent
             request.marks, request.finished = [], 0
             finish_turns(request, len(request.entries))
     system = {"system": request.system} if request.system else {}

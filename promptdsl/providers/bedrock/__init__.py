@@ -1,5 +1,5 @@
-"""AWS Bedrock Converse, both ways: the rules of botocore's service model and of the refusals.
+"""AWS Bedrock Converse: write and read it by the rules of botocore's service model.
 
-Attachments go out as raw bytes, which boto3 encodes. The law: ``write(read(write(m))) ==
+Attachments are sent as raw bytes, which boto3 encodes. The law: ``write(read(write(m))) ==
 write(m)``.
 """

@@ -1,4 +1,4 @@
-"""Attachments, both ways: their formats, where their bytes are, and their limits."""
+"""Write and read attachments: their formats, their sources and their limits."""
 
 import base64
 import re
@@ -72,7 +72,7 @@ _ENDING = re.compile(r"\.([A-Za-z0-9]{2,4})\Z")
 
 
 def base64_text(data: object, key: str) -> str:
-    """Return bytes as base64 text, and text as it is; :class:`DataError` for any other value."""
+    """Return bytes as base64 text, and text unchanged; raises :class:`DataError` for others."""
     if isinstance(data, bytes | bytearray):
         return base64.b64encode(data).decode("ascii")
     if not isinstance(data, str):
@@ -142,7 +142,7 @@ def _format_of(kind: str, source: MediaSource) -> str | None:
 
 
 def _refusal_of(kind: str, data: bytes | None) -> str:
-    """Return the reason why the bytes of an attachment would be refused, empty for none."""
+    """Return why the bytes of an attachment would be refused, empty if they are taken."""
     if not data:
         return "it has no bytes, or its text is not base64"
     size = (image_size(data) if kind == "image" else None) or (0, 0)
@@ -154,7 +154,7 @@ def _refusal_of(kind: str, data: bytes | None) -> str:
 
 
 def _as_recorded(block: MediaBlock, data: bytes) -> Param:
-    """Return the source of some bytes: a document that was read as text is sent as text again."""
+    """Return the source of an attachment with bytes, a text if it was recorded as a text."""
     if block.is_document and (block.source.media_type or "").startswith("text/"):
         try:
             text = data.decode()
@@ -169,7 +169,7 @@ def _as_recorded(block: MediaBlock, data: bytes) -> Param:
 
 
 def _joined_texts(parts: JsonValue) -> str | None:
-    """Return the texts of a document's ``content`` as one, ``None`` for any other value."""
+    """Return the texts of a document's ``content`` as one text, ``None`` for any other value."""
     texts: list[str] = []
     for part in parts if isinstance(parts, list) else ():
         match part:
@@ -181,12 +181,12 @@ def _joined_texts(parts: JsonValue) -> str | None:
 
 
 def read_source(kind: str, form: object, source: JsonValue) -> tuple[MediaSource, Param] | None:
-    """Return a source and the keys that only Converse has, ``None`` for an unknown one."""
+    """Return a source and the keys that only Converse has, ``None`` for an unknown source."""
     media_type = _TYPES[kind].get(form) if isinstance(form, str) else None
     further: Param = {} if form is None or media_type else {"format": form}
     if not isinstance(source, Mapping) or len(source) != 1:
         return None
-    # A text is kept as bytes, which other providers take, too.
+    # A text is kept as bytes, because other providers take bytes, too.
     is_text = media_type is not None and media_type.startswith("text/")
     text_type = media_type if is_text else "text/plain"
     match source:

@@ -39,10 +39,10 @@ def read(data: object) -> Prompt:
 
 
 def read_response(data: object) -> Message:
-    """Return the message of a response, with the reason for its end and its token counts."""
+    """Return the message of a response, with its finish reason and its token counts."""
     response = mapping(data)
     answer = mapping(required(mapping(required(response, "output")), "message"))
-    # Converse counts fresh and cached input apart.
+    # Converse counts new and cached input separately.
     counts = mapping(response.get("usage") or {})
     read, written = (counts.get(f"cache{key}InputTokens") for key in ("Read", "Write"))
     cached = [count for count in (read, written) if type(count) is int]
@@ -91,7 +91,7 @@ def texts_so_far(reply: StreamedReply) -> list[str]:
 
 
 def _block(block: Param) -> Param:
-    """Return a block in the form of a response."""
+    """Return a block in the format of a response."""
     if "citations" in block:
         content = [{"text": block.get("text", "")}]
         return {"citationsContent": {"content": content, "citations": block["citations"]}}
@@ -102,7 +102,7 @@ def _block(block: Param) -> Param:
 
 
 def read_block(data: object) -> b.Block:
-    """Return the block that a dictionary describes; an unknown one is kept as it came."""
+    """Return the block of a dictionary. An unknown block is kept unchanged."""
     kind, value = _kind_and_value(data)
     if kind == "toolResult" and _type_of(value) in _RESULTS_OF_THE_CLIENT:
         fields = mapping(value)
@@ -145,9 +145,9 @@ _CITED = {"content", "citations"}
 
 
 RUN_BY_SERVER = "server_tool_use"
-"""The type of a call that AWS runs, the only one in the service model; others are the client's."""
+"""The type of a call that AWS runs, the only one in the service model. The client runs others."""
 _RESULTS_OF_THE_CLIENT = (None, "tool_result")
-"""The types of results of the client; those of AWS have others."""
+"""The types of results that the client sends. Results of AWS have other types."""
 
 
 def _type_of(value: object) -> object:
@@ -155,12 +155,12 @@ def _type_of(value: object) -> object:
 
 
 def _read_block_in_result(data: object) -> b.Block:
-    """Return a block of a result, which contains no other result."""
+    """Return a block in a result, which may not contain another result."""
     kind, value = _kind_and_value(data)
     if kind == "toolResult":
         raise DataError("a 'toolResult' block may not contain another one")
     if kind == "json":
-        # As text other providers take it, too.
+        # Other providers take it as text, too.
         return b.TextBlock(write_json(value), extra={JSON: True})
     return _read_flat_block(kind, value)
 
@@ -173,7 +173,7 @@ def _read_flat_block(kind: str, value: object) -> b.Block:
     if kind == "toolUse" and _type_of(value) != RUN_BY_SERVER:
         call = mapping(value)
         id, name = (required(call, key, str) for key in ("toolUseId", "name"))
-        # A call may lack arguments. Others than an object are kept as text: the reply is not lost.
+        # A call may lack arguments. Arguments that are not an object are kept as text.
         input: JsonValue = call.get("input") or {}
         if isinstance(input, Mapping):
             return b.block_from_dict({"type": "tool_use", "id": id, "name": name, "input": input})
@@ -188,8 +188,8 @@ def _read_flat_block(kind: str, value: object) -> b.Block:
         text, signature = (optional(thought.get(key), key) for key in ("text", "signature"))
         return b.ReasoningBlock(text or "", signature, origin="bedrock")
     if kind == "citationsContent" and is_mapping(value) and value.keys() <= _CITED:
-        # As text other providers take it, too. Citations without text, such as those of Nova's
-        # searches, are kept as they came.
+        # Other providers take it as text, too. Citations without text, such as those of Nova's
+        # searches, are kept unchanged.
         cited = mapping(value)
         parts = items(cited.get("content") or (), "content")
         texts: list[JsonValue] = [part.get("text") for part in map(mapping, parts)]
@@ -215,7 +215,7 @@ def _read_attachment(kind: str, value: object) -> b.Block:
 
 
 def _without_bytes(data: object) -> JsonObject:
-    """Return an object with base64 text for the bytes in it, at any depth, as blocks keep it."""
+    """Return an object in which base64 text replaces all bytes, at any depth."""
     fields: JsonObject = plain(data, "data", _text_leaf)
     return fields
 
@@ -242,7 +242,7 @@ _UNION = shape(
     toolUse=_tool_use_keys,
     toolResult=_tool_result_keys,
 )
-"""The kinds of blocks; those that are not here are kept with all their keys."""
+"""The kinds of blocks with a shape. Other blocks are kept with all their keys."""
 _RESULT = shape("type", "toolUseId", "status", content=_UNION)
 
 _NO_CONTENT = (

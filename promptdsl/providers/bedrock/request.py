@@ -1,4 +1,4 @@
-"""A Converse request while it is being written: the names of its documents, its cache marks."""
+"""A Converse request while it is written: the names of its documents and its cache marks."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -19,33 +19,35 @@ class Converse(Turns):
     """The turns of a request, and the state that its attachments and tools need."""
 
     names: dict[str, int] = attrs.field(factory=dict[str, int])
-    """How often each name of a document was asked for."""
+    """The number of uses of each name of a document."""
     counts: dict[str, int] = attrs.field(factory=dict[str, int])
     """The number of attachments, by kind, in the turn ``counted``."""
     counted: int = 0
     """The index of the last turn with an attachment."""
     starts: dict[int, tuple[int, Param]] = attrs.field(factory=new_dict)
-    """By id of a param that begins a message, where a turn of results may be divided: the index of
-    the message, and the param, which is kept so that no other one gets its id."""
+    """The index of a message by the ``id()`` of its first param, where a turn may be divided.
+
+    The param is kept with the index, so that its id stays unique.
+    """
     calls_tools: bool = False
     """Whether a call or a result was written."""
 
 
 LONGEST = 200
-"""In characters, as botocore's ``DocumentBlockNameString`` says."""
+"""The greatest number of characters in a name (botocore's ``DocumentBlockNameString``)."""
 
 _MISFIT = re.compile(r"[^a-zA-Z0-9()\[\]-]+")
 
 
 _SUFFIXES = {"html": ("html", "htm"), "md": ("md", "markdown")}
-"""By format, the extensions of its files; any other format is its own extension."""
+"""The file extensions of a format. For any other format the extension is its name."""
 
 
 def document_name(request: Converse, place: Place, title: str | None, form: str) -> str:
-    """Return the name a document is sent with; a hint where that is not its title.
+    """Return the name with which a document is sent; a hint if that is not its title.
 
-    Only letters, digits, single spaces, hyphens and brackets are taken (``DocumentBlock`` of AWS).
-    So the extension of a file is left out if the format says the same. The first document of a name
+    Only letters, digits, single spaces, hyphens and brackets are taken (``DocumentBlock`` of AWS),
+    so a file extension is left out if the format means the same. The first document with a name
     keeps it. A name depends on earlier documents only.
     """
     bare, _, extension = (title or "").rpartition(".")
@@ -69,11 +71,11 @@ def document_name(request: Converse, place: Place, title: str | None, form: str)
 
 
 POINT = WIRE.mark
-"""The key of a cache mark: a block of its own after the params it covers."""
+"""The key of a cache mark, which is a separate block after the params that it covers."""
 
 
 def write_point_marks(request: Converse, tools: list[Param]) -> None:
-    """Insert a block for each mark that the request may carry, after the param it covers."""
+    """Insert a block for each cache mark that the request may have, after the param it covers."""
     # Marks after documents and videos are refused (pydantic-ai, ``BedrockModel``).
     model = (request.facts.model or "").lower()
     claude = "claude" in model or "anthropic." in model
@@ -87,7 +89,7 @@ def write_point_marks(request: Converse, tools: list[Param]) -> None:
 
 
 def marked_items(data: object, key: str) -> Iterator[tuple[str, object, Cache | None]]:
-    """Yield the path, the value and the cache mark of each item of a list, except the marks."""
+    """Yield the path, the value and the cache mark of each item of a list that is not a mark."""
     listed = items(data, key)
     are_marks = [isinstance(item, Mapping) and [*item] == [POINT] for item in listed]
     for index, item in enumerate(listed):

@@ -1,4 +1,4 @@
-"""The tools, the choice of a tool and the output schema of a request, both ways."""
+"""Write and read the tools, the choice of a tool and the output schema of a request."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -35,7 +35,7 @@ PLACEHOLDER: JsonObject = {
         "inputSchema": {"json": {"type": "object", "properties": {}}},
     }
 }
-"""The tool of a request that has calls but no tools, which Converse refuses. It never changes."""
+"""The tool for a request with calls but no tools, which Converse would refuse. It never changes."""
 
 _KEYS = frozenset({"name", "description", "inputSchema", "strict"})
 _READ_CHOICES = {sent: choice for choice, sent in WIRE.choices.items()}
@@ -66,7 +66,7 @@ def _tool_param(request: Converse, tool: ToolDefinition) -> Param:
     elif tool.description:
         request.hint(tool, "white_space", "description", "only white space")
     schema = tool.input_schema
-    # A schema without the type of an object is refused.
+    # A schema without a type is refused.
     kind = {} if "type" in schema else {"type": "object"}
     spec["inputSchema"] = {"json": {**kind, **schema}}
     return {"toolSpec": json_copy(spec)}
@@ -75,7 +75,7 @@ def _tool_param(request: Converse, tool: ToolDefinition) -> Param:
 def settings_of(request: Converse, tools: list[Param]) -> Param:
     """Return the keys ``toolConfig`` and ``outputConfig`` of a prompt that needs them."""
     settings: Param = {}
-    # The choice of a tool; there is no word for none, so that the model may still call one.
+    # The choice of a tool. Converse cannot express "none", so the model may still call one.
     choice, name = chosen(request)
     raw = recorded_choice(request, request.facts.origins, choice)
     specs = (spec for tool in tools for spec in tool.values() if is_mapping(spec))
@@ -92,7 +92,7 @@ def settings_of(request: Converse, tools: list[Param]) -> Param:
         reason = "Converse cannot express it" if unsayable else "there is no such tool"
         what = f"tool_choice {request.prompt.tool_choice!r}"
         request.losses.append(hint("tool_choice", what, reason))
-    # The tools, or a placeholder where there are only calls.
+    # The tools, or a placeholder if there are only calls.
     if tools:
         settings["toolConfig"] = {"tools": tools, **sent_choice}
     elif request.calls_tools:
@@ -143,7 +143,7 @@ def _read_choice(data: object) -> RawSetting | str:
 
 
 def _read_output(config: Mapping[str, object]) -> RawSetting | None:
-    """Return the form of the answer; a schema is the JSON text of one."""
+    """Return the output schema, which Converse has as JSON text."""
     if config.get("textFormat") is None:
         return None
     form = mapping(config["textFormat"])

@@ -61,24 +61,24 @@ _UNKNOWN_KINDS: Mapping[str, frozenset[str]] = {
     "assistant": _USER_KINDS | {"toolUse", "citationsContent"},
     "result": frozenset({"json", "image", "document", "video", "searchResult"}),
 }
-"""By place, the kinds of unknown blocks that are sent as they came (botocore's unions)."""
+"""The kinds of unknown blocks that are sent unchanged, by location (botocore's unions)."""
 
 _EXTRA_KEYS: Mapping[str, tuple[str, ...]] = {
     "image": ("error",),
     "audio": ("error",),
     "document": ("context", "citations"),
 }
-"""By kind of block, the further keys that are sent as they came."""
+"""The keys in ``extra`` that are sent unchanged, by kind of block."""
 
 _SOURCE_KEYS = ("bucketOwner", "format")
-"""The further keys of an attachment that are part of its source."""
+"""The keys in ``extra`` of an attachment that are part of its source."""
 
 
 def write(
     prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
 ) -> tuple[BedrockPayload, tuple[Loss, ...]]:
     """Return the payload of a prompt, whose roles are mapped, and its losses."""
-    # The service refuses the role system that its model lists, whatever Claude takes elsewhere.
+    # The service refuses the role "system", although its model lists it and Claude takes it.
     facts = attrs.evolve(facts, instructions=False) if facts.instructions else facts
     stale = stale_before(prompt) if facts.binds_reasoning else 0
     request = Converse(prompt, facts, dialect=_DIALECT, stale=stale)
@@ -94,9 +94,9 @@ def write(
 
 
 def _separate_results(request: Converse, stop: int) -> None:
-    """Give content that the model refuses beside results a turn of its own.
+    """Move content that the model refuses next to results into a separate turn.
 
-    A short answer is before that turn: the service joins two turns of a user (pydantic-ai#6081).
+    An answer is put before that turn, because the service joins two user turns (pydantic-ai#6081).
     """
     allowed, turns = request.facts.beside_results, list[Param]()
     if allowed is None:
@@ -109,7 +109,7 @@ def _separate_results(request: Converse, stop: int) -> None:
         start = results = sum("toolResult" in param for param in content)
         refused: set[str] = set()
         for index, param in enumerate(content[results:], results):
-            # The message that contains it stays together.
+            # The message with the refused content is not divided.
             start = index if id(param) in request.starts and not refused else start
             refused |= param.keys() - {*allowed}
         if refused:
@@ -120,7 +120,7 @@ def _separate_results(request: Converse, stop: int) -> None:
             )
             number, _ = request.starts.get(id(content[start]), (None, None))
             if _lacks_text(alone["content"]):
-                # The text beside the document stays with the results.
+                # The text next to the document stays with the results.
                 alone["content"].append({"text": OPENING})
                 inserted = hint("inserted_text", _LONE_DOCUMENT, _WHY_TEXT)
                 request.turn_losses.append(_placed(request, inserted, number))
@@ -136,7 +136,7 @@ def _separate_results(request: Converse, stop: int) -> None:
 
 
 def _placed(request: Converse, loss: Loss, number: int | None) -> Loss:
-    """Return a loss with the message that it is in, where that is known."""
+    """Return a loss with its message, if that is known."""
     if number is None:
         return loss
     return attrs.evolve(loss, message=request.messages[number], at=(number,))
@@ -147,7 +147,7 @@ _WHY_TEXT = f"it needs a text in the same message: {OPENING!r} is sent"
 
 
 def _lacks_text(params: list[Param]) -> bool:
-    """Return whether a document has no text beside it, which it needs (``Message`` of AWS)."""
+    """Return whether there is a document but no text, which it needs (``Message`` of AWS)."""
     return any("document" in param for param in params) and not any("text" in p for p in params)
 
 
@@ -172,9 +172,9 @@ def _with_extra(
     used: Collection[str] = (),
     cache: str | None = None,
 ) -> Param:
-    """Return a param with the further keys of its block that are known here, and note its mark.
+    """Return a param with the keys in ``extra`` that are known here; note its cache mark.
 
-    ``used`` are the further keys that are part of the param already.
+    ``used`` are keys that are part of the param already.
     """
     if block.extra:
         ((kind, value),) = param.items()
@@ -193,7 +193,7 @@ def _text_param(request: Converse, place: Place, block: b.TextBlock) -> Param | 
         if isinstance(value, dict):
             return _with_extra(request, place, {"json": json_copy(value)}, block, used=(JSON,))
     texts = [] if lose_blank(request, place, block) else [{"text": block.text}]
-    # An answer is sent with its citations, which Nova's searches have without a text.
+    # An answer is sent with its citations. Those of Nova's searches have no text.
     answer = place.message.role == "assistant"
     citations = block.extra.get("citationsContent") if answer else None
     if citations or (texts and citations is not None):
@@ -227,7 +227,7 @@ _UNPROVEN = "this model is unknown and may refuse it; register_model() adds its 
 
 
 def _reasoning_param(request: Converse, place: Place, block: b.ReasoningBlock) -> Param | None:
-    """Return reasoning to the byte, ``None`` (a hint) where it cannot be replayed."""
+    """Return reasoning unchanged, ``None`` (a hint) if the service would refuse it."""
     value: Param = {}
     is_native = place.message.role == "assistant" and block.origin in request.facts.origins
     if is_native and request.facts.signed_reasoning and place.number >= request.stale:
@@ -293,11 +293,11 @@ def _read_unknown(data: JsonObject) -> b.Block:
 
 
 _ANY_JSON = ("input", "json")
-"""The keys whose value is any JSON data, in which ``bytes`` is a key like others."""
+"""The keys whose value is any JSON data, in which ``bytes`` has no special meaning."""
 
 
 def _put_bytes(param: Param) -> None:
-    """Replace the base64 text of every source in a block by its bytes, at any depth."""
+    """Replace the base64 text of all sources in a block by bytes, at any depth."""
     waiting: list[JsonValue] = [param]
     while waiting:
         value = waiting.pop()

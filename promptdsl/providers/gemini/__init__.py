@@ -1,5 +1,5 @@
-"""Google Gemini, both ways: the rules of ``google.genai.types`` and of the service's refusals.
+"""Google Gemini: write and read it by the rules of ``google.genai.types`` and the service.
 
-Keys are spelled as the SDK's types spell them, and bytes are base64 text, so a payload is plain
-JSON data. The law: ``write(read(write(p))) == write(p)``.
+Keys are spelled as in the types of the SDK, and bytes are base64 text, so a payload is plain JSON
+data. The law: ``write(read(write(p))) == write(p)``.
 """

@@ -1,4 +1,4 @@
-"""Attachments, both ways: the media types and the addresses that Gemini takes."""
+"""Write and read attachments: the media types and the addresses that Gemini takes."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -21,10 +21,10 @@ TYPES: Mapping[str, tuple[str, ...]] = {
     ),
     "document": ("application/pdf", "text/plain"),
 }
-"""The media types that are taken, by block type, as Google's documentation has them."""
+"""The media types that are taken, by type of block (Google's documentation)."""
 
 RESULT_TYPES = ("image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain")
-"""The media types that a result may hold, as Google's documentation of Gemini 3 has them."""
+"""The media types that a result may contain (Google's documentation of Gemini 3)."""
 
 _SAME: Mapping[str, str] = {
     **{"image/jpg": "image/jpeg", "audio/mpeg": "audio/mp3", "audio/x-wav": "audio/wav"},
@@ -40,7 +40,7 @@ _ADDRESSES: Mapping[str, tuple[str, ...]] = {
     **{"url": ("https://",), "gcs": ("gs://",), "file_id": ("https://", "gs://")},
 }
 _UPLOADED = "https://generativelanguage.googleapis.com/"
-"""The address of uploaded files; the service knows their types."""
+"""The beginning of addresses of uploaded files, whose types the service knows."""
 
 _YOUTUBE = re.compile(r"https?://(www\.|m\.)?(youtube\.com|youtu\.be)/", re.IGNORECASE)
 _CLASSES: Mapping[str, Callable[..., b.MediaBlock]] = {
@@ -49,7 +49,7 @@ _CLASSES: Mapping[str, Callable[..., b.MediaBlock]] = {
 
 
 def source_param(kind: str, source: MediaSource) -> Param | None:
-    """Return the source of an attachment, ``None`` for one or a media type that is not taken."""
+    """Return the source of an attachment, ``None`` if it or its media type is not taken."""
     source = with_bytes(source)
     value, media_type = utf8(source.value), sent_type(kind, source)
     if media_type and media_type not in TYPES[kind]:
@@ -65,10 +65,10 @@ def source_param(kind: str, source: MediaSource) -> Param | None:
 
 
 def sent_type(kind: str, source: MediaSource) -> str | None:
-    """Return the media type that is sent, empty where none is needed, ``None`` if it is unknown."""
+    """Return the media type to send, empty if none is needed, ``None`` if it is unknown."""
     media_type = source.media_type or _media_type_of(kind, utf8(source.value))
     media_type = _SAME.get(media_type.lower(), media_type.lower()) if media_type else media_type
-    # Each text is a document, but only plain ones have a media type here.
+    # Every text is a document, but Gemini has a media type for plain text only.
     is_text = kind == "document" and (media_type or "").startswith("text/")
     return "text/plain" if is_text else media_type
 
@@ -76,7 +76,7 @@ def sent_type(kind: str, source: MediaSource) -> str | None:
 def needs_bytes(block: b.MediaBlock, role: str) -> bool:
     """Return whether the address of an attachment is refused, but its bytes may be taken.
 
-    The attachments that a model made are sent as bytes, never as an address.
+    Attachments that a model made are sent as bytes, never as an address.
     """
     if not is_address(block.source):
         return False
@@ -84,7 +84,7 @@ def needs_bytes(block: b.MediaBlock, role: str) -> bool:
 
 
 def _media_type_of(kind: str, address: str) -> str | None:
-    """Return the media type that an address tells, empty where none is needed, or ``None``."""
+    """Return the media type that an address shows, empty if none is needed, or ``None``."""
     if kind == "video" and _YOUTUBE.match(address):
         return "video/mp4"
     path = re.split(r"[?#]", address, maxsplit=1)[0]
@@ -93,7 +93,7 @@ def _media_type_of(kind: str, address: str) -> str | None:
 
 
 def read_media(key: str, data: object, extra: JsonObject) -> b.Block | None:
-    """Return the block of ``inline_data`` or ``file_data``, ``None`` for an unknown form of it."""
+    """Return the block of ``inline_data`` or ``file_data``, ``None`` if it has unknown keys."""
     fields = fields_of(data)
     value = base64_text(fields.pop("data" if key == "inline_data" else "file_uri", None))
     media_type = optional(fields.pop("mime_type", None), "mime_type")
@@ -109,10 +109,10 @@ def read_media(key: str, data: object, extra: JsonObject) -> b.Block | None:
         kind = "gcs"
     elif address.startswith(("https://", "http://")) and not address.startswith(_UPLOADED):
         kind = "url"
-    # The class of the block, from its media type or else from its address.
+    # The class of the block, by its media type or its address.
     family = media_type or _media_type_of("video" if _YOUTUBE.match(address) else "", address)
     block_class = _CLASSES.get((family or "").partition("/")[0].lower(), b.DocumentBlock)
-    # ``video/*`` says no more than the class of the block.
+    # ``video/*`` adds nothing to the class of the block.
     exact_type = None if (media_type or "").endswith("/*") else media_type
     source = MediaSource(kind, value, exact_type, from_data=True)
     return block_class(source, title, extra=extra)

@@ -1,4 +1,4 @@
-"""The arguments of a call that were streamed in pieces (``PartialArg`` of Google's SDK)."""
+"""Read the arguments of a call that were streamed in pieces (``PartialArg`` of the SDK)."""
 
 import re
 from collections.abc import Iterable
@@ -17,14 +17,14 @@ _SPELLED = {key.replace("_", "") for key in _VALUES}
 
 Steps: TypeAlias = tuple[str | int, ...]
 Tree: TypeAlias = dict[str | int, Any]  # Any: JSON
-"""Objects, and lists by the numbers of their items."""
+"""Objects, and lists as dictionaries by index."""
 
 
 def joined_args(pieces: Iterable[object]) -> dict[str, Any]:  # Any: JSON
-    """Return the arguments that pieces make; each has a value, and its JSON path in them.
+    """Return the arguments that pieces make. Each piece has a value and its JSON path.
 
-    A text goes on with the text that is there. Raises :class:`DataError` for another path, and for
-    two pieces of one path that are no texts.
+    Texts of one path are joined. Raises :class:`DataError` for a path that is not supported, and
+    for two pieces of one path that are not texts.
     """
     values: dict[Steps, Any] = {}  # Any: JSON
     for piece in map(fields_of, map(_with_null, pieces)):
@@ -57,7 +57,7 @@ def joined_args(pieces: Iterable[object]) -> dict[str, Any]:  # Any: JSON
 
 
 def _with_null(piece: object) -> object:
-    """Return a piece whose null has its name in Google's SDK: in JSON it is a null."""
+    """Return a piece in which a null of JSON is replaced by its name in Google's SDK."""
     fields = mapping(piece)
     # A dump of the SDK has the keys of all values.
     values = {key for key in fields if str(key).lower().replace("_", "") in _SPELLED}
@@ -76,7 +76,7 @@ def _steps(path: object) -> Steps:
 
 
 def _with_lists(tree: Tree) -> Any:
-    """Return objects whose keys are all numbers as lists, in their order."""
+    """Return data in which objects with numbers as keys are replaced by lists."""
     inner: Tree = {}
     for key, value in tree.items():
         inner[key] = _with_lists(cast("Tree", value)) if isinstance(value, dict) else value

@@ -25,9 +25,9 @@ from promptdsl.providers.shared.streamed import StreamedReply, merge, replace, t
 
 
 def read(data: object) -> Prompt:
-    """Return the prompt of a payload, or of contents in any form that the SDK takes.
+    """Return the prompt of a payload, or of contents in any format that the SDK takes.
 
-    A payload is the arguments of ``generate_content``, or the body that the service takes.
+    A payload is the arguments of ``generate_content``, or the body of a request to the service.
     """
     is_payload = isinstance(data, Mapping)
     payload = fields_of(cast("JsonObject", data if is_payload else {"contents": data}))
@@ -42,14 +42,14 @@ def read(data: object) -> Prompt:
 
 
 def read_response(data: object) -> Message:
-    """Return the message of the first candidate, why it ended, and the token counts."""
+    """Return the message of the first candidate, with its finish reason and token counts."""
     response = fields_of(data)
     if not response.keys() & _RESPONSE_KEYS:
         raise DataError("'candidates' is needed", fix="give the object the client returned")
     candidates = items(response.get("candidates", ()), "candidates")
     candidate = fields_of(candidates[0] if candidates else {})
     blocks = _with_ids(_read_blocks(candidate.get("content")))
-    # Without a candidate the prompt may have been blocked; some chunks of a stream only count.
+    # Without a candidate, the prompt may be blocked. Some chunks of a stream have counts only.
     blocked = fields_of(response.get("prompt_feedback") or {}).get("block_reason")
     is_blocked = bool(blocked) and not candidates
     word = blocked if is_blocked else candidate.get("finish_reason")
@@ -86,7 +86,7 @@ def add_event(reply: StreamedReply, event: Param) -> None:
         parts = [*reply.parts.values()]
         known["content"] = {**before, **content, "role": "model", "parts": parts}
         reply.ended |= "finish_reason" in candidate
-    # The counts of a chunk are those so far: they are never added to those of another one.
+    # A chunk has the counts so far: they are never added to the counts of another chunk.
     replace(reply.response, chunk)
     reply.ended |= "block_reason" in fields_of(chunk.get("prompt_feedback", {}))
 
@@ -97,10 +97,10 @@ def texts_so_far(reply: StreamedReply) -> list[str]:
 
 
 def _add_part(reply: StreamedReply, part: dict[str, JsonValue]) -> None:
-    """Add a part to those of a reply, or to the last one that it goes on with.
+    """Add a part to a reply, or join it with the last part.
 
-    Texts of one kind are one text; a part with a signature stays as it came. A call whose arguments
-    come in pieces is one part; ``will_continue`` is gone from its last piece.
+    Texts of one kind are joined. A part with a signature stays unchanged. A call whose arguments
+    come in pieces is one part, and its last piece has no ``will_continue``.
     """
     last = reply.part(len(reply.parts) - 1) if reply.parts else {}
     call = fields_of(part.get("function_call") or {})
@@ -124,11 +124,11 @@ _LOOKS = {
     **dict.fromkeys(("content", "tool_calls"), f"it looks like {_MESSAGE}"),
     "type": "it looks like a block or an item of another provider: History.from_openai_responses",
 }
-"""The advice for data that has a key of something other than a content, by this key."""
+"""The advice for data that is not a content, by a key of the data."""
 
 
 class _Content(NamedTuple):
-    """The role and the blocks of a content; ``loose``: of a part outside a content.
+    """The role and the blocks of a content. If ``loose``, it is a part outside of a content.
 
     ``extra`` are the values under its unread keys.
     """
@@ -140,7 +140,7 @@ class _Content(NamedTuple):
 
 
 def _read_contents(data: object) -> Iterator[Message]:
-    """Yield the messages of contents; neighbouring parts outside of one are one, as in the SDK."""
+    """Yield the messages of contents. The SDK joins neighbouring parts outside of contents, too."""
     joined: list[_Content] = []
     for content in located_items("contents", _read_content, items_or_one(data, "contents")):
         last = joined[-1] if joined else None
@@ -157,7 +157,7 @@ def _read_contents(data: object) -> Iterator[Message]:
 
 
 def _read_blocks(data: JsonValue) -> tuple[b.Block, ...]:
-    """Return the blocks of a system instruction: a content, its parts alone, or one of them."""
+    """Return the blocks of a system instruction: a content, a list of parts, or a part."""
     if data is None or isinstance(data, str | list | tuple):
         return read_parts(data)
     return _read_content(data).blocks
@@ -171,13 +171,13 @@ def _read_content(data: object) -> _Content:
     content = fields_of(data)
     if "parts" in content or content.keys() <= {"role"}:
         role = content.get("role", "user")
-        # Older recordings have results in contents of a role of their own.
+        # Older recordings have results in contents with the role "function".
         if role not in ("user", "model", "function"):
             raise DataError(f"unknown 'role' {shown(role)}", fix="one of user, model")
         blocks = read_parts(content.get("parts"))
         extra = KEYS.unread(content, _content_keys)
         return _Content("model" if role == "model" else "user", blocks, extra=extra)
-    # A part, or an uploaded file, outside a content.
+    # A part or an uploaded file outside of a content.
     uri = content.get("uri", content.get("file_uri"))
     if uri is not None:
         file = {"file_uri": uri, "mime_type": content.get("mime_type")}
@@ -195,7 +195,7 @@ def _paired(messages: Iterable[Message]) -> Iterator[Message]:
 
     A result without an id answers the first open call of its name.
     """
-    # The messages of a model that directly follow its calls are one turn with them.
+    # Messages of a model directly after its calls are one turn with the calls.
     turns = joined_answers([*messages], always=True)
     open_calls: list[b.ToolUseBlock] = []
     named_ids: set[str] = set()
@@ -204,7 +204,7 @@ def _paired(messages: Iterable[Message]) -> Iterator[Message]:
             blocks = _with_ids(turn.content)
             calls = [block for block in blocks if isinstance(block, b.ToolUseBlock)]
             open_calls = calls or open_calls
-            # The ids that the results up to the next answer name themselves.
+            # The ids in the results up to the next answer.
             named_ids = set()
             for later in map(turns.__getitem__, range(index + 1, len(turns))):
                 if later.role == "assistant":
@@ -218,7 +218,7 @@ def _paired(messages: Iterable[Message]) -> Iterator[Message]:
 
 
 def _with_ids(blocks: tuple[b.Block, ...]) -> tuple[b.Block, ...]:
-    """Return the blocks of a turn; a call without an id gets one that no other call has."""
+    """Return the blocks of a turn. A call without an id gets a unique one."""
     taken = {block.id for block in blocks if isinstance(block, b.ToolUseBlock)}
     free = (id for id in map("call_{}".format, count()) if id not in taken)
     return tuple(
@@ -230,9 +230,10 @@ def _with_ids(blocks: tuple[b.Block, ...]) -> tuple[b.Block, ...]:
 
 
 def _with_call_id(open_calls: list[b.ToolUseBlock], block: b.Block, named_ids: set[str]) -> b.Block:
-    """Return a result with the id of its call, which is no longer open; other blocks as they are.
+    """Return a result with the id of its call, and remove the call from the open ones.
 
-    A result without an id does not answer a call that another result names (``named_ids``).
+    Other blocks are returned unchanged. A result without an id does not belong to a call whose id
+    is in another result (``named_ids``).
     """
     if not isinstance(block, b.ToolResultBlock):
         return block
@@ -246,7 +247,7 @@ def _with_call_id(open_calls: list[b.ToolUseBlock], block: b.Block, named_ids: s
 
 
 def _keys(*names: str, rest: bool = False, **inner: Inner) -> Shape:
-    """Return the shape of an object, in the spelling of the SDK and in that of the service."""
+    """Return the shape of an object, with the spelling of the SDK and that of the service."""
     both = {spelled: inner[name] for name in inner for spelled in (name, camel(name))}
     return shape(*names, *map(camel, names), rest=rest, **both)
 

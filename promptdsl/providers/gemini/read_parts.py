@@ -17,43 +17,43 @@ from promptdsl.providers.shared.checks import items, located_items, mapping, req
 _WORDS = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
 _ENCODED_WORDS = tuple(base64.b64encode(word.encode()).decode() for word in _WORDS)
 UNSIGNED = _ENCODED_WORDS[0]
-"""The substitute for a missing signature, as Google's documentation of them has it."""
+"""The substitute for a missing signature (Google's documentation of signatures)."""
 
 SUBSTITUTES = frozenset({*_WORDS, *_ENCODED_WORDS})
 """All documented substitutes for a signature, as text and as bytes."""
 
 EMPTY_RESPONSE: JsonObject = {"response": {}}
-"""How a result was recorded that has files alone."""
+"""The response of a recorded result that has only files."""
 
 UNNAMED = "\0"  # the id of a call and of a result without one, until they are paired
 
 _DATA = ("text", "function_call", "function_response", "inline_data", "file_data")
 
 OPAQUE = ("executable_code", "code_execution_result", "tool_call", "tool_response")
-"""The kinds of parts that are kept as they came: they have no block of their own."""
+"""The kinds of parts that are kept unchanged, because we have no block for them."""
 
 AFTER_MEDIA = ("video_metadata",)
-"""The kinds of parts that stand after an attachment of a user, where no SDK wrote the body."""
+"""The kinds of parts after an attachment of a user, in a body that no SDK wrote."""
 
 PARTS = frozenset({*_DATA, *OPAQUE, SIGNATURE})
 """The keys by which a part is recognised."""
 
 
 def read_parts(value: object) -> tuple[b.Block, ...]:
-    """Return the blocks of the parts of a content; a string is one text, a part a list of one."""
+    """Return the blocks of the parts of a content: a list, a single part, or a string."""
     if value is None or isinstance(value, str):
         return contents(value)
     return tuple(located_items("parts", read_part, items_or_one(value, "parts")))
 
 
 def read_part(data: object) -> b.Block:
-    """Return the block that a part describes; an unknown one is kept as it came."""
+    """Return the block of a part. An unknown part is kept unchanged."""
     part = fields_of({"text": data} if isinstance(data, str) else data)
     if SIGNATURE in part:
         part[SIGNATURE] = base64_text(part[SIGNATURE])
         if part.keys() <= {"thought", SIGNATURE}:
             part["text"] = ""
-        # A substitute is put back where a model needs it.
+        # The writer adds a substitute again if the model needs one.
         if is_one_of(part[SIGNATURE], SUBSTITUTES):
             del part[SIGNATURE]
     if part.get("thought") is False:
@@ -91,7 +91,7 @@ def _read_tool_call(part: dict[str, JsonValue]) -> b.Block:
             args = {**args, **joined_args(pieces)}
         except DataError:
             return b.UnknownBlock(part, "gemini")
-    # Arguments that came as text, however broken, stay as they came.
+    # Arguments that were recorded as text stay unchanged, even if they are broken.
     arguments = args if isinstance(args, str) else write_json(mapping(args))
     further = {key: value for key, value in part.items() if key != "function_call"}
     del call["name"]
@@ -99,14 +99,14 @@ def _read_tool_call(part: dict[str, JsonValue]) -> b.Block:
 
 
 def _read_tool_result(part: dict[str, JsonValue]) -> b.Block:
-    """Return a result; a response other than one string is a text of its JSON, marked as such."""
+    """Return a result. A response that is not one string becomes its JSON, noted in ``extra``."""
     result = fields_of(part.pop("function_response"))
     id = optional(result.pop("id", None), "id")
     name = optional(result.pop("name", None), "name")
     response = mapping(result.pop("response", None) or {})
-    # Many responses say under ``error`` that there was none.
+    # Many responses have the key ``error`` with an empty value.
     keys, is_error = [*response], bool(response.get("error"))
-    # A value alone under ``output`` or ``error`` is the response; an object stays in its key.
+    # A single value under ``output`` or ``error`` is the response. An object keeps its key.
     is_alone = keys in (["output"], ["error"])
     alone: JsonValue = response[keys[0]] if is_alone else response
     content: tuple[b.Block, ...] = ()
@@ -125,7 +125,7 @@ def _read_tool_result(part: dict[str, JsonValue]) -> b.Block:
 
 
 def _read_result_part(data: object) -> b.Block:
-    """Return an attachment of a result, which contains nothing else."""
+    """Return an attachment in a result, which may contain nothing else."""
     block = read_part(data)
     is_media = block.type in ("image", "audio", "video", "document")
     return block if is_media else b.UnknownBlock(fields_of(data), "gemini")

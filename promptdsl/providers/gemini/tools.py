@@ -1,6 +1,6 @@
-"""The tools, the choice of a tool and the output schema of a request, both ways.
+"""Write and read the tools, the choice of a tool and the output schema of a request.
 
-A recorded schema may be of Gemini's own dialect, which is OpenAPI's.
+A recorded schema may be in Gemini's dialect, which is that of OpenAPI.
 """
 
 import re
@@ -42,14 +42,14 @@ _MISFIT = re.compile(r"^[^a-zA-Z_]|[^a-zA-Z0-9_.:-]")
 
 
 def sent_name(request: Request, subject: Place | ToolDefinition, name: str) -> str:
-    """Return the name a tool is sent with, which starts with a letter or an underscore."""
+    """Return the name with which a tool is sent; it starts with a letter or an underscore."""
     return tool_name(request, subject, name, misfit=_MISFIT)
 
 
 def tools_of(request: Request) -> list[Param]:
-    """Return the tools without cache marks: the service's own, then all functions, as it sends.
+    """Return the tools without cache marks: first the tools of the service, then all functions.
 
-    Tools that were recorded in another order, or in other objects, stay as they were.
+    Tools that were recorded in another order or in other objects stay unchanged.
     """
     params = write_tools(request, "gemini", _function_param)
     lose_tool_marks(request, NO_MARKS)
@@ -62,7 +62,7 @@ def tools_of(request: Request) -> list[Param]:
 
 
 def _as_recorded(places: Iterable[JsonValue], params: Iterable[Param]) -> list[Param]:
-    """Return tools in the objects that they were recorded in, by the places of these."""
+    """Return tools in the objects in which they were recorded, by the location of each object."""
     tools: dict[str, Param] = {}
     for place, param in zip(places, params, strict=True):
         tool = tools.setdefault(str(place), {})
@@ -77,7 +77,7 @@ def _function_param(request: Request, tool: ToolDefinition) -> Param:
     param: Param = {"name": sent_name(request, tool, tool.name)}
     if tool.description is not None:
         param["description"] = tool.description
-    # A schema in the dialect of Gemini is a further key of its tool.
+    # A schema in the dialect of Gemini is in the ``extra`` of its tool.
     is_recorded_here = tool.origin in (None, *request.facts.origins)
     if tool.input_schema and not (is_recorded_here and "parameters" in tool.extra):
         param["parameters_json_schema"] = dict(tool.input_schema)
@@ -87,7 +87,7 @@ def _function_param(request: Request, tool: ToolDefinition) -> Param:
 _JSON = "application/json"
 _CHOICES = {sent: choice for choice, sent in WIRE.choices.items() if choice != "tool"}
 _MEANINGS = {**_CHOICES, "VALIDATED": "auto"}
-"""The choice that a mode means; with ``VALIDATED``, calls are held to the schemas."""
+"""The choice by mode. With ``VALIDATED``, calls must follow the schemas."""
 _OUTPUT_KEYS = ("response_mime_type", "response_json_schema", "response_schema")
 
 
@@ -119,7 +119,7 @@ def settings_of(request: Request, tools: list[Param]) -> Param:
 
 def read_settings(settings: JsonObject) -> Prompt:
     """Return the tools, the choice of a tool and the output schema of a payload."""
-    # Each tool of a list may hold any number of functions.
+    # Each tool of the list may contain several functions.
     groups = located_items("tools", _read_tools, items_or_one(settings.get("tools", ()), "tools"))
     placed = [(place, tool) for place, group in enumerate(groups) for tool in group]
     tools = [tool for _, tool in placed]
@@ -149,7 +149,7 @@ def _read_function(data: object) -> ToolDefinition:
     if schema is None and fields.get("parameters") is not None:
         schema = json_schema(fields["parameters"])
     known = ["name", "description"]
-    # An empty schema stays among the further keys: a function may have one, or none.
+    # An empty schema is kept in ``extra``, because a function may have one, or none.
     if schema != {}:
         known.append("parameters_json_schema")
     extra = json_copy({key: value for key, value in fields.items() if key not in known})
@@ -184,7 +184,7 @@ def _read_choice(data: object) -> RawSetting | str | None:
 
 
 def _read_output(settings: JsonObject) -> RawSetting | None:
-    """Return the form of the answer, with its schema where it has one."""
+    """Return the output format as it was recorded, with its output schema if there is one."""
     raw = {key: settings[key] for key in _OUTPUT_KEYS if settings.get(key) is not None}
     schema, openapi_schema = raw.get("response_json_schema"), raw.get("response_schema")
     media_type = raw.get("response_mime_type", "text/plain")
@@ -204,7 +204,7 @@ _COUNTS = frozenset(
 
 
 def json_schema(schema: object) -> dict[str, JsonValue]:
-    """Return a schema with types in capitals and ``nullable`` as a JSON schema."""
+    """Return a schema of OpenAPI, with types in capitals and ``nullable``, as a JSON schema."""
     converted: dict[str, JsonValue] = json_copy(mapping(schema))
     for subschema in parts_of(converted):
         translated = _translated(subschema)
@@ -214,7 +214,7 @@ def json_schema(schema: object) -> dict[str, JsonValue]:
 
 
 def _translated(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return one schema, without those in it, in the keywords of JSON schema."""
+    """Return a schema with the keywords of JSON schema. Schemas in it are not changed."""
     order: JsonValue = None
     nullable: JsonValue = None
     translated: dict[str, JsonValue] = {}
@@ -241,7 +241,7 @@ def _translated(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
             translated[key] = f"#/${value[2:]}"
         elif key != "format" or value != "enum":
             translated[key] = value
-    # Properties are written in their own order.
+    # Properties are in the order that the schema names.
     properties = translated.get("properties")
     if isinstance(properties, dict) and isinstance(order, list):
         names = [name for name in order if isinstance(name, str) and name in properties]

@@ -70,7 +70,7 @@ _MEDIAL = (
     *("document_metadata", "spreadsheet_metadata", "audio_transcription"),
 )
 _RESULT = ("will_continue", "scheduling")
-"""The further keys of a result that are keys of its ``function_response``."""
+"""The keys in ``extra`` of a result that belong into its ``function_response``."""
 
 _OPAQUE_KEYS = {*OPAQUE, *_ANY, "thought", SIGNATURE}
 
@@ -85,7 +85,7 @@ _KEYS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "developer": _PLAIN,
     "user": _USER,
     "tool": _USER,
-    # Some models answer with pictures and speech, which are in the conversation from then on.
+    # Some models answer with pictures and speech, which stay in the conversation.
     "assistant": {
         "text": (*_TEXTUAL, SIGNATURE),
         "reasoning": (),
@@ -95,7 +95,7 @@ _KEYS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "result": {**_PLAIN, "text": (JSON,), **dict.fromkeys(_MEDIA, ())},
 }
-"""By place, the types of blocks that are sent there, each with its further keys that are sent."""
+"""The types of blocks that are sent at a location, each with its keys of ``extra`` to send."""
 
 
 @attrs.define(eq=False)
@@ -160,7 +160,7 @@ def _signed(request: Contents, parts: list[Param]) -> list[Param]:
 
 
 def _text_part(request: Turns, place: Place, block: b.TextBlock) -> Param | None:
-    """Return a text; a blank one only carries a signature."""
+    """Return a text. A blank text is sent only if it has a signature."""
     may_sign = SIGNATURE in _KEYS[place.role]["text"]
     signature = _kept_signature(block.extra.get(SIGNATURE)) if may_sign else None
     if not signature and lose_blank(request, place, block):
@@ -169,7 +169,7 @@ def _text_part(request: Turns, place: Place, block: b.TextBlock) -> Param | None
 
 
 def _with_extra(request: Turns, place: Place, param: Param, block: Carrier) -> Param:
-    """Return a part with the further keys of its block that it may have; a mark is lost."""
+    """Return a part with the keys in ``extra`` that it may have. A cache mark is a hint."""
     if block.extra:
         known = _KEYS[place.role][block.type]
         if SIGNATURE in block.extra and not _kept_signature(block.extra[SIGNATURE]):
@@ -181,14 +181,14 @@ def _with_extra(request: Turns, place: Place, param: Param, block: Carrier) -> P
 
 
 def _kept_signature(value: JsonValue) -> str | None:
-    """Return a recorded signature, ``None`` for a substitute, or text that the SDK would refuse."""
+    """Return a recorded signature, ``None`` for a substitute or one that the SDK would refuse."""
     if not isinstance(value, str) or not value or value in SUBSTITUTES:
         return None
     return value if is_base64(value) else None
 
 
 def _thought_part(request: Turns, place: Place, block: b.ReasoningBlock) -> Param | None:
-    """Return a thought with its signature, ``None`` (a hint) where it cannot be replayed."""
+    """Return reasoning with its signature, ``None`` (a hint) if it cannot be sent unchanged."""
     signature = "" if block.signature in SUBSTITUTES else block.signature or ""
     is_native = place.message.role == "assistant" and block.origin in request.facts.origins
     if not (is_native and is_valid_unicode(block.text) and is_base64(signature)):
@@ -204,7 +204,7 @@ def _thought_part(request: Turns, place: Place, block: b.ReasoningBlock) -> Para
 def _attachment_part(request: Turns, place: Place, block: b.MediaBlock) -> Param | None:
     in_result = place.role == "result"
     param = source_param(block.type, block.source)
-    reason = "its source or its media type is not taken; an address has to tell its type"
+    reason = "its source or its media type is not taken; an address must show its type"
     refused = param is not None and "file_data" in param and place.message.role == "assistant"
     if refused:
         reason = "what a model made is sent as bytes, never as an address"
@@ -223,7 +223,7 @@ def _attachment_part(request: Turns, place: Place, block: b.MediaBlock) -> Param
 
 
 def _holds_file(request: Request, place: Place, block: b.MediaBlock) -> bool:
-    """Return whether a result may hold an attachment: the media type that is sent decides."""
+    """Return whether an attachment may stay in a result, by the media type that is sent."""
     if not holds_file(request, place, block):
         return False
     return sent_type(block.type, with_bytes(block.source)) in RESULT_TYPES
@@ -236,7 +236,7 @@ def _tool_call_part(request: Contents, place: Place, block: b.ToolUseBlock) -> P
     id = call_id(request, block.id, name)
     call = {"id": id, "name": name, "args": arguments_of(request, place, block)}
     if signature := _kept_signature(signature_of(block.extra)):
-        # Google's servers near OpenAI write it under a key of their own.
+        # Google's servers with the Chat format write it under another key.
         left_out = (*HOLDERS, FROM)
         others = {key: value for key, value in block.extra.items() if key not in left_out}
         block = attrs.evolve(block, extra={**others, SIGNATURE: signature})
@@ -252,7 +252,7 @@ def _tool_result_part(request: Turns, place: Place, block: b.ToolResultBlock) ->
     parts = block_params(request, place.inside("result", id), block.content, _RULES)
     texts = [part for part in parts if "text" in part]
     media = [part for part in parts if "text" not in part]
-    # A response that was recorded is sent again, unless it would name other attachments.
+    # A recorded response is sent unchanged, unless it would name other attachments.
     response = _recorded_response(texts, is_error=block.is_error)
     names = [location.get("display_name") for part in media for location in part.values()]
     if response and _names_others(response, names):
@@ -276,21 +276,21 @@ def _tool_result_part(request: Turns, place: Place, block: b.ToolResultBlock) ->
 
 
 def _recorded_response(texts: list[Param], *, is_error: bool) -> dict[str, JsonValue] | None:
-    """Return the response that is recorded in the only text of a result, ``None`` for none."""
+    """Return the response that was recorded as the only text of a result, ``None`` for none."""
     if len(texts) != 1 or texts[0].get(JSON) is not True:
         return None
     data = read_json(texts[0]["text"])
     if data is ABSENT or isinstance(data, str) or (is_error and not data):
         return None
     value = json_copy(data)
-    # An object is a response itself where it tells as much about an error.
+    # An object is the response itself if its key ``error`` agrees with the flag.
     if isinstance(value, dict) and value and bool(value.get("error")) == is_error:
         return value
     return {"error" if is_error else "output": value}
 
 
 def _names_others(response: dict[str, JsonValue], names: Container[object]) -> bool:
-    """Whether a key ``$ref``, by which a result names its attachments, has another value."""
+    """Return whether a key ``$ref`` has a value that is not the name of an attachment."""
     waiting: list[JsonValue] = [response]
     while waiting:
         value = waiting.pop()
