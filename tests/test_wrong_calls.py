@@ -373,7 +373,7 @@ WRONG_DATA: dict[str, tuple[Callable[[], object], str, str]] = {
     ),
     "a reply that is empty": (
         lambda: read_response({}),
-        "no provider sends a response with these keys: nothing",
+        "no provider sends a response with these keys: none",
         "give the object the client returned",
     ),
     "a reply without choices": (

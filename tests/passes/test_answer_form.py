@@ -97,7 +97,7 @@ TREE = {
     ("schema", "target", "why"),
     [
         (SCHEMA, OLD, "this model takes no output schema"),
-        (SCHEMA, {"provider": "anthropic"}, "nothing is known of this model"),
+        (SCHEMA, {"provider": "anthropic"}, "this model is unknown"),
         (TREE, {"model": "claude-opus-5-5"}, "a definition refers to itself"),
     ],
 )

@@ -272,7 +272,7 @@ def _tool_result_param(request: Converse, place: Place, block: b.ToolResultBlock
 
 
 def _unknown_param(request: Converse, place: Place, block: b.UnknownBlock) -> Param | None:
-    """Return an unknown block as it came, ``None`` (a loss) for one that has no place here."""
+    """Return an unknown block unchanged, ``None`` (a loss) if it is not taken here."""
     param: Param = json_copy(dict(block.data))
     point = param.pop(POINT, None)
     kind, value = next(iter(param.items()), ("", None))

@@ -1,4 +1,4 @@
-"""Chat templates of open models, both ways: the messages a template takes, and the text it prints.
+"""Chat templates of open models: write and read the messages for a template, and print its text.
 
 A template is rendered with short conversations to find its features (:func:`probed`). Messages are
 then written with these features only: one system text, turns in alternation, calls as the template

@@ -1,4 +1,4 @@
-r"""Find the control tokens of a chat template, and break them in the texts that it prints.
+r"""Find the control tokens of a chat template, and break them in texts of a prompt.
 
 A backslash after its first character breaks a token: ``<|im_end|>`` becomes ``<\|im_end|>``. The
 backslash is visible, and no tokenizer removes it, as some remove invisible characters.
@@ -14,7 +14,7 @@ from promptdsl.providers.chat_template.run import call_param, render, tool_param
 from promptdsl.providers.shared.request import Param
 
 _WORD = re.compile("promptdsl[a-z]", re.IGNORECASE)
-"""Any word of the short conversations that a template is rendered with."""
+"""The words in the short conversations with which a template is rendered."""
 
 
 def _turn(role: str, word: str, **keys: object) -> Param:
@@ -84,9 +84,9 @@ _VALUE = re.compile(r"[\"{].*")
 def control_tokens(template: ChatTemplate | None) -> re.Pattern[str]:
     """Return a pattern that matches the first character of each control token of a template.
 
-    The tokens are those in its source, those it prints around the words of short conversations,
-    the special tokens of its tokenizer, and the other tokens of its family of models. Without a
-    template they are the tokens of all families.
+    The tokens are those in its source, those that it prints around the words of short
+    conversations, the special tokens of its tokenizer, and the other tokens of its family of
+    models. Without a template they are the tokens of all families.
     """
     if template is None:
         return _first_characters(_BRACKETED | _TAGS, half=True)
@@ -124,9 +124,9 @@ def neutralised(text: str, tokens: re.Pattern[str]) -> str:
 
 
 def _first_characters(tokens: Iterable[str], *, half: bool) -> re.Pattern[str]:
-    """Return a pattern that matches the first character of each token, as tokens may overlap.
+    """Return a pattern that matches the first character of each token; tokens may overlap.
 
-    ``half``: it also matches that of any token with one bar.
+    With ``half``, it also matches the first character of any token with one bar.
     """
     angled = [_AFTER_ANGLE, _UNFINISHED]
     by_first = {"<": [*angled, _AFTER_ANGLE_HALF] if half else angled}
@@ -156,7 +156,7 @@ def _printed_texts(template: ChatTemplate) -> Iterator[tuple[str, bool]]:
 def _around_words(
     template: ChatTemplate, messages: list[Param], tools: list[Param] | None
 ) -> list[str]:
-    """Return the texts around the words of a conversation; none when the template refuses it."""
+    """Return the texts around the words of a conversation, none if the template refuses it."""
     # Some templates take only lists of parts, and some loop over tools that are None.
     listed = [
         {**message, "content": [{"type": "text", "text": message["content"]}]}
@@ -177,8 +177,8 @@ def _around_words(
 def _turn_heads(line: str, *, only_sure: bool) -> list[str]:
     """Return the pieces of a line that may be the head of a turn, such as ``USER:``.
 
-    In a line with tokens, which are broken anyway, a piece has to end in a colon. ``only_sure``: in
-    any other line it has to begin with ``#``, or to end in ``:``, ``>`` or ``]``.
+    In a line with tokens, which are broken anyway, a piece must end in a colon. With ``only_sure``,
+    a piece in any other line must begin with ``#``, or end in ``:``, ``>`` or ``]``.
     """
     pieces = _KNOWN.split(_VALUE.sub("", line))
     heads = list[str]()

@@ -1,4 +1,4 @@
-"""Fold turns into the messages that a template can print; other content becomes text."""
+"""Turn the turns of a request into messages that a template can print; the rest becomes text."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -54,7 +54,7 @@ def folded(request: Templated) -> list[Param]:
 
 
 def _rounds(turns: Sequence[Param], head: list[Param]) -> Iterator[_Round]:
-    """Yield the rounds of turns; the first has no reply, and ``head`` before the user's words."""
+    """Yield the rounds of turns. The first has no reply, and ``head`` before the user's words."""
     current = _Round([], [], [*head])
     for turn in turns:
         content: list[Param] = turn["content"]
@@ -70,7 +70,7 @@ def _rounds(turns: Sequence[Param], head: list[Param]) -> Iterator[_Round]:
 def _with_answered_calls(
     request: Templated, reply: list[Param], results: list[Param]
 ) -> list[Param]:
-    """Return a reply in which calls without a result are text, as the conversation went on."""
+    """Return a reply in which calls without a result are text. It is not the last reply."""
     answered = {result["id"] for result in results}
     content = [*reply]
     for index, param in enumerate(reply):
@@ -86,7 +86,7 @@ def _with_answered_calls(
 
 
 class _Fold:
-    """The messages so far, and the role of the last one, calls and results not counted."""
+    """The messages so far, and the role of the last one that is not a call or a result."""
 
     def __init__(self, request: Templated) -> None:
         self.request = request
@@ -96,7 +96,7 @@ class _Fold:
         self.last_role = ""
 
     def joined(self, params: list[Param]) -> str | list[Param]:
-        """Return a content of parts: neighbouring texts become one, a text alone is a string."""
+        """Return parts as a content: neighbouring texts are joined, a single text is a string."""
         parts: list[Param] = []
         for is_text, run in groupby(params, lambda param: param["type"] == "text"):
             if is_text:
@@ -112,7 +112,7 @@ class _Fold:
         return parts or ""
 
     def add(self, role: str, params: list[Param], **keys: str) -> None:
-        """Append a turn; two turns of the same role get a turn of the other role between them."""
+        """Append a turn. Between two turns of one role, a turn of the other role is added."""
         if role == self.last_role and not self.abilities.user_after_result:
             other = "assistant" if role == "user" else "user"
             opening = self.joined([{"type": "text", "text": OPENING}])
@@ -125,18 +125,18 @@ class _Fold:
     def add_reply(self, content: list[Param], results: list[Param], *, is_closed: bool) -> None:
         """Append a turn of the model: text, then calls, each followed by its result.
 
-        ``is_closed``: a user turn follows, now or later.
+        ``is_closed`` is whether a user turn follows, now or later.
         """
         self.ids.begin()
         texts = [param for param in content if param["type"] not in ("call", "reasoning")]
         calls = [param for param in content if param["type"] == "call"]
         reasoning = [param for param in content if param["type"] == "reasoning"]
-        # Text alone is printed beside calls.
+        # In a turn with calls, only text is printed.
         is_text = all(param["type"] == "text" for param in texts)
         with_text = bool(texts and calls and is_text and self.abilities.text_with_calls)
         thoughts = joined_texts("\n\n", reasoning, self.request.notes, "thought")
         keys = {"reasoning_content": thoughts} if reasoning else {}
-        # Some templates drop reasoning beside text, or once the user has answered.
+        # Some templates leave out reasoning next to text, or after the next user turn.
         if keys and with_text and not self.abilities.reasoning_with_text:
             reason = "the template prints none in a turn with text and calls"
             self._hint(reasoning, "unsent_reasoning", "reasoning", reason)
@@ -160,8 +160,8 @@ class _Fold:
                 call_param(self.ids.fit(call["id"]), call["name"], call["arguments"])
                 for call in batch
             ]
-            for call, entry in zip(batch, written, strict=True):
-                self.request.note_change(call, entry)
+            for call, sent_call in zip(batch, written, strict=True):
+                self.request.note_change(call, sent_call)
             message = {"role": "assistant", "content": self.joined(texts), "tool_calls": written}
             self.messages.append({**message, **keys})
             for result in (by_id[call["id"]] for call in batch if call["id"] in by_id):

@@ -1,4 +1,4 @@
-"""The Jinja environment of chat templates, the same as that of ``transformers``."""
+"""The Jinja environment of chat templates, equal to that of ``transformers``."""
 
 import json
 import re
@@ -27,7 +27,7 @@ class TooMuch(TemplateError):
 
 
 class _Generation(Extension):
-    """``{% generation %}``: marks the text a model is trained on, and prints it."""
+    """The tag ``{% generation %}`` around text that a model is trained on. It prints the text."""
 
     tags = {"generation"}  # noqa: RUF012 (the base class declares it)
 

@@ -16,7 +16,7 @@ CLASSES: Mapping[str, Callable[..., Block]] = {
     "audio": AudioBlock,
     "video": VideoBlock,
 }
-"""The class of block, by the type of a part."""
+"""The class of a block, by the type of its part."""
 
 _KINDS: tuple[SourceKind, ...] = ("url", "base64", "path")
 """The kinds of sources that are also keys of a part."""
@@ -26,7 +26,7 @@ _ADDRESS = re.compile(r"https?://|data:", re.IGNORECASE)
 
 
 def media_part(block: MediaBlock, shown: frozenset[str]) -> tuple[Param, str] | None:
-    """Return the part of an attachment, and its address or bytes; ``None`` if it has no part.
+    """Return the part of an attachment with its address or bytes, ``None`` if it has no part.
 
     ``shown`` are the types of parts that the template prints. The keys are those of
     ``apply_chat_template`` in ``transformers``. That function opens an address that is neither
@@ -52,12 +52,12 @@ def media_part(block: MediaBlock, shown: frozenset[str]) -> tuple[Param, str] | 
 
 
 def needs_bytes(_block: MediaBlock, _role: str) -> bool:
-    """Return that no bytes are needed: the program that runs a template opens addresses."""
+    """Return ``False``: the program that runs a template opens addresses itself."""
     return False
 
 
 def read_media(part: JsonObject) -> Block | None:
-    """Return the block of a part, ``None`` when the part has no address and no bytes."""
+    """Return the block of a part, ``None`` if the part has no address and no bytes."""
     kind = str(part.get("type"))
     if kind not in CLASSES:
         return None

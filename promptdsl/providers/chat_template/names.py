@@ -1,4 +1,4 @@
-"""The ids of calls, and the names of tools and arguments, in the form a template takes."""
+"""The ids of calls and the names of tools and arguments, as a template takes them."""
 
 import re
 from collections import Counter
@@ -20,9 +20,9 @@ _MISFIT = re.compile(r"[^\w.-]")
 
 
 class SentIds:
-    """The ids of calls and results as they are sent: no two calls have the same one.
+    """The ids of calls and results as they are sent. The ids of calls are unique.
 
-    They are the ids of the prompt, or nine letters and digits, as the templates of Mistral require.
+    They are the ids of the prompt, or nine letters and digits, which Mistral's templates require.
     """
 
     def __init__(self, request: Templated) -> None:
@@ -32,13 +32,13 @@ class SentIds:
         self.taken: set[str] = set()
 
     def begin(self) -> None:
-        """Begin a turn: another call may have the long id of a call in an earlier turn."""
+        """Begin a turn, whose calls may have the long ids of calls in earlier turns."""
         if not self.short:
             self.sent.clear()
             self.taken.clear()
 
     def fit(self, id: str) -> str:
-        """Return the id to send for an id of the request. It depends only on earlier ids."""
+        """Return the sent id for an id of the request. It depends on earlier ids only."""
         if id in self.sent:
             return self.sent[id]
         if self.short:
@@ -59,14 +59,14 @@ class SentIds:
 
 
 def mended_name(request: Templated, subject: Place | ToolDefinition, name: str) -> str:
-    """Return the name a tool is sent with, mended if the template prints it in a tag."""
+    """Return the name with which a tool is sent, mended if the template prints it in a tag."""
     if not request.abilities.tag_names:
         return name
     return tool_name(request, subject, name, longest=1_000, misfit=_MISFIT)
 
 
 def mended_keys(request: Templated, place: Place, arguments: Param) -> Param:
-    """Return arguments with keys that can be tags, at any depth; a hint when any was mended."""
+    """Return arguments with keys that may be tags, at any depth; a hint if any key changed."""
     mended: list[str] = []
 
     def fitting(key: str) -> str:
@@ -91,7 +91,7 @@ def rewrite(
     """Rewrite the keys and values in containers, at any depth and in place.
 
     ``new_value`` takes the old key and the value. A key that is taken gets ``_2``, ``_3``. ``kept``
-    are the ``id()`` of containers that stay as they are.
+    are the ``id()`` of containers that are not changed.
     """
     while waiting:
         container = waiting.pop()

@@ -12,11 +12,11 @@ from promptdsl.providers.shared.request import Param, Place
 
 
 def break_tokens(request: Templated, messages: list[Param], tools: list[Param]) -> None:
-    """Break the control tokens in messages and tools, in place, and record where there were any."""
-    # The bytes of media are fetched or decoded by a program: they have no token.
+    """Break the control tokens in messages and tools, in place; a hint for each with tokens."""
+    # A program fetches or decodes the bytes of media: they have no tokens.
     media = set[int]()
-    for message in messages:
-        content: str | list[Param] = message["content"]
+    for sent in messages:
+        content: str | list[Param] = sent["content"]
         if isinstance(content, list):
             media.update(id(part) for part in content if part["type"] != "text")
     rewrite([*messages, *tools], request.harmless, partial(_broken_value, request), media)
@@ -40,7 +40,7 @@ def break_tokens(request: Templated, messages: list[Param], tools: list[Param]) 
 
 
 def _broken_value(request: Templated, key: str, value: JsonValue) -> JsonValue:
-    """Return a string with broken tokens, and any other value as it is."""
+    """Return a string with broken tokens, and any other value unchanged."""
     if not isinstance(value, str):
         return value
     is_json = key == "arguments" and not request.abilities.mapping

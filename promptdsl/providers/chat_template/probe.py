@@ -1,4 +1,4 @@
-"""Find the features of a chat template: render short conversations, and look for their words."""
+"""Find the features of a chat template: render short conversations and look for their words."""
 
 import re
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ _MEDIA: dict[str, Param] = {
 def probed(template: ChatTemplate) -> Abilities:
     """Return the features of a template, found by rendering some thirty short conversations."""
     probe = _basis(template)
-    # A system text has to stay first as the conversation grows.
+    # A system text must stay first when the conversation grows.
     system = {"role": "system", "content": SYSTEM}
     has_system = probe.shows([system, _user()], SYSTEM, QUESTION)
     has_system = has_system and probe.shows([system, _user(), _REPLY], SYSTEM, QUESTION, ANSWER)
@@ -81,7 +81,7 @@ class _Probe:
         return min(starts) >= 0 and (not ordered or starts == sorted(starts))
 
     def text(self, messages: Sequence[Param], tools: list[Param] | None = None) -> str | None:
-        """Return the text of a conversation, ``None`` when the template refuses it."""
+        """Return the text of a conversation, ``None`` if the template refuses it."""
         if tools and self.abilities.described:
             tools = _DESCRIBED
         elif not tools:
@@ -112,7 +112,7 @@ def _shows_part(probe: _Probe, role: str, kind: str) -> bool:
 
 
 def _basis(template: ChatTemplate) -> _Probe:
-    """Return a probe that sends contents, and a request without tools, in a form that works."""
+    """Return a probe whose format of contents, and of a request without tools, is printed."""
     for lists, tools_list in product((False, True), (False, True)):
         probe = _Probe(template, Abilities(lists=lists, tools_list=tools_list))
         if probe.shows([_user()], QUESTION):
@@ -131,7 +131,7 @@ def _with_calls(probe: _Probe) -> Abilities:
         abilities = attrs.evolve(probe.abilities, mapping=mapping, short_ids=short_ids)
         messages = [_user(), _calling(abilities, _TOOL), _result(abilities, _TOOL)]
         text = probe.text(messages, _TOOLS) or ""
-        # Models do not read a mapping in Python's form, or JSON text that is quoted again.
+        # Models do not read a mapping printed by Python, or JSON text that is quoted twice.
         is_json = f"{{'{_KEY}'" not in text and '\\"' not in text[text.find(QUESTION) :]
         is_shown = is_json and probe.shows(messages, QUESTION, _RESULT)
         if is_shown and probe.shows([*messages, _REPLY], *words, ANSWER):

@@ -33,11 +33,11 @@ from promptdsl.providers.shared.read_keys import (
 from promptdsl.providers.shared.read_turns import reply_message
 
 _REASONING_KEYS = ("reasoning_content", "thinking", "reasoning")
-"""The keys of reasoning, in templates and servers; most of them use the first."""
+"""The keys of reasoning in templates and servers; most of them use the first."""
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 _OTHER_ROLES = {"ipython": "tool", "tool_results": "tool", "model": "assistant"}
-"""The role, by the other names that some templates have for it."""
+"""The role by its other name in some templates."""
 
 
 def read(data: object) -> Prompt:
@@ -53,7 +53,7 @@ def read(data: object) -> Prompt:
 
 
 class _Reader:
-    """Reads one message after another, and remembers the calls without an answer."""
+    """Reads one message after another, and remembers the calls without a result."""
 
     def __init__(self) -> None:
         self.calls_before = 0
@@ -69,7 +69,7 @@ class _Reader:
             raise DataError(f"unknown role {role!r}", fix=nearest(role, _ROLES))
         speaker = optional(fields.get("name"), "name")
         if role == "tool":
-            # A result without an id answers the first open call.
+            # A result without an id belongs to the first open call.
             id = optional(fields.get("tool_call_id"), "tool_call_id")
             if not id:
                 id = next(iter(self.open_calls), f"call_{self.calls_before}")
@@ -110,7 +110,10 @@ def _read_part(data: object) -> b.Block:
 
 
 def _read_reply(fields: JsonObject, calls_before: int) -> tuple[b.Block, ...]:
-    """Return the blocks of a reply after so many calls: reasoning, text, a refusal, calls."""
+    """Return the blocks of a reply: reasoning, text, a refusal and calls.
+
+    ``calls_before`` is the number of earlier calls, for the ids of calls without one.
+    """
     texts = filter(None, (optional(fields.get(key), key) for key in _REASONING_KEYS))
     # Some servers send the same reasoning under two keys.
     reasoning = [b.ReasoningBlock(text, origin=ORIGIN) for text in dict.fromkeys(texts)]
@@ -128,7 +131,7 @@ def _read_reply(fields: JsonObject, calls_before: int) -> tuple[b.Block, ...]:
 def _read_call(data: object) -> tuple[str | None, str, str]:
     """Return the id, the name and the arguments of a call."""
     call = mapping(data)
-    # Some templates take calls without the key "function", some libraries name its id "call_id".
+    # Some templates take calls without the key "function". Some libraries name the id "call_id".
     function = mapping(call["function"]) if "function" in call else call
     arguments = function.get("arguments")
     text = arguments if isinstance(arguments, str) else write_json(arguments or {})
@@ -137,10 +140,10 @@ def _read_call(data: object) -> tuple[str | None, str, str]:
 
 
 def read_response(data: object) -> Message:
-    """Return the message of a response: of a server of open models, or parsed by a tokenizer.
+    """Return the message of a response that a server of open models or a tokenizer returned.
 
-    A response is a Chat completion, a completion of text, or the message alone. Of several choices
-    the first counts.
+    A response is a Chat completion, a text completion, or a message. Of several choices, the first
+    is read.
     """
     response = mapping(data)
     if "choices" not in response:

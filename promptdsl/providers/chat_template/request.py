@@ -1,4 +1,4 @@
-"""A request for a chat template while it is written, and the features of its template."""
+"""A request for a chat template while it is written, and the features of the template."""
 
 import re
 
@@ -16,9 +16,9 @@ ORIGIN = "chat_template"
 class Abilities:
     """The features of a chat template.
 
-    The defaults are for an unknown template. Hardly any template fails with them: one leading
-    system message, turns in strict alternation, one call at a time with an id of nine letters and
-    digits.
+    The defaults are for an unknown template, and almost every template accepts them: one leading
+    system message, turns that alternate strictly, and one call in a turn, with an id of nine
+    letters and digits.
     """
 
     system: bool = True
@@ -26,9 +26,9 @@ class Abilities:
     no_user: bool = False
     """A request may have no user turn."""
     user_after_result: bool = False
-    """A user turn may follow a tool's result. Otherwise turns alternate, calls not counted."""
+    """A user turn may follow a tool result. Otherwise turns alternate; calls do not count."""
     lists: bool = False
-    """Every content has to be a list of parts."""
+    """Every content must be a list of parts."""
     media: frozenset[str] = frozenset()
     """The types of parts that are printed between texts: ``image``, ``image_url``, ``audio``..."""
     reply_media: frozenset[str] = frozenset()
@@ -36,7 +36,7 @@ class Abilities:
     tools: bool = True
     """Tool definitions are printed."""
     tools_list: bool = False
-    """Tools have to be an empty list when there are none."""
+    """Without tools, an empty list must be given."""
     calls: bool = True
     """A call and its result are printed."""
     mapping: bool = True
@@ -46,7 +46,7 @@ class Abilities:
     text_with_calls: bool = True
     """Text of a turn with calls is printed, before the calls."""
     short_ids: bool = True
-    """An id has to be nine letters and digits."""
+    """An id must be nine letters and digits."""
     reasoning: bool = True
     """Reasoning before a call is printed."""
     tag_keys: bool = False
@@ -54,7 +54,7 @@ class Abilities:
     tag_names: bool = False
     """The name of a called tool is printed in a tag."""
     described: bool = False
-    """Every argument has to have a description."""
+    """Every argument must have a description."""
     answers: bool = True
     """Reasoning before an answer is still printed after a later user turn."""
     rounds: bool = True

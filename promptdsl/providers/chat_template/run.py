@@ -1,4 +1,4 @@
-"""Render a chat template, with the current time if it needs it; errors name its lines."""
+"""Render a chat template, with the current time if needed; errors name the template's line."""
 
 import re
 from collections.abc import Sequence
@@ -61,14 +61,14 @@ def render(
     *,
     add_generation_prompt: bool = True,
 ) -> str:
-    """Return the text of a conversation, by default up to where the model begins to answer.
+    """Return the text of a conversation, by default up to the beginning of the next answer.
 
-    Raises :class:`TemplateError`, with the template's own message, when the template refuses it.
+    Raises :class:`TemplateError` with the template's own message if the template refuses it.
     """
     from promptdsl.providers.chat_template.jinja import compiled
 
     variables: dict[str, object] = {
-        # The template of gpt-oss reads reasoning under another name.
+        # The template of gpt-oss reads reasoning under the key "thinking".
         "messages": [
             {"thinking": message["reasoning_content"], **message}
             if message.get("reasoning_content") is not None
@@ -92,7 +92,7 @@ def render(
 
 
 _END = "END_OF_CONTINUED_TEXT "
-"""A mark at the end of a text to be continued. A template that trims texts removes its space."""
+"""A word at the end of a text to be continued. Templates that trim texts remove its space."""
 
 
 def render_open(
@@ -100,8 +100,8 @@ def render_open(
 ) -> str | None:
     """Return the text of a conversation up to the end of its last message, to be continued there.
 
-    ``continue_final_message`` of ``transformers`` does the same. Returns ``None`` when the template
-    does not print that message. Raises :class:`TemplateError` when it refuses the conversation.
+    ``continue_final_message`` of ``transformers`` does the same. Returns ``None`` if the template
+    does not print that message. Raises :class:`TemplateError` if it refuses the conversation.
     """
     *before, last = messages
     content: str | list[Param] = last["content"]
@@ -112,8 +112,8 @@ def render_open(
         content = [*parts, {**part, "text": part["text"] + _END}]
     else:
         content = [*content, {"type": "text", "text": _END}]
-    marked = {**last, "content": content}
-    text = render(template, [*before, marked], tools, add_generation_prompt=False)
+    with_end = {**last, "content": content}
+    text = render(template, [*before, with_end], tools, add_generation_prompt=False)
     end = text.rfind(_END.strip())
     if end < 0:
         return None

@@ -1,4 +1,4 @@
-"""Write and read tool definitions, and record the settings that no template prints."""
+"""Write and read tool definitions, and record the settings that templates do not print."""
 
 from promptdsl.foundation.frozen import thawed
 from promptdsl.foundation.json import JsonValue
@@ -29,7 +29,7 @@ def tools_of(request: Templated) -> list[Param]:
 
 
 def _write_tool(request: Templated, tool: ToolDefinition) -> Param:
-    # Templates loop over these keys without a check that they are there.
+    # Templates loop over these keys without checking that they exist.
     schema: Param = {"type": "object", "properties": Param(), **tool.input_schema}
     name = mended_name(request, tool, tool.name)
     param: Param = json_copy(thawed(tool_param(name, tool.description or "", schema)))
@@ -42,7 +42,7 @@ def _write_tool(request: Templated, tool: ToolDefinition) -> Param:
 
 
 def lose_settings(request: Templated) -> None:
-    """Record the settings that no template prints: the choice of a tool, the answer's schema."""
+    """Record settings that templates do not print: the choice of a tool, the output schema."""
     choice, output = request.prompt.tool_choice, request.prompt.sent_output
     if choice not in (None, "auto"):
         reason = "a template cannot express it: the program that runs the model may"

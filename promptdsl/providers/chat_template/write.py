@@ -32,12 +32,12 @@ from promptdsl.providers.shared.two_sided import Dialect, write_turns
 class ChatTemplatePayload(TypedDict):
     """The arguments of ``tokenizer.apply_chat_template`` for a prompt, and its text.
 
-    ``prompt`` is there when the template is known. It ends where the model begins to answer, or
-    after a last turn of the model, which the model continues. It begins with the template's own
-    ``bos_token``, so the tokenizer must not add another.
+    ``prompt`` is present if the template is known. It ends where the model begins to answer, or
+    after a last turn of the model, which the model continues. It begins with the ``bos_token`` of
+    the template, so the tokenizer must not add one.
     """
 
-    messages: list[dict[str, Any]]  # Any: these entries are for the tokenizer
+    messages: list[dict[str, Any]]  # Any: the tokenizer takes any messages
     tools: NotRequired[list[dict[str, Any]]]  # Any: the same
     prompt: NotRequired[str]
 
@@ -47,8 +47,8 @@ def write(
 ) -> tuple[ChatTemplatePayload, tuple[Loss, ...]]:
     """Return the payload of a prompt with mapped roles, and the losses.
 
-    ``facts.template`` is the template; without one the messages are in the form that hardly any
-    template refuses. No memory is used: a message is folded by what comes later.
+    ``facts.template`` is the template. Without one the messages have a format that almost every
+    template takes. No memory is used, because later messages change how a message is sent.
     """
     template = facts.template
     if template is not None and prompt.tools:

@@ -1,5 +1,6 @@
-"""OpenAI Chat Completions, and servers that speak it.
+"""OpenAI Chat Completions, and servers with the same format.
 
 The rules are those of the service and of ``openai.types.chat``: a tool message for each result,
-media in user turns only, names of limited charset, ids of at most 40 characters, no reasoning.
+media in user messages only, names with few allowed characters, ids of at most 40 characters, and
+no reasoning.
 """

@@ -1,4 +1,4 @@
-"""Parts of messages: attachments both ways, and the parts that other providers have."""
+"""Write and read attachments, and recognise the parts of other providers."""
 
 from collections.abc import Callable, Mapping
 
@@ -18,7 +18,7 @@ from promptdsl.providers.shared.other_providers import owner_of
 from promptdsl.providers.shared.request import Param
 
 AUDIO = "chat_audio"
-"""The type of an unknown block with an answer's recording, which is sent beside the content."""
+"""The type of an unknown block with the audio of an answer, which is not sent in its content."""
 _KNOWN = frozenset(
     {"text", "refusal", "image_url", "input_audio", "file", "function", "custom", AUDIO}
 )
@@ -33,9 +33,9 @@ _AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
 
 def media_part(block: b.MediaBlock, *, address: str = "") -> Param | None:
-    """Return an attachment as a part, ``None`` when its source or its media type is refused.
+    """Return an attachment as a part, ``None`` if its source or its media type is refused.
 
-    ``address`` is the key for the address of a document, empty where it may not be at one.
+    ``address`` is the key for the address of a document, empty if an address is refused.
     """
     source = with_bytes(block.source)
     if block.type == "image":
@@ -75,7 +75,7 @@ def _read_audio(audio: Mapping[str, object], cache: Cache | None) -> b.AudioBloc
     data = required(audio, "data", str)
     source = read_file_data(data, media_type)
     if source.media_type != media_type:
-        # A data URL that names another type, or none, goes back as it came: the format counts.
+        # A data URL with another type, or none, is kept unchanged: the format is used.
         source = MediaSource("base64", data, media_type, from_data=True)
     return b.AudioBlock(source, cache=cache)
 
@@ -94,10 +94,10 @@ MEDIA_READERS: Mapping[str, Callable[[Mapping[str, object], Cache | None], b.Blo
     "input_audio": _read_audio,
     "file": _read_file,
 }
-"""The functions that read an attachment, by the type of its part: a key of the part, too."""
+"""The functions that read an attachment, by the type of its part, which is also its key."""
 
 
 def is_sendable_part(data: Mapping[str, object], origin: str) -> bool:
-    """Return whether a part of an unknown type may be sent as it is, and would be read again."""
+    """Return whether a part of an unknown type may be sent unchanged, and read as such."""
     kind = data.get("type")
     return isinstance(kind, str) and kind not in _KNOWN and owner_of(data, origin) is None

@@ -81,7 +81,7 @@ def read_content(fields: Param, origin: str) -> tuple[Block, ...]:
 
 
 def read_answer(fields: Param, index: int, facts: ModelFacts) -> tuple[Block, ...]:
-    """Return the blocks of an assistant's message, the ``index``-th of its conversation."""
+    """Return the blocks of an assistant message; ``index`` is that of the message."""
     origin = facts.wire.form
     blocks = read_thoughts(fields, facts)
     content = read_tagged(read_content(fields, origin), facts)
@@ -95,7 +95,7 @@ def read_answer(fields: Param, index: int, facts: ModelFacts) -> tuple[Block, ..
         blocks += located_items("images", partial(_read_part, origin), fields["images"])
     if fields.get("refusal"):
         blocks.append(TextBlock(required(fields, "refusal", str), extra={"refusal": True}))
-    # Some servers write all keys of an answer, those without a value as empty texts.
+    # Some servers send all keys of an answer, with empty texts for missing values.
     audio = fields.get("audio")
     if audio and not (is_mapping(audio) and not any(audio.values())):
         blocks.append(located("audio", partial(_read_recording, origin), audio))
@@ -111,7 +111,7 @@ def read_answer(fields: Param, index: int, facts: ModelFacts) -> tuple[Block, ..
 
 
 def _read_recording(origin: str, data: object) -> Block:
-    """Return the block of a spoken answer: its transcript, where there is one."""
+    """Return the block of a spoken answer: its transcript, if there is one."""
     audio = mapping(data)
     transcript = audio.get("transcript")
     if isinstance(transcript, str) and transcript:
@@ -136,7 +136,7 @@ def _read_call(numbers: "count[int]", facts: ModelFacts, data: object) -> ToolUs
         return name, required(function, key, str)
 
     if "name" in call and kind not in call and not custom:
-        # Other libraries write calls flat; their `call_id` is the id of the call, if there is one.
+        # Other libraries write flat calls. A `call_id` in them is the id of the call.
         id_key = "id" if call.get("call_id") is None else "call_id"
         extra = read_call_keys(call, facts)
         if id_key == "call_id" and call.get("id"):
@@ -172,8 +172,8 @@ def _read_part(origin: str, data: object) -> Block:
 def read(data: object, facts: ModelFacts | None = None) -> Prompt:
     """Return the prompt of a recorded conversation: a list of Chat messages, or a payload.
 
-    A system message after the first ones becomes a developer's that remembers its role, and is
-    written as a system message again.
+    A system message after the first ones becomes a developer message of kind
+    ``recorded_system``, which is written as a system message.
     """
     payload = payload_of(data)
     for key, owner in _PAYLOAD_KEYS.items():
@@ -193,7 +193,7 @@ def read(data: object, facts: ModelFacts | None = None) -> Prompt:
 
 
 def read_response(data: object, facts: ModelFacts | None = None) -> Message:
-    """Return the message of a response, the first of several choices."""
+    """Return the message of a response, that of the first choice."""
     response = mapping(data)
     choices = required(response, "choices", list)
     if not choices:
@@ -212,7 +212,7 @@ def add_event(reply: StreamedReply, event: Param, facts: ModelFacts | None = Non
     kept_keys = facts.kept_keys if facts else ()
     (answer,) = reply.response.setdefault("choices", [{"message": {"role": "assistant"}}])
     if "type" in event and "choices" not in event:
-        # An event of a helper of the SDK, which repeats what the chunks have.
+        # An event of a helper of the SDK repeats the content of the chunks.
         return
     replace(reply.response, {key: value for key, value in event.items() if key != "choices"})
     for choice in map(mapping, items(event.get("choices") or (), "choices")):
@@ -233,9 +233,9 @@ def add_event(reply: StreamedReply, event: Param, facts: ModelFacts | None = Non
 
 
 def texts_so_far(reply: StreamedReply, facts: ModelFacts | None = None) -> list[str]:
-    """Return the texts of a reply so far, in order; a refusal is none.
+    """Return the texts of a reply so far, in order, without refusals.
 
-    A text that may be reasoning between tags is left out until the tag that closes it.
+    A text that may be reasoning between tags is left out until the closing tag.
     """
     choices: Any = reply.response.get("choices") or [{}]  # Any: JSON
     answer: Any = choices[0].get("message")
@@ -255,17 +255,17 @@ def texts_so_far(reply: StreamedReply, facts: ModelFacts | None = None) -> list[
 
 
 def _ended(call: Param) -> Param:
-    """Return a call whose arguments are whole; one without any has an empty object."""
+    """Return a call with complete arguments. Without any they are an empty object."""
     function = mapping(call["function"])
     return {**call, "function": {**function, "arguments": function.get("arguments") or "{}"}}
 
 
 def _call_of(reply: StreamedReply, number: object, delta: Param) -> Param:
-    """Return the call that a delta goes on with, a new one for a delta that begins one.
+    """Return the call that a delta continues, or a new call if the delta begins one.
 
-    A call is known by its id. Some servers do not number the calls, number only the first delta of
-    each, or give all of them one number: a new id, or another name after whole arguments, begins a
-    call. A delta with neither goes on with the call of its number, else with the one opened last.
+    A call is recognised by its id. Some servers send no numbers, or a number in the first delta of
+    a call only, or the same number for all calls. So a new id, or a name after complete arguments,
+    begins a call. Any other delta continues the call with its number, or else the last call.
     """
     id, function = delta.get("id"), delta["function"]
     if isinstance(id, str) and id in reply.named:
@@ -286,7 +286,7 @@ def _call_of(reply: StreamedReply, number: object, delta: Param) -> Param:
 
 
 def _begins_another(known: Param, id: object, function: Param) -> bool:
-    """Return whether a delta begins another call than the one that its number tells."""
+    """Return whether a delta begins a new call although its number is that of ``known``."""
     if id and known["id"]:
         return True
     name, before = function.get("name"), known["function"]
@@ -298,9 +298,9 @@ def _begins_another(known: Param, id: object, function: Param) -> bool:
 
 
 def _read_plain(fields: Param) -> Message | None:
-    """Return a message of a text, a result, or a text and calls; ``None`` for any other.
+    """Return a message with a text, a result, or a text and calls, ``None`` for any other.
 
-    Most messages are of these forms: a conversation is read in a third of the time.
+    Most messages are like this: a conversation is read in a third of the time.
     """
     if type(fields) is not dict:
         return None
@@ -323,7 +323,7 @@ def _read_plain(fields: Param) -> Message | None:
 
 
 def _read_plain_calls(text: object, calls: list[Param] | None) -> Message | None:
-    """Return the message of a text, or none, and calls of functions."""
+    """Return the message with an optional text and calls of functions, ``None`` for others."""
     if type(calls) is not list or not (text is None or type(text) is str):
         return None
     blocks: list[Block] = [text_block(text)] if text else []
@@ -352,7 +352,7 @@ def _read_message(before: list[Message], facts: ModelFacts, data: object) -> Mes
     else:
         content = read_content(fields, facts.wire.form)
     if role in ("tool", "function"):
-        # The legacy role names no call: it answers the last one.
+        # The legacy role has no id: it is the result of the last call.
         id = _last_call(before) if role == "function" else required(fields, "tool_call_id", str)
         role, content = "tool", (ToolResultBlock(id, content, name),)
     details = KEYS.details_of(fields, _keys_of_messages(facts.own_keys), name)
@@ -362,7 +362,7 @@ def _read_message(before: list[Message], facts: ModelFacts, data: object) -> Mes
 
 
 def _last_call(before: list[Message]) -> str:
-    """Return the id of the last call, if the message before ends with one."""
+    """Return the id of the last call if the last message ends with one, else a fixed id."""
     call = before[-1].content[-1] if before and before[-1].content else None
     return call.id if isinstance(call, ToolUseBlock) else "function_call"
 
@@ -390,7 +390,7 @@ def _call_keys(call: Mapping[str, Any]) -> Shape:
 
 @lru_cache(maxsize=256)
 def _keys_of_messages(own_keys: tuple[str, ...]) -> Callable[[Mapping[str, object]], Shape]:
-    """Return the function of the keys of a message, where answers and calls have further ones."""
+    """Return the function that returns the keys of a message, with ``own_keys`` in answers."""
     if not own_keys:
         return _message_keys
 
@@ -407,7 +407,7 @@ def _keys_of_messages(own_keys: tuple[str, ...]) -> Callable[[Mapping[str, objec
 
 
 def keys_of(own_keys: tuple[str, ...]) -> ReadKeys:
-    """Return the table of keys of a server, with those that only this server has."""
+    """Return the table of keys of a server, with the keys that only this server has."""
     return KEYS._replace(payload={"messages": _keys_of_messages(own_keys)})
 
 
@@ -437,7 +437,7 @@ def _has_text(content: object) -> bool:
 
 def _message_keys(fields: Mapping[str, object]) -> Shape:
     if fields.get("annotations") and not _has_text(fields.get("content")):
-        # There is no text that they could belong to.
+        # There is no text to which they could belong.
         return _BARE_ANSWER
     return _MESSAGES.get(fields.get("role"), _OTHERS)
 
@@ -447,7 +447,7 @@ _NO_CONTENT = (
     *("service_tier", "obfuscation", "moderation", "prompt_filter_results"),
     *("content_filter_results", "content_filter_offsets", "audio_tokens", "image_tokens"),
     *("video_tokens", "accepted_prediction_tokens", "rejected_prediction_tokens"),
-    # Of servers.
+    # Keys of servers.
     *("provider", "native_finish_reason", "stop_reason", "token_ids", "prompt_token_ids", "seed"),
     *("request_id", "x_groq", "time_info", "usage_breakdown", "cost", "cost_details", "is_byok"),
     *("queue_time", "prompt_time", "completion_time", "total_time", "cached_tokens"),

@@ -1,8 +1,8 @@
-"""The reasoning of servers near Chat, and the further keys that go back to them, both ways.
+"""Write and read the reasoning of servers with the Chat format, and the keys they take back.
 
-Such a server writes its reasoning under a key of the answer, or between tags at the beginning of
-the text, and some write further keys: signatures, or reasoning in pieces. The facts of a server say
-which of these it takes again.
+Such a server sends its reasoning under a key of the answer, or between tags at the beginning of the
+text. Some servers send further keys: signatures, or reasoning in pieces. The facts of a server have
+the keys that it takes back.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,36 +30,36 @@ from promptdsl.providers.shared.sent_places import OWN_JOINT, joined_texts
 from promptdsl.providers.shared.streamed import merge, replace
 
 GEMINI = "gemini"
-"""The provider whose signatures LiteLLM has among the fields of answers and calls."""
+"""The provider whose signatures LiteLLM puts into the fields of answers and calls."""
 THINKING_BLOCKS = "thinking_blocks"
-"""LiteLLM's key of an answer with its signed reasoning, in Anthropic's form."""
+"""LiteLLM's key of an answer for its signed reasoning, in Anthropic's format."""
 THINKING = "thinking"
-"""The key, in what a block was recorded with, of reasoning in a further form of it."""
+"""The key in the recorded data of a block for reasoning in Anthropic's format."""
 FIELDS = "provider_specific_fields"
 """LiteLLM's key of an answer or a call with a signature of Gemini, and other fields."""
 TEXT_KEYS = ("reasoning_content", "reasoning", "reasoning_text")
 """The keys of an answer whose value is its reasoning as a text."""
 STATE_KEYS = ("reasoning_details", "reasoning_opaque", THINKING_BLOCKS, "extra_content")
-"""The keys of an answer with its reasoning in another form, or with a signature."""
+"""The keys of an answer for reasoning in another format, or a signature."""
 CALL_KEYS = ("extra_content", FIELDS)
 """The further keys of a call."""
 Tags: TypeAlias = tuple[str, str, str]
 """The tags around reasoning, and the white space between them and the text."""
 GAP = "gap"
-"""The key of reasoning between tags, never sent, with the white space after it."""
+"""The key for the white space after reasoning between tags. It is never sent."""
 _IN_PIECES = {"reasoning_details": ("text", "summary", "data"), THINKING_BLOCKS: ("thinking",)}
-"""By key of an answer with a list, the keys of its items that come in pieces in a stream."""
+"""By key of an answer with a list, the keys of its items that are streamed in pieces."""
 _SUBSTITUTE = "skip_thought_signature_validator"
-"""What stands for a signature that another model did not write (Google, "Thought signatures")."""
+"""The substitute for a signature that another model did not write (Google's documentation)."""
 
 
 # Reading.
 
 
 def read_thoughts(answer: Param, facts: ModelFacts) -> list[Block]:
-    """Return the reasoning under the keys of an answer; its further keys belong to the first.
+    """Return the reasoning under the keys of an answer. Its first block has the further keys.
 
-    Some servers write the same text under two keys.
+    Some servers send the same text under two keys.
     """
     keys = dict.fromkeys((*TEXT_KEYS, facts.reasoning_key))
     texts = [answer.get(key) for key in keys if key not in (None, "content")]
@@ -75,7 +75,7 @@ def read_thoughts(answer: Param, facts: ModelFacts) -> list[Block]:
 
 
 def read_tagged(blocks: Sequence[Block], facts: ModelFacts) -> list[Block]:
-    """Return the blocks of a content with the reasoning between tags at its beginning apart."""
+    """Return the blocks of a content; reasoning between tags at its beginning is a block."""
     tags = facts.thinking_tags
     first = blocks[0] if blocks else None
     if tags is None or not isinstance(first, TextBlock) or not first.text.startswith(tags[0]):
@@ -91,7 +91,7 @@ def read_tagged(blocks: Sequence[Block], facts: ModelFacts) -> list[Block]:
 
 
 def text_behind(text: str, tags: tuple[str, str]) -> str:
-    """Return the text behind reasoning between tags, empty as long as it may still be reasoning."""
+    """Return the text after reasoning between tags, empty while it may still be reasoning."""
     opening, closing = tags
     if opening.startswith(text):
         return ""
@@ -109,7 +109,7 @@ def read_call_keys(call: Param, facts: ModelFacts) -> JsonObject:
 def add_state(message: Param, delta: Param, kept_keys: Sequence[str]) -> None:
     """Move the further keys of an answer from a delta to the message of a stream.
 
-    Lists of reasoning come in pieces; other values come whole, and a later one counts.
+    Lists of reasoning come in pieces. Other values are complete, and the last one is used.
     """
     for key in dict.fromkeys((*STATE_KEYS, *kept_keys)):
         if key in TEXT_KEYS:
@@ -124,7 +124,7 @@ def add_state(message: Param, delta: Param, kept_keys: Sequence[str]) -> None:
 def _joined_items(
     items: Sequence[Any], pieces: Sequence[Any], text_keys: Sequence[str]
 ) -> list[Any]:  # Any: JSON
-    """Return items with the pieces of a delta: those of one type and number are one item."""
+    """Return items with the pieces of a delta. Pieces of one type and number are one item."""
     joined = [*items]
     for piece in pieces:
         place = _place_of(joined, piece)
@@ -139,10 +139,10 @@ def _joined_items(
 
 
 def _place_of(items: Sequence[Any], piece: Any) -> int | None:  # Any: JSON
-    """Return the index of the item that a piece goes on with, ``None`` where it begins one.
+    """Return the index of the item that a piece continues, ``None`` if it begins an item.
 
-    It has the number of the piece, or else its id; without these it is the last one. An item with
-    a signature is whole.
+    The item has the same number as the piece, or else the same id. Without these it is the last
+    item. An item with a signature is complete.
     """
     if not is_mapping(piece):
         return None
@@ -165,7 +165,7 @@ def _place_of(items: Sequence[Any], piece: Any) -> int | None:  # Any: JSON
 def send_thoughts(
     request: ChatRequest, place: Place, parts: list[Param], entry: Param, *, calls: bool
 ) -> None:
-    """Add the reasoning of an answer that was put aside to its entry, or to its parts."""
+    """Add the reasoning of an answer, which was put aside, to its entry or its parts."""
     thoughts, request.thoughts = request.thoughts, []
     facts = request.facts
     key = None if facts.reasoning_key == "content" else facts.reasoning_key
@@ -210,8 +210,8 @@ def _text_in(value: object) -> str:
 def _send_keys(request: ChatLike, place: Place, block: ReasoningBlock, entry: Param) -> Param:
     """Add the further keys of reasoning to an answer, and return those that are sent.
 
-    Lists of several thoughts are one. Of other values an answer has one: an earlier one is lost.
-    A signature beside the text has no place in Chat.
+    Lists of several thoughts are joined. An answer has only one of any other value, so an earlier
+    one is lost. Chat has no field for a signature next to the text.
     """
     facts = request.facts
     kept = _kept(block.extra, facts) if block.origin in facts.answer_origins else {}
@@ -234,9 +234,9 @@ def _send_keys(request: ChatLike, place: Place, block: ReasoningBlock, entry: Pa
 
 
 def is_thinking(block: ReasoningBlock, facts: ModelFacts) -> bool:
-    """Return whether reasoning goes to LiteLLM in Anthropic's form: signed, or read so.
+    """Return whether reasoning is sent to LiteLLM in Anthropic's format: signed, or read so.
 
-    A signature of Gemini that was not read so has no place beside its text.
+    Otherwise there is no field for a signature of Gemini next to its text.
     """
     is_signed_elsewhere = block.origin != GEMINI and bool(block.signature or block.encrypted)
     return facts.litellm_keys and (is_signed_elsewhere or THINKING in _item_of(block))
@@ -245,7 +245,7 @@ def is_thinking(block: ReasoningBlock, facts: ModelFacts) -> bool:
 def _send_thinking(
     request: ChatRequest, place: Place, block: ReasoningBlock, entry: Param
 ) -> list[Param]:
-    """Add reasoning in Anthropic's form to an answer, and return the text it was read with."""
+    """Add reasoning in Anthropic's format to an answer; return the text recorded with it."""
     why = why_foreign(request, block)
     if not why and place.number < request.stale:
         why = "the content before it has changed"
@@ -270,7 +270,7 @@ def _send_thinking(
 
 
 def _hint_moved_reasoning(request: ChatRequest, place: Place, index: int) -> None:
-    """Tell that reasoning behind other parts of an answer is sent before these."""
+    """Record a hint if reasoning after other parts of an answer is sent before them."""
     if any(block.type != "reasoning" for block in place.message.content[:index]):
         why = "it comes after other parts of the answer, but Chat sends it before them"
         request.hint(place, "moved_reasoning", "reasoning block", why)
@@ -282,14 +282,14 @@ def _item_of(block: ReasoningBlock) -> Mapping[str, object]:
 
 
 def _is_current(request: ChatLike, place: Place) -> bool:
-    """Return whether the reasoning of a message is among what the server takes again."""
+    """Return whether the server takes back the reasoning of a message of this age."""
     return request.facts.reasoning_back != "turn" or place.number > request.last_question
 
 
 def _why_left_out(
     request: ChatLike, place: Place, block: ReasoningBlock, *, has_place: bool
 ) -> str:
-    """Return why the text of reasoning does not go back, empty where it does.
+    """Return why the text of reasoning is not sent, empty if it is.
 
     ``has_place`` is whether there is a key or a pair of tags for it.
     """
@@ -315,7 +315,7 @@ def _kept(extra: JsonObject, facts: ModelFacts) -> Param:
 
 
 def _tags_of(block: ReasoningBlock, facts: ModelFacts) -> Tags | None:
-    """Return the tags that reasoning goes back in: those it came in, or those of the server."""
+    """Return the tags around reasoning that is sent: the recorded ones, or the server's."""
     match block.extra.get(ITEM):
         case {"tags": [str() as opening, str() as closing, str() as gap]}:
             return opening, closing, gap
@@ -326,7 +326,7 @@ def _tags_of(block: ReasoningBlock, facts: ModelFacts) -> Tags | None:
 
 
 def _between_tags(request: ChatLike, param: Param, tags: Tags) -> Param:
-    """Return reasoning between tags, with the white space that stands before what follows."""
+    """Return reasoning between tags, with the white space after it."""
     opening, closing, gap = tags
     param["text"] = f"{opening}{param['text']}{closing}"
     param[GAP] = gap
@@ -345,7 +345,7 @@ def _put_before(parts: list[Param], tagged: list[Param]) -> None:
 
 
 def signature_for(block: TextBlock | ToolUseBlock, facts: ModelFacts) -> str:
-    """Return the signature of Gemini on a block that goes back to Gemini, empty without one."""
+    """Return the signature of Gemini on a block that is sent to Gemini, empty without one."""
     signature = block.extra.get(SIGNATURE)
     if not isinstance(signature, str):
         return ""
@@ -354,9 +354,9 @@ def signature_for(block: TextBlock | ToolUseBlock, facts: ModelFacts) -> str:
 
 
 def call_keys(request: ChatLike, place: Place, block: ToolUseBlock, *, first: bool) -> Param:
-    """Return the further keys of a call that its server takes again; others are losses.
+    """Return the further keys of a call that its server takes back. Others are losses.
 
-    The first call of a step needs a signature where the model asks for one: the one that Gemini
+    If the model asks for a signature, the first call of a step gets one: a signature that Gemini
     wrote elsewhere, or a substitute.
     """
     facts = request.facts
@@ -365,7 +365,7 @@ def call_keys(request: ChatLike, place: Place, block: ToolUseBlock, *, first: bo
     sent = [*keys]
     signature = signature_for(block, facts)
     if facts.litellm_keys:
-        # Where a model needs a substitute, LiteLLM sends it.
+        # If a model needs a substitute, LiteLLM sends it.
         if signature:
             keys.setdefault(FIELDS, {SIGNATURE: signature})
             sent.append(SIGNATURE)

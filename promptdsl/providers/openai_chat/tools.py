@@ -46,7 +46,7 @@ class ChatRequest(ChatLike):
     calling: int = -1
     """The index of the last message with a call."""
     called: dict[str, str] = attrs.field(factory=new_dict)
-    """The name of the tool as it is sent, by the id of the call as it is sent."""
+    """The sent name of the tool by the sent id of the call."""
     stale: int = attrs.field(init=False)
     """The index of the first message whose signed reasoning is still valid."""
     text_signatures: list[str] = attrs.field(factory=new_list)

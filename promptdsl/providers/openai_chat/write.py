@@ -74,13 +74,13 @@ if TYPE_CHECKING:
 SIGNATURES = "thought_signatures"
 """The key of the signatures of Gemini on the texts of an answer, at LiteLLM."""
 MARK_OF_MESSAGE = {"mark": "message"}
-"""What a text was recorded with whose cache mark was that of its message, at LiteLLM."""
+"""The recorded data of a text whose cache mark was on its message, at LiteLLM."""
 _SPEAKER = re.compile(r"[^\s<|\\/>\ud800-\udfff]{1,64}")
-"""The name of a speaker that a message may carry."""
+"""A name of a speaker that a message may have."""
 
 
 def _parts(request: ChatRequest, place: Place, blocks: Sequence[Block]) -> list[Param]:
-    """Return parts and calls; results become messages at once."""
+    """Return the parts and calls of blocks. Results are added as messages at once."""
     parts: list[Param] = []
     joints, joint = request.prompt.joints, None
     apart = len(blocks) > 1 and stay_apart(request, place)
@@ -123,13 +123,13 @@ def _text_part(request: ChatRequest, place: Place, block: TextBlock) -> Param | 
 
 
 def _takes_refusals(request: ChatRequest, place: Place) -> bool:
-    """Return whether an answer may have a part of this type: LiteLLM drops it for some models."""
+    """Return whether an answer may have a refusal. LiteLLM leaves it out for some models."""
     behind = request.facts.behind
     return takes_lists(request, place) and not (behind and behind.wire.two_sided)
 
 
 def _has_mark_of_message(request: ChatRequest, place: Place, block: TextBlock) -> bool:
-    """Return whether the mark of a text is that of its message, whose content is this text."""
+    """Return whether the cache mark of a text belongs to its message, which has only this text."""
     if block.extra.get(ITEM) != MARK_OF_MESSAGE or not request.facts.lasting_marks:
         return False
     blocks = place.message.content
@@ -138,7 +138,7 @@ def _has_mark_of_message(request: ChatRequest, place: Place, block: TextBlock) -
 
 
 def _recording_part(request: ChatRequest, place: Place, audio: object) -> Param | None:
-    """Return a spoken answer as the id of its recording, for models with audio: one a message."""
+    """Return a spoken answer as the id of its audio, for models with audio; one in a message."""
     facts = request.facts
     is_openai = request.dialect.name == ORIGIN
     able = "audio" in facts.media and is_openai and place.role == "assistant"
@@ -214,7 +214,7 @@ def _write_result(request: ChatRequest, place: Place, block: ToolResultBlock) ->
         add_error_text(request, parts, block.error_type or "unknown", kind="text")
     entry: Param = {"role": "tool", "tool_call_id": id}
     if request.facts.message_marks and place.message.kind == "recorded":
-        # Its marks are where they were.
+        # A recorded result has its marks at their locations.
         marked(request, place, block.cache, entry)
     elif request.facts.message_marks:
         marked(request, place, longest_mark(request, before, block.cache), entry)
@@ -224,7 +224,7 @@ def _write_result(request: ChatRequest, place: Place, block: ToolResultBlock) ->
         marked(request, place, block.cache, parts[-1] if parts else None)
     lose_keys(request, place, block)
     entry["content"] = content_of(request, place.inside("result"), parts)
-    # The name of a tool goes back with a result that was recorded with one: no type has it.
+    # A result that was recorded with the name of its tool is sent with it; the SDK has no type.
     is_named = request.facts.litellm_keys or place.message.kind == "recorded"
     name = place.message._details.name if is_named else None
     if request.facts.result_names:
@@ -239,7 +239,7 @@ def _media_part(request: ChatRequest, place: Place, block: b.MediaBlock) -> Para
     able, here = block.type in request.facts.media, place.role in ("user", "result")
     facts, address = request.facts, ""
     if facts.file_addresses:
-        # LiteLLM has the key of an id for it (prompt_templates/factory.py, 1.110).
+        # LiteLLM uses the key of an id for it (prompt_templates/factory.py, 1.110).
         address = "file_id" if facts.litellm_keys else "file_data"
     part = media_part(block, address=address) if able and here else None
     if part is None:
@@ -269,9 +269,9 @@ def _media_part(request: ChatRequest, place: Place, block: b.MediaBlock) -> Para
 
 
 def _document_part(request: ChatRequest, place: Place, block: b.DocumentBlock) -> Param | None:
-    """Return a document as a file or, where files of its type are not taken, as text.
+    """Return a document as a file, or as text if files of its type are not taken.
 
-    Chat takes PDF files alone (documentation of file inputs, trpc-group/trpc-agent-go#1816).
+    Chat takes only PDF files (documentation of file inputs, trpc-group/trpc-agent-go#1816).
     """
     facts, source = request.facts, with_bytes(block.source)
     types, media_type = facts.document_types, plain_type(source.media_type)
@@ -305,12 +305,12 @@ _WRITERS: Mapping[str, Callable[[ChatRequest, Place, Any], Param | None]] = {  #
     **dict.fromkeys(("image", "audio"), _media_part),
     "document": _document_part,
 }
-"""The functions that write blocks, by type of block; any other type is a loss."""
+"""The functions that write blocks, by type of block. Any other type is a loss."""
 
 
 _CALLS = frozenset({"function", "custom"})
 _NEXT_TO_CONTENT = _CALLS | {AUDIO}
-"""The types of parts that are beside the content of an assistant's message."""
+"""The types of parts that an assistant message has next to its content."""
 _ROLES = frozenset({"system", "user", "assistant"})
 """The roles that have the same name at every target."""
 
@@ -357,7 +357,7 @@ def write(
 
 
 def _plain_roles(request: ChatRequest) -> tuple[Container[str], str | None]:
-    """Return the roles whose lone texts are sent as they are, and that of a developer, if any."""
+    """Return the roles whose single texts are sent unchanged, and the role of a developer."""
     facts = request.facts
     if request.prompt.lone_text == "list":
         return (), None
@@ -367,7 +367,7 @@ def _plain_roles(request: ChatRequest) -> tuple[Container[str], str | None]:
 
 
 def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
-    """Write the messages from ``start`` to ``stop``; the usual forms are written without a call."""
+    """Write the messages from ``start`` to ``stop``; the most common ones are written here."""
     entries, legal_names = request.entries, request.legal_names
     facts, has_notes = request.facts, request.notes is not None
     lists = request.prompt.lone_text == "list"
@@ -416,23 +416,20 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
 
 
 def _send_moved(request: ChatRequest) -> None:
-    """Send the files of results in a message of the user after these."""
+    """Send the files that were moved out of results in a user message after the results."""
     parts = request.take_moved({"type": "text"})
     request.entries.append({"role": "user", "content": joined(parts, request)})
 
 
 def _send_leading(request: ChatRequest) -> None:
-    """Send the leading instructions as one message: the server takes no other."""
+    """Send the leading instructions as one message, because the server takes only one."""
     parts, request.leading = request.leading, []
     place = Place(0, request.messages[0], "system")
     request.entries.append({"role": "system", "content": content_of(request, place, parts)})
 
 
 def _answer_results(request: ChatRequest) -> None:
-    """Put a text of the model between results and a user's message: the server refuses it there.
-
-    The text is that of a user where one is needed: no model would follow it.
-    """
+    """Insert an answer between results and a user message, which the server refuses there."""
     entries: list[Param] = []
     for entry in request.entries:
         if entries and entries[-1]["role"] == "tool" and entry["role"] == "user":

@@ -1,4 +1,4 @@
-"""The items of Responses: a request while it is being written, their ids, and their types."""
+"""The items of a Responses request while it is written: their state, ids and types."""
 
 import re
 from collections import deque
@@ -20,7 +20,7 @@ from promptdsl.providers.shared.request import Param, Place
 ORIGIN = "openai_responses"
 
 REASONING_KEYS = ("id", "summary", "content", "status")
-"""The keys of an item of reasoning that are kept beside the fields of its block."""
+"""The keys of a reasoning item that are kept next to the fields of its block."""
 
 KNOWN_ITEMS = re.compile(
     r"additional_tools|item_reference|compaction(_summary|_trigger)?|program(_output)?"
@@ -28,16 +28,16 @@ KNOWN_ITEMS = re.compile(
     r"|(apply_patch|computer|(local_)?shell)_call(_output)?"
     r"|(code_interpreter|file_search|image_generation|web_search)_call"
 )
-"""The types of items that have no block of their own (``ResponseInputItemParam``)."""
+"""The types of items for which we have no block (``ResponseInputItemParam``)."""
 
 _READ = re.compile(
     r"message|reasoning|(function_call|custom_tool_call)(_output)?"
     r"|input_(text|image|file)|output_text|refusal"
 )
-"""The types of items and parts that have a block of their own."""
+"""The types of items and parts for which we have a block."""
 
 _PART = re.compile(r"(input|output)_.*")
-"""The types of parts, which are no items."""
+"""The types of parts. They are never items."""
 
 
 @attrs.define(eq=False)
@@ -47,7 +47,7 @@ class Items(ChatLike):
     ids: set[str] = attrs.field(factory=new_set)
     """The ids of items that were sent."""
     customs: set[str] = attrs.field(factory=new_set)
-    """The ids as sent of calls whose tool takes free text, which has results of another type."""
+    """The sent ids of calls whose tool takes free text: their results have another type."""
     calls: dict[str, str] = attrs.field(factory=new_dict)
     """The id that is sent, by the id of a call without a result."""
     repeated_ids: dict[str, deque[str]] = attrs.field(factory=new_dict)
@@ -57,7 +57,7 @@ class Items(ChatLike):
     uses: dict[str, int] = attrs.field(factory=new_dict)
     """How often each id was used by calls, 0 for an id that was sent only."""
     callers: dict[str, JsonValue] = attrs.field(factory=new_dict)
-    """The caller of a call, such as a program, by the id as sent: its result names it, too."""
+    """The caller of a call, such as a program, by the sent id. Its result has it, too."""
 
     def state(self) -> dict[str, object]:
         """Return a copy of the results so far, without items, losses and marks."""
@@ -67,17 +67,17 @@ class Items(ChatLike):
 
 @attrs.define(eq=False)
 class ContentDraft:
-    """The content of a message, or of a tool's result, while it is being written."""
+    """The content of a message or of a tool result while it is written."""
 
     place: Place
     parts: list[Param] = attrs.field(factory=new_list)
     """The parts that wait to be sent as one item."""
     origin: JsonObject = EMPTY
-    """The keys of the item that these parts were recorded in."""
+    """The keys of the item in which these parts were recorded."""
     annotated: list[tuple[int, ...]] | None = None
-    """The blocks of the parts with annotations, as in :attr:`Request.at`; ``None`` for none."""
+    """The locations of the parts with annotations, as in :attr:`Request.at`."""
     thoughts: list[tuple[Param, tuple[int, ...]]] = attrs.field(factory=new_list)
-    """The items of reasoning that wait for the item they produced, each with its block."""
+    """The reasoning items that wait for the item they produced, each with its location."""
 
 
 LONGEST_ID = 64
@@ -88,19 +88,20 @@ KEPT: Mapping[str, tuple[str, ...]] = {
     "function_call_output": ("caller", "namespace"),
     "custom_tool_call_output": ("caller", "namespace"),
 }
-"""By type of item, the recorded keys that are sent back, beside those of its block."""
+"""By type of item, the recorded keys that are sent next to those of its block."""
 
 _ITEM_ID = {
     **{"message": re.compile(r"msg_[!-~]+"), "reasoning": re.compile(r"rs_[!-~]+")},
     **{"function_call": re.compile(r"fc_[!-~]+"), "custom_tool_call": re.compile(r"ctc_[!-~]+")},
 }
-"""By type of item, the form of its ids: the service refuses others."""
+"""By type of item, the pattern of its ids. The service refuses other ids."""
 
 
 def call_id(request: Items, place: Place, id: str) -> str:
-    """Return the id a call is sent with, and keep it for its result; the n-th use ends in ``_n``.
+    """Return the id with which a call is sent, and keep it for the result.
 
-    The service pairs by the id alone, and refuses a second result of one id.
+    The n-th use of an id ends in ``_n``: the service pairs calls and results by the id only, and
+    refuses a second result with the same id.
     """
     count = request.uses.get(id, 0) + 1
     sent = fitting_id(id if count == 1 else f"{id}_{count}", LONGEST_ID, shortest=1)
@@ -119,12 +120,12 @@ def call_id(request: Items, place: Place, id: str) -> str:
 
 
 def _is_in_one_answer(request: Items, first: int, last: int) -> bool:
-    """Return whether all messages between two of the model are its own."""
+    """Return whether all messages between two messages of the model are from the model."""
     return all(message.role == "assistant" for message in islice(request.messages, first, last))
 
 
 def result_id(request: Items, id: str) -> str:
-    """Return the id a result is sent with: that of the first unanswered call with this id."""
+    """Return the id with which a result is sent: that of the first open call with this id."""
     sent = request.calls.pop(id, None) or fitting_id(id, LONGEST_ID, shortest=1)
     if waiting := request.repeated_ids.get(id):
         request.calls[id] = waiting.popleft()
@@ -132,9 +133,9 @@ def result_id(request: Items, id: str) -> str:
 
 
 def is_new_id(request: Items, kind: str, id: object) -> bool:
-    """Return whether an item may be sent with this id: one of the service, not sent before.
+    """Return whether an item may be sent with this id: an id of the service, not sent yet.
 
-    Servers that take their reasoning again have ids of any form (DeepSeek, recorded).
+    Servers that take their reasoning back have other patterns of ids (DeepSeek, recorded).
     """
     if not isinstance(id, str) or id in request.ids or kind not in _ITEM_ID:
         return False
@@ -142,7 +143,7 @@ def is_new_id(request: Items, kind: str, id: object) -> bool:
 
 
 def origin_of(block: TextBlock | ToolUseBlock | ToolResultBlock) -> JsonObject:
-    """Return the keys of the item that a block was recorded in, empty for a written block."""
+    """Return the keys of the item in which a block was recorded, empty for a written block."""
     item: JsonValue = block.extra.get("item")
     return item if isinstance(item, Mapping) else EMPTY
 
@@ -150,10 +151,10 @@ def origin_of(block: TextBlock | ToolUseBlock | ToolResultBlock) -> JsonObject:
 def keeps_id(
     request: Items, kind: str, origin: JsonObject, waiting: Collection[object] = ()
 ) -> bool:
-    """Return whether an item is sent with its recorded id: only together with its reasoning.
+    """Return whether an item is sent with its recorded id, which needs its reasoning.
 
-    The service refuses an id whose reasoning is missing; without one it takes the item as new.
-    ``waiting`` are the ids of reasoning that is sent before the item.
+    The service refuses an id whose reasoning is missing. Without an id it takes the item as new.
+    ``waiting`` are the ids of reasoning that will be sent before the item.
     """
     thought = origin.get("reasoning")
     has_reasoning = thought is None or thought in waiting or str(thought) in request.ids
@@ -161,7 +162,7 @@ def keeps_id(
 
 
 def identity(request: Items, kind: str, origin: JsonObject) -> Param:
-    """Return the recorded keys of an item, the id only where it keeps it."""
+    """Return the recorded keys of an item, with its id only if it is sent with it."""
     keys = {key: origin[key] for key in KEPT[kind] if origin.get(key) is not None}
     if keeps_id(request, kind, origin):
         request.ids.add(str(keys["id"]))
@@ -179,7 +180,7 @@ def read_origin(kind: str, item: JsonObject) -> JsonObject:
 
 
 def is_of_responses(data: JsonObject, *, as_item: bool) -> bool:
-    """Return whether an unknown item, or part, may be one of Responses, to be read as it came."""
+    """Return whether an unknown item or part may belong to Responses, and be sent unchanged."""
     kind = data.get("type")
     if kind is None and as_item and "id" in data and data.keys() <= {"id", "type"}:
         kind = "item_reference"

@@ -1,4 +1,4 @@
-"""Attachments, both ways: pictures and documents."""
+"""Write and read attachments: pictures and documents."""
 
 from collections.abc import Mapping
 
@@ -18,7 +18,7 @@ from promptdsl.providers.shared.request import Param
 
 
 def media_part(block: b.MediaBlock) -> Param | None:
-    """Return an attachment as a part, ``None`` for a source or a media type that is not taken."""
+    """Return an attachment as a part, ``None`` if its source or its media type is not taken."""
     source, is_image = with_bytes(block.source), block.is_image
     part: Param = {"type": "input_image" if is_image else "input_file"}
     url = picture_url(source)
@@ -43,7 +43,7 @@ def needs_bytes(block: b.MediaBlock, role: str) -> bool:
 
 
 def read_image(part: JsonObject, cache: Cache | None) -> b.Block | None:
-    """Return the block of a picture, ``None`` for a part that does not say where it is."""
+    """Return the block of a picture, ``None`` for a part without an address or an id."""
     url, id = (optional(part.get(key), key) for key in ("image_url", "file_id"))
     detail = optional(part.get("detail"), "detail")
     if url is not None:
@@ -56,7 +56,7 @@ def read_image(part: JsonObject, cache: Cache | None) -> b.Block | None:
 
 
 def read_file(part: JsonObject, cache: Cache | None) -> b.Block | None:
-    """Return the block of a document, ``None`` for a part that does not say where it is."""
+    """Return the block of a document, ``None`` for a part without data, an address or an id."""
     values = {key: optional(part.get(key), key) for key in _KINDS}
     key, value = next((pair for pair in values.items() if pair[1] is not None), ("", None))
     if value is None:

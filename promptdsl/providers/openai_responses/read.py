@@ -51,8 +51,7 @@ from promptdsl.providers.shared.streamed import StreamedReply, merge, texts_in
 def read(data: object) -> Prompt:
     """Return the prompt of a payload, or of a list of items.
 
-    ``instructions`` are a leading system message. Items of the model that follow one another are
-    one message.
+    ``instructions`` become a leading system message. Items of the model in a row are one message.
     """
     is_payload = isinstance(data, Mapping)
     payload = cast("JsonObject", data if is_payload else {"input": items(data, "input")})
@@ -63,14 +62,14 @@ def read(data: object) -> Prompt:
     turns: list[Message] = []
     if instructions is not None:
         turns += _read_items("instructions", "system", instructions)
-    # What was said before may be all there is.
+    # With a stored conversation, the input may be missing.
     is_stored = any(payload.get(key) for key in ("previous_response_id", "conversation", "prompt"))
     input = payload.get("input", ()) if is_stored else required(payload, "input")
     turns += _read_items("input", "user", input)
     messages: list[Message] = []
     is_leading = True
     for turn in _joined_turns(turns):
-        # A system message after the leading ones is a developer's that keeps its kind.
+        # A later system message becomes a developer message of kind ``recorded_system``.
         is_leading = is_leading and turn.role == "system"
         if turn.role == "system" and not is_leading:
             blocks, details = turn.content, turn._details
@@ -82,10 +81,10 @@ def read(data: object) -> Prompt:
 
 
 def _are_unpaired(messages: Sequence[Message]) -> bool:
-    """Return whether a result may come after later turns, or answers a call of another kind.
+    """Return whether a result may come after later turns, or belong to a call of another kind.
 
-    The service takes the result of an asynchronous call in any later request, and that of a search
-    for tools that the client ran (OpenAI, "Asynchronous tool calling", November 2026).
+    The service takes the result of an asynchronous call in any later request, and also the result
+    of a tool search that the client ran (OpenAI, "Asynchronous tool calling", November 2026).
     """
     blocks = [block for turn in messages if turn._plain is None for block in turn.content]
     if any(isinstance(block, ToolUseBlock) and origin_of(block).get("async") for block in blocks):
@@ -96,10 +95,10 @@ def _are_unpaired(messages: Sequence[Message]) -> bool:
 
 
 def read_response(data: object) -> Message:
-    """Return the message of a response, with the reason for its end and its token counts.
+    """Return the message of a response, with its finish reason and its token counts.
 
-    Raises :class:`DataError` also for one that has an error and no output: an empty answer would
-    tell nothing of the error.
+    Raises :class:`DataError` also for a response with an error and no output, because an empty
+    answer would hide the error.
     """
     response = mapping(data)
     output = [*_read_items("output", "", required(response, "output", list))]
@@ -109,7 +108,7 @@ def read_response(data: object) -> Message:
         raise DataError(problem, fix="read its error, and send the request again or change it")
     for index, item in enumerate(output):
         if item.role == "tool":
-            # The result of a tool that the service ran: kept as it came.
+            # The result of a tool that the service ran is kept unchanged.
             block = UnknownBlock(mapping(response["output"][index]), ORIGIN)
             output[index] = message("assistant", (block,), kind="recorded")
         elif item.role != "assistant":
@@ -125,7 +124,7 @@ def read_response(data: object) -> Message:
 
 
 def add_event(reply: StreamedReply, event: Param) -> None:
-    """Add an event of a stream to the reply so far; the last one has the whole response."""
+    """Add an event of a stream to the reply so far. The last event has the complete response."""
     kind, number, delta = str(event.get("type")), event.get("output_index"), event.get("delta")
     pieces: dict[str, Param] = {
         "response.output_text.delta": {"type": "output_text", "text": delta},
@@ -136,13 +135,13 @@ def add_event(reply: StreamedReply, event: Param) -> None:
         reply.response = mapping(event.get("response"))
         reply.ended = True
     elif kind == "response.created":
-        # Of a stream that is cut off they are all that is known of it.
+        # If the stream is interrupted, nothing else is known of the response.
         begun = mapping(event.get("response") or {})
         reply.response |= {key: begun[key] for key in ("id", "model") if begun.get(key)}
     elif kind in ("response.output_item.added", "response.output_item.done"):
         item = mapping(event.get("item"))
         if kind == "response.output_item.added":
-            # Without an id the service takes it for a new item, should it be sent so.
+            # Without an id, the service would take the incomplete item as a new one.
             item |= {"id": None, "status": "in_progress"}
         reply.part(number).clear()
         merge(reply.part(number), item)
@@ -155,7 +154,7 @@ def add_event(reply: StreamedReply, event: Param) -> None:
 
 
 def texts_so_far(reply: StreamedReply) -> list[str]:
-    """Return the texts of a reply so far, in order; a refusal is none."""
+    """Return the texts of a reply so far, in order, without refusals."""
     output: Any = reply.response.get("output")  # Any: JSON
     contents = [
         item.get("content")
@@ -166,7 +165,7 @@ def texts_so_far(reply: StreamedReply) -> list[str]:
 
 
 _TEXTS = "texts"
-"""The key of the texts of an item that is being streamed, by their number."""
+"""The key for the texts of an item in a stream, by their number."""
 
 
 def _with_texts(item: Param) -> Param:
@@ -181,14 +180,14 @@ _TEXTS_OF_CALLS: Mapping[str, str] = {
     "response.function_call_arguments.delta": "arguments",
     "response.custom_tool_call_input.delta": "input",
 }
-"""By type of event, the key of the text of a call that goes on."""
+"""By type of event, the key of a call to whose text the event adds."""
 
 
 def _joined_turns(turns: Iterable[Message]) -> Iterator[Message]:
-    """Yield turns; those of the model that follow one another are one.
+    """Yield turns. Turns of the model in a row become one.
 
-    Two texts stay two messages unless their ids tell them apart: they would be joined. A message
-    without content stays one, so that a hint tells of it.
+    Two neighbouring texts stay two messages if they do not have different ids, because the writer
+    would join them. A message without content stays a message, so that a hint reports it.
     """
     run: list[Message] = []
     for turn in turns:
@@ -214,7 +213,7 @@ def _joined_turns(turns: Iterable[Message]) -> Iterator[Message]:
 
 
 def _one_turn(items: Sequence[Message]) -> Message:
-    """Return the items of one answer as a message; unread keys have the number of their item."""
+    """Return the items of one answer as a message. Unread keys have the number of their item."""
     blocks = _with_reasoning_ids([block for item in items for block in item.content])
     extra = {f"[{n}].{key}": v for n, item in enumerate(items) for key, v in item.extra.items()}
     details = Details(extra=extra) if extra else NO_DETAILS
@@ -222,7 +221,7 @@ def _one_turn(items: Sequence[Message]) -> Message:
 
 
 def _with_reasoning_ids(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """Return blocks; those after reasoning keep its id, as theirs is sent only together with it."""
+    """Return blocks. Those after reasoning keep its id: their own id may only be sent with it."""
     linked: list[Block] = []
     thought: JsonValue = None
     for block in blocks:
@@ -237,7 +236,7 @@ def _with_reasoning_ids(blocks: Sequence[Block]) -> tuple[Block, ...]:
 
 
 def _read_items(path: str, role: str, data: object) -> Iterator[Message]:
-    """Yield a message for each item; a string is one of ``role``."""
+    """Yield a message for each item. A string is a message of ``role``."""
     if isinstance(data, str) and role:
         data = [{"role": role, "content": data}]
     return located_items(path, _read_item, data)
@@ -281,7 +280,7 @@ def _read_item(data: object) -> Message:
         tool, extra = optional(item.get("name"), "name"), read_origin(kind, item)
         role, block = "tool", ToolResultBlock(id, read_content(output), tool, extra=extra)
     elif kind == "reasoning":
-        # The text of reasoning is that of its summary.
+        # The text of reasoning is the text of its summary.
         texts = [*located_items("summary", _read_summary, item.get("summary") or ())]
         encrypted = optional(item.get("encrypted_content"), "encrypted_content")
         extra = {key: item[key] for key in REASONING_KEYS if item.get(key) is not None}
@@ -307,7 +306,7 @@ def _read_summary(data: object) -> str:
 
 
 def read_content(content: object, extra: JsonObject = EMPTY) -> tuple[Block, ...]:
-    """Return the blocks of a string, or of a list of parts; ``extra`` is for the texts in it."""
+    """Return the blocks of a string or a list of parts; texts in it get ``extra``."""
     if isinstance(content, str):
         if not content:
             return ()

@@ -1,4 +1,4 @@
-"""The tools, the choice of a tool and the output schema of a request, both ways."""
+"""Write and read the tools, the choice of a tool and the output schema of a request."""
 
 from functools import partial
 
@@ -32,7 +32,7 @@ from promptdsl.providers.shared.tools import (
 )
 
 _NAME_KEYS = {"function": "name", "custom": "name", "mcp": "server_label"}
-"""By type of a tool, the key of its name in a choice; other tools are chosen by their type."""
+"""By type of a tool, the key of its name in a choice. Other tools are chosen by their type."""
 
 
 def tools_of(request: Request) -> list[Param]:
@@ -48,7 +48,7 @@ def _tool_param(request: Request, tool: ToolDefinition) -> Param:
     if tool.description is not None:
         param["description"] = tool.description
     param["parameters"] = dict(tool.input_schema) or None
-    # Left out it would be true, and a schema that is not written for it is refused.
+    # By default it is true, and other schemas than strict ones would be refused.
     param["strict"] = False
     return json_copy(param)
 
@@ -99,7 +99,7 @@ def _read_tool(data: object) -> ToolDefinition:
         return ToolDefinition(name, raw=fields, origin=ORIGIN)
     del fields["type"]
     name, description, schema = pop_function(fields)
-    # Left out it would be true: it is sent as null, which is the same.
+    # By default it is true. It is sent as null, which means the same.
     fields.setdefault("strict", None)
     extra = {key: value for key, value in fields.items() if (key, value) != ("strict", False)}
     return ToolDefinition(name, description, schema, None, extra, origin=ORIGIN)
@@ -112,7 +112,7 @@ def _read_choice(choice: object) -> RawSetting | str | None:
         return raw_choice(choice, ORIGIN, None, f"tool_choice {choice!r}")
     fields = mapping(choice)
     kind, mode = required(fields, "type", str), fields.get("mode")
-    # A choice among several tools, or of one tool of a server, is more than a name says.
+    # A name cannot express a choice among several tools, or of one tool of a server.
     if kind == "allowed_tools":
         meaning = mode if mode in ("auto", "required") else None
         return raw_choice(choice, ORIGIN, meaning, f"tool_choice {kind!r}")

@@ -83,12 +83,12 @@ _TYPES: Mapping[str, frozenset[str]] = {
     "assistant": frozenset({"text", "unknown", "reasoning", "tool_use"}),
     "result": frozenset({"text", "unknown", "image", "document"}),
 }
-"""By place, the types of blocks that are sent there."""
+"""The types of blocks that are sent at a location."""
 
 _MARKED_KEYS = {
     **{None: "content", "function_call_output": "output", "custom_tool_call_output": "output"}
 }
-"""By type of item, which messages do not have, the key of the parts that may have a mark."""
+"""By type of item, ``None`` for messages, the key of the parts that may have a cache mark."""
 
 
 def write(
@@ -103,7 +103,7 @@ def write(
         has_notes = request.notes is not None
         for index, message in enumerate(request.messages[start:stop], start):
             role, text = message.role, message._plain
-            # Most messages of a conversation are written here, without a call.
+            # Most messages of a conversation are written here, without calling a function.
             bare = message._details is NO_DETAILS and role in same_roles
             if text and bare and not text.isspace():
                 request.entries.append({"role": role, "content": text})
@@ -128,7 +128,7 @@ def write(
 
 
 def _instructions(request: Items) -> Param:
-    """Return the first system message as instructions: only these are not stored at the server."""
+    """Return the first system message as instructions, which the server does not store."""
     first = request.entries[0] if request.entries else {}
     if first.get("role") != "system":
         return {}
@@ -140,7 +140,7 @@ def _instructions(request: Items) -> Param:
 
 
 def _write_message(request: Items, place: Place) -> None:
-    """Write a message: its calls and results are items, its parts are one item."""
+    """Write a message. Each call and each result is an item, the other parts are one item."""
     message = place.message
     if message._details.name is not None and message.role != "tool":
         request.hint(
@@ -153,9 +153,9 @@ def _write_message(request: Items, place: Place) -> None:
 
 
 def _drop_reasoning(request: Items, draft: ContentDraft, why: str) -> None:
-    """Lose the reasoning that waits: the service refuses it without the item it produced.
+    """Record waiting reasoning as not sent: the service refuses it without the item it produced.
 
-    A text without the id it came with is no such item (mastra-ai/mastra#11103).
+    A text without its recorded id is not such an item (mastra-ai/mastra#11103).
     """
     for _, block in draft.thoughts:
         request.hint(draft.place, "unsent_reasoning", "reasoning", why, at=block)
@@ -213,7 +213,7 @@ def _send_parts(request: Items, draft: ContentDraft) -> None:
 
 
 def _send_reasoning(request: Items, draft: ContentDraft) -> None:
-    """Send the reasoning that waits: the item it produced comes next."""
+    """Send the waiting reasoning, before the item that it produced."""
     for thought, _ in draft.thoughts:
         request.entries.append(thought)
         request.ids |= {thought["id"]} if "id" in thought else set()
@@ -232,14 +232,14 @@ def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> Param 
     lose_keys(request, place, block, known=("refusal", "annotations"))
     marked(request, place, block.cache, None)
     origin = origin_of(block)
-    # A message with its id goes back as it came: its reasoning needs it.
+    # A message with its id is sent unchanged, because its reasoning needs it.
     thoughts = [thought.get("id") for thought, _ in draft.thoughts]
     begins = origin != draft.origin
     is_taken = begins and bool(draft.parts) and origin.get("id") == draft.origin.get("id")
     is_kept = not is_taken and keeps_id(request, "message", origin, thoughts)
     if not is_kept and lose_blank(request, place, block):
         return None
-    # A text of the model is sent in the message it came in.
+    # A text of the model is sent in the message in which it was recorded.
     if begins:
         _send_parts(request, draft)
     draft.origin = origin
@@ -313,10 +313,10 @@ def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlo
     custom = id in request.customs
     kind = "custom_tool_call_output" if custom else "function_call_output"
     recorded_keys = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
-    # What a program called is answered to it (``FunctionCallOutput.caller`` of the SDK).
+    # The result of a call by a program has its caller (``FunctionCallOutput.caller``).
     if id in request.callers:
         recorded_keys = {"caller": json_copy(request.callers[id]), **recorded_keys}
-    # The output is a text, as of most results, or parts.
+    # The output is a text, as in most results, or a list of parts.
     is_bare = block.cache is None and block.extra is EMPTY and not block.is_error
     is_bare = is_bare and request.notes is None
     only = block.content[0] if len(block.content) == 1 and is_bare else None
@@ -342,7 +342,7 @@ def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlo
 
 
 def _add_reasoning(request: Items, draft: ContentDraft, block: b.ReasoningBlock) -> Param | None:
-    """Add reasoning to the byte, to be sent before the item it produced; a hint where it cannot."""
+    """Add unchanged reasoning, to be sent before the item it produced; a hint if it cannot be."""
     place, id, facts = draft.place, block.extra.get("id"), request.facts
     waiting = [thought.get("id") for thought, _ in draft.thoughts]
     is_new = is_new_id(request, "reasoning", id) and id not in waiting
@@ -373,7 +373,7 @@ _NO_ITEM = "it is not an item of this service, or was sent already"
 
 
 def _add_unknown(request: Items, draft: ContentDraft, block: b.UnknownBlock) -> Param | None:
-    """Send an unknown block as it came: as a part, or as an item of its own."""
+    """Send an unknown block unchanged, as a part or as a separate item."""
     place, data = draft.place, block.data
     is_known_item = KNOWN_ITEMS.fullmatch(str(data.get("type"))) is not None
     as_item = place.role in ("tool", "assistant") or (is_known_item and place.role != "result")
@@ -411,4 +411,4 @@ _WRITERS: Mapping[str, Callable[[Items, ContentDraft, Any], Param | None]] = {  
     "document": _add_attachment,
     "unknown": _add_unknown,
 }
-"""The functions that write blocks, by type of block; each returns the part or item it added."""
+"""The functions that write blocks, by type of block. Each returns the part or item it added."""

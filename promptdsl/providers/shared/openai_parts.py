@@ -287,7 +287,7 @@ def parts_at(entry: Param, key: str) -> Any:  # Any: these may be a text, too
 def finish_marked_parts(
     request: Request, places: list[tuple[int, str]], tools: list[Param]
 ) -> None:
-    """Keep the cache marks that a request may carry, and join the texts beside the others.
+    """Keep the cache marks that a request may have, and join texts whose mark is not kept.
 
     ``places`` are the indices of the entries with marks, each with the key of its parts.
     """

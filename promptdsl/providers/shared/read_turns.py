@@ -23,7 +23,7 @@ from promptdsl.providers.shared.read_keys import ReadKeys
 
 
 def payload_of(data: object) -> Mapping[str, object]:
-    """Return a payload as it is, and a list of messages as a payload."""
+    """Return a payload unchanged, and a list of messages as a payload."""
     return data if is_mapping(data) else {"messages": data}
 
 

@@ -97,7 +97,7 @@ class Turns(Request):
     stems: dict[str, int] = attrs.field(factory=new_dict)
     """The last number added to a mended id that several calls would share."""
     called: dict[str, str] = attrs.field(factory=new_dict)
-    """The name of the tool as it is sent, by the id of the call as it is sent."""
+    """The sent name of the tool by the sent id of the call."""
     pending: list[tuple[Place, list[Param]]] = attrs.field(factory=new_list)
     """Instructions, each with its params, that wait for the message after them."""
     open: bool = False
