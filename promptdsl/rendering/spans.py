@@ -138,7 +138,7 @@ class Writer(NamedTuple):
         return self._replace(page=self.page.results.get(self.place))
 
 
-class WrittenEntry(NamedTuple):
+class TimelineEntry(NamedTuple):
     """An entry of the timeline: its turns, and the number of messages up to its end.
 
     A recording has no turns, unless it is merged with some.
@@ -156,25 +156,25 @@ class Trace:
         self.messages = messages
         self.layout = layout
         self.reader = LayoutReader(layout, messages)
-        self.known: dict[int, WrittenEntry] = {}
+        self.known: dict[int, TimelineEntry] = {}
         self.writers: dict[int, list[list[tuple[WrittenTurn, int]]]] = {}
         """What wrote the blocks of the messages of each entry that was asked for."""
         self.addresses: dict[int, str] = {}
         """The addresses of the turns in system text, by the id of the node, once asked for."""
 
     @cached_property
-    def entries(self) -> Sequence[WrittenEntry]:
+    def entries(self) -> Sequence[TimelineEntry]:
         """The entries of the timeline."""
         return [self.entry(number) for number in range(len(self.nodes))]
 
-    def entry(self, number: int) -> WrittenEntry:
+    def entry(self, number: int) -> TimelineEntry:
         """Return an entry of the timeline, made when it is asked for."""
         if number not in self.known:
             turns, end = self.reader.turns_of(number), self.layout.entries[number]
             first = self.first(number)
             if not turns and end > first and not isinstance(self.nodes[number], RecordedNode):
                 turns = [self.whole(first).with_one_part(self.layout.alone.get(number))]
-            self.known[number] = WrittenEntry(turns, end)
+            self.known[number] = TimelineEntry(turns, end)
         return self.known[number]
 
     def first(self, number: int) -> int:

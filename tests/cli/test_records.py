@@ -76,7 +76,7 @@ def test_the_record_is_printed_as_json(cli: Command) -> None:
     [
         ("{", (2, "is not JSON")),
         ('{"format": "9.0"}', (1, "the record has the format '9.0'")),
-        ('{"format": "1.0"}', (1, "it is no record: it has no 'outline'")),
+        ('{"format": "1.0"}', (1, "not a record: it has no 'outline'")),
         ('{"format": "json", "messages": 3}', (1, "no provider has")),
     ],
 )

@@ -158,7 +158,7 @@ def test_versions(log: PromptLog) -> None:
     with pytest.raises(TranscriptError, match=r"has the format version 2\.0"):
         log.read(salvage=True)
     path.write_bytes(log_module.with_sum({"format": "x"}))
-    with pytest.raises(TranscriptError, match="it is no header of a log"):
+    with pytest.raises(TranscriptError, match="the line is not the header of a log"):
         log.read()
 
 
@@ -189,12 +189,12 @@ def test_a_write_that_fails_leaves_nothing(log: PromptLog, monkeypatch: Any) -> 
 @pytest.mark.parametrize(
     ("record", "options", "told"),
     [
-        (5, {}, "5 is no record"),
-        ({}, {}, "{} is no record"),
+        (5, {}, "5 is not a record"),
+        ({}, {}, "{} is not a record"),
         (RECORD, {"at": datetime(2026, 1, 1)}, "2026-01-01 00:00:00 has no time zone"),
         ({"x": {1, 2}}, {}, "not a JSON value"),
-        (RECORD, {"name": 5}, "the name 5 is no text"),
-        (RECORD, {"id": b"x"}, "the id b'x' is no text"),
+        (RECORD, {"name": 5}, "the name 5 is not a text"),
+        (RECORD, {"id": b"x"}, "the id b'x' is not a text"),
     ],
 )
 def test_bad_input(log: PromptLog, record: Any, options: Any, told: str) -> None:
@@ -271,7 +271,7 @@ def test_list_of_a_damaged_log(log: PromptLog, capsys: Any) -> None:
     path = file_of(log)
     path.write_bytes(path.read_bytes().replace(b'"a"', b'"z"') + b"{")
     assert 1 == main(["records", "list", str(log.folder)])
-    assert "read it with --salvage to get what is good" in capsys.readouterr().err
+    assert "read it with --salvage to get the good lines" in capsys.readouterr().err
     assert 0 == main(["records", "list", str(log.folder), "--salvage"])
     data, notes = capsys.readouterr()
     assert 2 == data.count("\n") == notes.count("\n")

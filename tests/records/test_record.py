@@ -121,7 +121,7 @@ def test_settings_have_their_layers() -> None:
 @pytest.mark.parametrize(
     ("inputs", "kind", "expected"),
     [
-        ([1], OptionError, "inputs are no mapping"),
+        ([1], OptionError, "inputs is not a mapping"),
         ({"when": {"at": object()}}, DataError, "'inputs.when.at' is not a JSON value"),
         ({"n": float("nan")}, DataError, "'inputs.n'"),
     ],
@@ -187,13 +187,13 @@ def test_a_file_is_saved_and_loaded(tmp_path: Path) -> None:
     ("change", "expected"),
     [
         (lambda data: data | {"format": "2.0"}, "the record has the format '2.0'"),
-        (lambda data: {"a": data}, "it is no record: it has no 'format'"),
-        (lambda data: data | {"messages": {}}, "it is no record: tuple index out of range"),
-        (lambda data: {**data, "tokens": {"total": 1}}, "it is no record: it has no 'label'"),
-        (lambda data: data | {"outline": [{"depth": "x", "what": "x"}]}, "it is no record: "),
+        (lambda data: {"a": data}, "not a record: it has no 'format'"),
+        (lambda data: data | {"messages": {}}, "not a record: tuple index out of range"),
+        (lambda data: {**data, "tokens": {"total": 1}}, "not a record: it has no 'label'"),
+        (lambda data: data | {"outline": [{"depth": "x", "what": "x"}]}, "not a record: "),
         (
             lambda data: data | {"losses": [{"kind": "hint", "source": "x"}]},
-            "it is no record: invalid",
+            "not a record: invalid",
         ),
         (lambda data: data | {"spans": object()}, "'record.spans' is not a JSON value"),
     ],

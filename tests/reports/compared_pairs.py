@@ -283,7 +283,7 @@ def parted() -> object:
         row = found[f"from {name}"] = {}
         for other, second in PAYLOADS.items():
             shared = shared_by(request(payload, facts), request(second, facts))
-            ends = f"{shared.place or 'equal'}{'+' if shared.is_whole else ''}"
+            ends = f"{shared.place or 'equal'}{'+' if shared.is_complete else ''}"
             row[other] = f"{ends} {[it for it in shared.payload.values() if it]}"
     return found
 

@@ -28,7 +28,7 @@ FRAME = 4
 def shared(one: dict[str, Any], two: dict[str, Any]) -> tuple[str, int, bool]:
     """Return where two payloads part, the words they share, and whether these are the first."""
     found = shared_by(request(one, OPENAI), request(two, OPENAI))
-    return found.place, beginning_tokens(found.payload, COUNTER, OPENAI), found.is_whole
+    return found.place, beginning_tokens(found.payload, COUNTER, OPENAI), found.is_complete
 
 
 def user(content: object, **more: object) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""Reports on the tokens of a request, and on the beginning that two requests share."""
+"""Reports on the tokens of a request, and on the beginning that two requests share.
+
+Read ``outcome.py`` first: it is the input of all reports.
+"""
 
 from promptdsl.rendering.reports.first_difference import Difference as Difference
 from promptdsl.rendering.reports.outcome import Outcome as Outcome

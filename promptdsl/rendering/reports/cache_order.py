@@ -1,7 +1,7 @@
 """Payloads in the order of a provider's cache, and the beginning that two payloads share.
 
-Tools come first, then the form of the answer, the system text and the messages. Cache marks are
-left out: two texts with a mark between them are compared as one text.
+Tools come first, then the output schema, the system text and the messages. Cache marks are left
+out: two texts with a cache mark between them are compared as one text.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ Payload: TypeAlias = WireObject
 NEAR = 64
 """The most characters in a token at the end of a common text."""
 GAP = "\n\n"
-"""The gap between two parts of a text that a mark divides."""
+"""The gap between two texts that a cache mark divides."""
 
 
 @attrs.frozen
@@ -50,14 +50,15 @@ class CacheOrder:
 
 
 class Shared(NamedTuple):
-    """The beginning that two requests share, as a payload, and the place where it ends.
+    """The beginning that two requests share, as a payload, and the location where it ends.
 
-    ``place`` is ``""`` for equal requests. ``is_whole`` is whether all of the first is shared.
+    ``place`` is the location, ``""`` for equal requests. ``is_complete`` is whether all of the
+    first request is shared.
     """
 
     payload: Payload
     place: str
-    is_whole: bool
+    is_complete: bool
 
 
 def cache_order(payload: Payload, facts: ModelFacts) -> CacheOrder:
@@ -111,40 +112,40 @@ def shared_by(before: CacheOrder, after: CacheOrder) -> Shared:
         text = after.prompt[: certain(before.prompt, after.prompt, length)]
         same = before.prompt == after.prompt and count == len(before.entries) == len(after.entries)
         payload = {"prompt": text, "messages": after.entries[:count]}
-        return Shared(payload, "" if same else "prompt", is_whole=same)
-    # Tools, then settings such as the form of the answer.
+        return Shared(payload, "" if same else "prompt", is_complete=same)
+    # Tools, then settings such as the output schema.
     count = _alike(before.tools, after.tools)
     shared: dict[str, WireValue] = {"tools": after.tools[:count]}
     if count < max(len(before.tools), len(after.tools)):
-        return Shared(shared, f"tools[{count}]", is_whole=False)
+        return Shared(shared, f"tools[{count}]", is_complete=False)
     if _key(before.rest) != _key(after.rest):
-        return Shared(shared, "settings", is_whole=False)
+        return Shared(shared, "settings", is_complete=False)
     shared.update(after.rest)
     # The system text; another choice of a tool ends what is shared after it.
     system = _common_beginning(_pieces("", before.system), _pieces("", after.system))
     shared["system"] = system.parts
     if not system.is_same:
-        return Shared(shared, "system", is_whole=False)
+        return Shared(shared, "system", is_complete=False)
     if before.choice != after.choice:
-        return Shared(shared, "tool_choice", is_whole=False)
+        return Shared(shared, "tool_choice", is_complete=False)
     # The messages, and the beginning of the first one that differs.
     count = _alike(before.entries, after.entries)
     entries = [*after.entries[:count]]
     shared["messages"] = entries
-    whole = count == len(before.entries)
-    if whole and count == len(after.entries):
-        return Shared(shared, "", is_whole=True)
-    if not whole and count < len(after.entries):
+    is_complete = count == len(before.entries)
+    if is_complete and count == len(after.entries):
+        return Shared(shared, "", is_complete=True)
+    if not is_complete and count < len(after.entries):
         old, new = _mapping(before.entries[count]), _mapping(after.entries[count])
         if old and new and _key(_header(old)) == _key(_header(new)):
             content = _common_beginning(_entry_pieces(old), _entry_pieces(new))
             entries.append({**_header(new), "content": content.parts})
-            whole = content.is_whole and count == len(before.entries) - 1
-    return Shared(shared, f"messages[{count}]", is_whole=whole)
+            is_complete = content.is_complete and count == len(before.entries) - 1
+    return Shared(shared, f"messages[{count}]", is_complete=is_complete)
 
 
 def _alike(before: Sequence[WireValue], after: Sequence[WireValue]) -> int:
-    """Return how many values are the same at the beginning of two lists, except for marks."""
+    """Return how many values are the same at the beginning of two lists, without cache marks."""
     least = min(len(before), len(after))
     for index in range(least):
         old, new = before[index], after[index]
@@ -153,14 +154,15 @@ def _alike(before: Sequence[WireValue], after: Sequence[WireValue]) -> int:
     return least
 
 
-# Blocks, as a cache by marks compares them.
+# Blocks, as a cache with cache marks compares them.
 
 
 @attrs.define
 class PlacedBlock:
-    """A block of a request: a tool, system text, or a part of an entry, with its key to compare.
+    """A block of a request: a tool, system text or a payload part of a message.
 
-    ``entry`` is the entry that it begins, without its content; ``part`` is ``None`` without any.
+    Blocks are compared by ``key``. ``entry`` is the message that the block begins, without its
+    content. ``part`` is ``None`` for a message without content.
     """
 
     place: str
@@ -171,15 +173,21 @@ class PlacedBlock:
 
 
 def cache_blocks(payload: Payload, order: CacheOrder) -> list[PlacedBlock]:
-    """Return the blocks of a request in the order of a cache; a bare mark belongs to the last one.
+    """Return the blocks of a request in the order of a cache.
 
-    All but tools also differ where the settings do, messages where the choice of a tool does.
+    A payload part that is only a cache mark belongs to the block before it. Other settings change
+    the keys of all blocks but tools. Another choice of a tool changes the keys of messages.
     """
     blocks: list[PlacedBlock] = []
 
     def add(place: str, part: WireValue, around: object, entry: Payload | None = None) -> None:
         holders = [part, *_items(value_at(entry, "output"))]
-        is_marked = any(mark in it for it in holders if isinstance(it, Mapping) for mark in MARKS)
+        is_marked = any(
+            mark in payload_part
+            for payload_part in holders
+            if isinstance(payload_part, Mapping)
+            for mark in MARKS
+        )
         if blocks and part is not None and not _is_part(part):
             blocks[-1].is_marked = True
         else:
@@ -221,9 +229,9 @@ def beginning_of(order: CacheOrder, blocks: Sequence[PlacedBlock]) -> Payload:
 
 
 class ContentPiece(NamedTuple):
-    """A part under a key of a message, or several parts that are one text.
+    """A payload part under a key of a message, or several payload parts that are one text.
 
-    Pieces are compared by ``identity``: the text, or for another part a key.
+    Pieces are compared by ``identity``: the text, or for another payload part a key.
     """
 
     key: str
@@ -232,14 +240,15 @@ class ContentPiece(NamedTuple):
 
 
 class _Beginning(NamedTuple):
-    """The beginning that two contents share, as parts.
+    """The beginning that two contents share, as payload parts.
 
-    ``is_same`` is whether both contents are equal, ``is_whole`` whether all of the first is shared.
+    ``is_same`` is whether both contents are equal. ``is_complete`` is whether all of the first
+    content is shared.
     """
 
     parts: list[WireValue]
     is_same: bool
-    is_whole: bool
+    is_complete: bool
 
 
 def _entry_key(entry: WireValue) -> object:
@@ -250,7 +259,7 @@ def _entry_key(entry: WireValue) -> object:
 
 
 def _header(entry: Payload) -> Payload:
-    """Return an entry without its content and marks: its role, mostly."""
+    """Return a message without its content and cache marks: its role, mostly."""
     return {
         key: value for key, value in entry.items() if key not in CONTENT_KEYS and key not in MARKS
     }
@@ -265,24 +274,24 @@ def _common_beginning(before: list[ContentPiece], after: list[ContentPiece]) -> 
     while count < min(len(before), len(after)) and before[count][:2] == after[count][:2]:
         count += 1
     kept = [part for piece in after[:count] for part in piece.parts]
-    whole = count == len(before)
-    if not whole and count < len(after):
+    is_complete = count == len(before)
+    if not is_complete and count < len(after):
         old, new = before[count].identity, after[count].identity
         same_key = before[count].key == after[count].key
         if same_key and isinstance(old, str) and isinstance(new, str):
-            # The parts of the second text, up to the end of the tokens that both begin with.
+            # The payload parts of the second text, up to the last token that both begin with.
             length, start = equal_start(old, new), 0
             end = certain(old, new, length)
             for text in map(_text_of, after[count].parts):
                 if text is not None and end > start:
                     kept.append(text[: end - start])
                 start += len(text or "") + len(GAP)
-            whole = length == len(old) and count == len(before) - 1
-    return _Beginning(kept, count == len(before) == len(after), whole)
+            is_complete = length == len(old) and count == len(before) - 1
+    return _Beginning(kept, count == len(before) == len(after), is_complete)
 
 
 def _pieces(key: str, items: Sequence[WireValue]) -> list[ContentPiece]:
-    """Return the parts of a content without bare marks; neighbouring texts are one piece."""
+    """Return the pieces of a content without cache marks; neighbouring texts are one piece."""
     pieces: list[ContentPiece] = []
     for is_text, group in groupby(filter(_is_part, items), lambda item: _text_of(item) is not None):
         if is_text:
@@ -299,7 +308,7 @@ def _is_part(item: WireValue) -> bool:
 
 
 def _text_of(item: WireValue) -> str | None:
-    """Return the text of a part, ``None`` for a part that is more than a text."""
+    """Return the text of a payload part, ``None`` if the part is more than a text."""
     if isinstance(item, str):
         return item
     part = {key: value for key, value in (_mapping(item) or {}).items() if key not in MARKS}
@@ -309,16 +318,16 @@ def _text_of(item: WireValue) -> str | None:
 
 
 def _key(value: WireValue) -> tuple[str, tuple[str | bytes, ...]]:
-    """Return the key to compare a value by: its JSON without marks, and the bytes in it."""
-    bare, encoded = pruned(value, MARKS)
-    return compact(bare), tuple(encoded)
+    """Return the key to compare a value by: its JSON without cache marks, and the bytes in it."""
+    without_marks, encoded = pruned(value, MARKS)
+    return compact(without_marks), tuple(encoded)
 
 
 def certain(before: str, after: str, length: int) -> int:
     """Return the length of the common beginning that has the same tokens in both texts.
 
-    The last token may continue differently in each text, so it is left out. The whole length is
-    returned if no token surely ends near its end.
+    The last token may continue differently in each text, so it is left out. The result is
+    ``length`` if no token surely ends near its end.
     """
     if all(
         length in (0, len(text)) or last_cut(text, length - 1, length) == length

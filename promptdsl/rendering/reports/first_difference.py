@@ -17,7 +17,7 @@ from promptdsl.messages.roles import FLEETING
 from promptdsl.rendering.reports.cache_order import GAP
 from promptdsl.rendering.reports.outcome import Outcome
 from promptdsl.rendering.reports.token_parts import INLINE, name_of
-from promptdsl.rendering.spans import WrittenEntry
+from promptdsl.rendering.spans import TimelineEntry
 from promptdsl.rendering.text.layout import Segment, WrittenPiece, WrittenTurn
 from promptdsl.rendering.text.page import MARKABLE
 from promptdsl.tree.node import Node
@@ -53,7 +53,10 @@ class Difference:
 
 
 def first_difference(before: Outcome, after: Outcome) -> Difference | None:
-    """Return the first difference of two prompts except for marks, ``None`` for equal prompts."""
+    """Return the first difference of two prompts, ``None`` for equal prompts.
+
+    Cache marks are not compared.
+    """
     old, new = before.sent, after.sent
     tools = _tool_difference(old.tools, new.tools)
     if tools is not None:
@@ -66,7 +69,7 @@ def first_difference(before: Outcome, after: Outcome) -> Difference | None:
         return Difference(how, "form of the answer", form.name, form.source)
     # Names of speakers are compared last, because most providers have no names.
     change = _first_change(
-        map(_unmarked_content, old.messages), map(_unmarked_content, new.messages)
+        map(_content_without_marks, old.messages), map(_content_without_marks, new.messages)
     ) or _first_change(map(_named_content, old.messages), map(_named_content, new.messages))
     return None if change is None else _message_difference(before, after, *change)
 
@@ -95,8 +98,8 @@ def _tool_difference(
     how, index = change
     tool = olds[index] if how == "removed" else news[index]
     if how == "changed" and olds[index].name != tool.name:
-        known = all(any(tool.name == other.name for other in tools) for tools in (olds, news))
-        how = "moved" if known else how
+        is_in_both = all(any(tool.name == other.name for other in tools) for tools in (olds, news))
+        how = "moved" if is_in_both else how
     how = "added" if how == "appended" else how
     return Difference(how, f"tool {tool.name!r}", tool.name, tool.source)
 
@@ -108,20 +111,23 @@ def _message_difference(before: Outcome, after: Outcome, how: How, index: int) -
     """Return the difference at the first message that changed."""
     if how == "added" and before.sent.messages[index].kind in FLEETING:
         # It comes after all that was added, so it is not at its position in the cache.
-        return Difference("moved", *MessageParts.of(before, index).whole)
+        return Difference("moved", *MessageParts.of(before, index).as_part)
     if how != "changed":
         side = before if how == "removed" else after
-        return Difference(how, *MessageParts.of(side, index).whole)
+        return Difference(how, *MessageParts.of(side, index).as_part)
     old, new = MessageParts.of(before, index), MessageParts.of(after, index)
     if old.message.role == new.message.role:
         return _part_difference(old, new)
     if old.message.role == "system":
-        return Difference("removed", *old.whole)
-    return Difference("added" if new.message.role == "system" else how, *new.whole)
+        return Difference("removed", *old.as_part)
+    return Difference("added" if new.message.role == "system" else how, *new.as_part)
 
 
-def _unmarked_content(message: Message) -> tuple[object, ...]:
-    """Return role and content without marks; two texts with a mark between them are one text."""
+def _content_without_marks(message: Message) -> tuple[object, ...]:
+    """Return the role and the content without cache marks.
+
+    Two texts with a cache mark between them are one text.
+    """
     if message._plain is not None:
         return message.role, message._plain
     content: list[object] = []
@@ -129,13 +135,13 @@ def _unmarked_content(message: Message) -> tuple[object, ...]:
         if is_text:
             content.append(GAP.join([getattr(block, "text", "") for block in blocks]))
         else:
-            content += map(unmarked, blocks)
+            content += map(without_cache_marks, blocks)
     return (message.role, *content)
 
 
 def _named_content(message: Message) -> tuple[object, ...]:
     """Return the name of the speaker before the role and the content."""
-    return (message.name, *_unmarked_content(message))
+    return (message.name, *_content_without_marks(message))
 
 
 # The parts that a message was made of, down to the pieces of its text.
@@ -170,24 +176,24 @@ class TextPiece(NamedTuple):
 
 @attrs.define(eq=False, slots=False)
 class MessageParts:
-    """A message, and its entry of the timeline; it is the message ``number`` of that entry."""
+    """A message and its timeline entry, in which it is the message ``number``."""
 
     node: Node
-    entry: WrittenEntry
+    entry: TimelineEntry
     number: int
     message: Message
 
     @classmethod
     def of(cls, outcome: Outcome, index: int) -> "MessageParts":
         """Return the parts of the message with this index."""
-        entries = outcome.entries()
+        entries = outcome.timeline()
         number = bisect_right(entries, index, key=lambda entry: entry.messages)
         first = entries[number - 1].messages if number else 0
         message = outcome.sent.messages[index]
         return cls(outcome.tree.content[number], entries[number], index - first, message)
 
     @property
-    def whole(self) -> MessagePart:
+    def as_part(self) -> MessagePart:
         """The message itself."""
         node, turns = self.node, self.entry.turns
         if isinstance(node, RecordedNode):
@@ -250,17 +256,17 @@ class MessageParts:
             if part.page is turn.page and (name_of(part.node), part.path) == key
         }
         pairs = zip(starts, self.pieces, strict=False)
-        return [at for at, it in pairs if (id(it.turn), it.number) in numbers]
+        return [start for start, piece in pairs if (id(piece.turn), piece.number) in numbers]
 
     def _turn_part(self, turn: WrittenTurn | None) -> MessagePart:
         """Return the part of a turn; a turn that is not merged is the whole message."""
         if turn is None or len(self.entry.turns) == 1:
-            return self.whole
+            return self.as_part
         return MessagePart(name_of(turn.node), turn.address, turn.node.source)
 
     def keys(self) -> set[Key]:
         """Return the keys of all parts of the message."""
-        keys = {self.whole.key}
+        keys = {self.as_part.key}
         for turn in self.entry.turns:
             keys.add(self._turn_part(turn).key)
             keys |= {(name_of(part.node), part.path) for part in turn.nodes}
@@ -277,7 +283,7 @@ def _texts(segments: Iterable[Segment]) -> Iterator[str]:
             yield from others
             after_text = True
         else:
-            yield repr(unmarked(segment.block))
+            yield repr(without_cache_marks(segment.block))
             after_text = False
 
 
@@ -286,10 +292,10 @@ def _segments(blocks: Iterable[Block]) -> Iterator[Segment]:
         yield Segment(block, [WrittenPiece(getattr(block, "text", ""), None, "conversation")], 0)
 
 
-def unmarked(block: Block) -> Block:
+def without_cache_marks(block: Block) -> Block:
     """Return a block without cache marks, also in the blocks it holds."""
     if isinstance(block, ToolResultBlock):
-        block = attrs.evolve(block, content=tuple(map(unmarked, block.content)))
+        block = attrs.evolve(block, content=tuple(map(without_cache_marks, block.content)))
     if isinstance(block, MARKABLE) and block.cache:
         return attrs.evolve(block, cache=None)
     return block
@@ -300,7 +306,7 @@ def _part_difference(before: MessageParts, after: MessageParts) -> Difference:
     olds, news = before.around(length), after.around(length)
     old_keys, new_keys = before.keys(), after.keys()
     if not olds:
-        return _grown("added", news or [after.whole], old_keys)
+        return _grown("added", news or [after.as_part], old_keys)
     if not news:
         return _grown("removed", olds, new_keys)
     # Did the next part move inside the message, or is it new?
@@ -338,9 +344,10 @@ def _outermost(around: Sequence[MessagePart], keys: set[Key]) -> MessagePart:
 
 
 def _grown(how: How, around: Sequence[MessagePart], keys: set[Key]) -> Difference:
-    """Return what a prompt has behind the end of the other one, of which ``keys`` are the parts.
+    """Return the difference where one prompt continues after the end of the other one.
 
-    A part that both have became longer or shorter.
+    ``keys`` are those of the parts of the other prompt. A part that both have became longer or
+    shorter.
     """
     part = _outermost(around, keys)
     if part.key in keys:

@@ -1,6 +1,7 @@
 """A request as HTML for a notebook: escaped, without scripts, links and addresses to load.
 
-Notebooks set what stands between dollar signs as formulas, which may hold links: not in here.
+Notebooks show text between dollar signs as formulas, which may contain links. The classes of the
+first element prevent that.
 
 The colours are those of the page around it, so that it can be read on light and dark pages.
 """
@@ -33,8 +34,8 @@ STYLE = """\
 def html_view(readable: Readable) -> str:
     """Return the cards of a request, each a part that can be opened and closed."""
     cards = [*readable.notes(), *readable.cards()]
-    beside = len(cards) - len(readable.prompt.messages)
-    parts = map(_part, cards, [*[None] * beside, *readable.message_tokens()])
+    others = len(cards) - len(readable.prompt.messages)
+    parts = map(_part, cards, [*[None] * others, *readable.message_tokens()])
     return (
         f'<div class="promptdsl mathjax_ignore tex2jax_ignore"><style>\n{STYLE}\n</style>\n'
         f"<p>{_line(readable.summary)}</p>\n{''.join(parts)}</div>"

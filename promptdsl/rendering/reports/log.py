@@ -28,7 +28,7 @@ HEADER = with_sum({"format": FORMAT, "version": "1.0"})
 LONG = 40
 """From how many characters of JSON on a text is written once a file."""
 SHARED = (("model", "settings", "tools", "output", "libraries"), ("outline",))
-"""The parts of a record that are equal in many: together they are written once a file, too."""
+"""Groups of keys of a record whose values many records share; a file holds each group once."""
 _ENCODER = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _LONG = re.compile(f'"[^"]{{{LONG},}}+')
 
@@ -68,7 +68,7 @@ class PromptLog:
     ) -> None:
         self.folder = Path(folder)
         self.repairs: tuple[str, ...] = ()
-        """What the last :meth:`read` left out."""
+        """The lines that the last :meth:`read` left out, with the reasons."""
         self._clock = clock
         self._limit = max_bytes
         self._lock = fork_safe_lock()
@@ -98,13 +98,13 @@ class PromptLog:
         made: Any = record if is_mapping(record) else getattr(record, "to_dict", tuple)()
         data: dict[str, object] = dict(made)  # what is shared leaves it
         if not data:
-            raise OptionError(f"{shown(record)} is no record", fix="give rendered.record()")
+            raise OptionError(f"{shown(record)} is not a record", fix="give rendered.record()")
         time = self._clock() if at is None else at
         if time.tzinfo is None:
             raise OptionError(f"{time} has no time zone", fix="write datetime.now(UTC)")
-        for what, given in (("name", name), ("id", id)):
-            if given is not None and not isinstance(given, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise OptionError(f"the {what} {shown(given)} is no text", fix="give a str")
+        for what, argument in (("name", name), ("id", id)):
+            if argument is not None and not isinstance(argument, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise OptionError(f"the {what} {shown(argument)} is not a text", fix="give a str")
         stamp = time.astimezone(UTC).isoformat(timespec="microseconds")
         shared = [_json({key: data.pop(key) for key in keys if key in data}) for keys in SHARED]
         line = _json({"at": stamp, "name": name, "id": id, "record": data})
@@ -151,8 +151,8 @@ class PromptLog:
     def read(self, *, salvage: bool = False) -> tuple[LogEntry, ...]:
         """Return the records of all files, by their times.
 
-        ``repairs`` then tells what a killed process did not finish. Other damage raises
-        :class:`TranscriptError`, with file, line and byte; with ``salvage``, it is told as well.
+        ``repairs`` then lists the lines that a killed process did not finish. Other damage raises
+        :class:`TranscriptError`, with file, line and byte. With ``salvage``, it is listed as well.
         """
         repairs: list[str] = []
         entries = [
@@ -175,7 +175,7 @@ class _LogFile(OpenFile):
         self._lines = 0
         self._numbers: dict[str, int] = {}
         self._id = secrets.token_hex(4)
-        """Is in each line, so that nobody takes a line for one of another file."""
+        """The id in each line of this file: a line of another file has another one."""
 
     def write(self, line: str, shared: list[str]) -> None:
         """Write a record, and before it the values that it refers to, at once.
@@ -250,7 +250,7 @@ def _json(value: object) -> str:
         text = _ENCODER.encode(value)
         if is_valid_unicode(text):
             return text
-    return write_json(value)  # which says what is wrong
+    return write_json(value)  # its error names the value that is wrong
 
 
 def _with_escapes(text: str) -> str:

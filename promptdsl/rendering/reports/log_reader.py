@@ -1,4 +1,4 @@
-"""Reading a file of a log: each line is checked, and damage is told by its line and byte."""
+"""Reading a file of a log: each line is checked, and damage is reported with its line and byte."""
 
 import os
 from collections import ChainMap
@@ -17,13 +17,13 @@ FORMAT = "promptdsl.log"
 FILES = "records-*.jsonl"
 """The names of the files of a log."""
 MARK = "~"
-"""Begins a reference, as ``"~7"``: the value 7. A text that begins so has it twice."""
-_SALVAGE = "read it with salvage=True to get what is good"
+"""The beginning of a reference: ``"~7"`` is value 7. A text that begins with it has it twice."""
+_SALVAGE = "read it with salvage=True to get the good lines"
 
 
 @attrs.frozen
 class LogEntry:
-    """A record of a log: the time in ISO 8601 and UTC, the name and the id that it was given.
+    """A record of a log, with its time in ISO 8601 and UTC, its name and its id.
 
     >>> from promptdsl import LogEntry
     >>> LogEntry("2026-11-27T14:03:00.000000+00:00", "support", None, {"format": "1.0"}).name
@@ -37,12 +37,12 @@ class LogEntry:
 
 
 _DOUBTFUL = object()
-"""Stands for a value whose number has two values."""
+"""The placeholder of a value whose number has two values."""
 
 
 @attrs.define
 class _Lines:
-    """What the lines with the id of one file hold so far."""
+    """The values and records in the lines that were read so far, of one file id."""
 
     values: dict[str, Any] = attrs.field(factory=dict[str, Any])  # Any: JSON
     last: int = 0
@@ -50,11 +50,11 @@ class _Lines:
     numbers: set[int] = attrs.field(factory=set[int])
     """The numbers of the lines with records."""
     shift: int | None = None
-    """How many lines the records are behind the numbers of their lines."""
+    """The line of a record minus the line number that is written in it."""
 
 
 class _Contents:
-    """What the lines of a file hold so far: its records, and the values by the ids in its lines."""
+    """The records and values in the lines of a file that were read so far."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -65,7 +65,7 @@ class _Contents:
         """The id in the last line, '' after a header."""
 
     def add(self, line: bytes, count: int) -> None:
-        """Add a line; :class:`ValueError` says what is wrong with it, also where it is added."""
+        """Add a line. Raises :class:`ValueError` for a damaged line, which may be added as well."""
         data = object_of(line)
         if "format" in data or count == 1:
             self._add_header(data, count)
@@ -78,23 +78,23 @@ class _Contents:
             else:
                 self._add_record(data, lines, count)
             if before not in ("", id):
-                raise ValueError("it is a line of another file than the one before")
+                raise ValueError("the line before it belongs to another file")
 
     def _add_header(self, data: dict[str, Any], count: int) -> None:
         if data.get("format") != FORMAT:
-            raise ValueError("it is no header of a log")
+            raise ValueError("the line is not the header of a log")
         check_version(data, self.path)
         self._headers += 1
         self._current = ""
         if count > 1:
-            # Nobody knows of which file a later value without an id is.
+            # A later value without an id may belong to either file.
             self._lines[str(None)] = _Lines(values=_Unknown())
             raise ValueError("another file begins here: split it before this line")
 
     def _add_value(self, data: dict[str, Any], lines: _Lines) -> None:
         number, before = data["n"], lines.last
         if type(number) is not int or number < 1:
-            raise ValueError(f"{number!r} is no number of a value")
+            raise ValueError(f"{number!r} is not the number of a value")
         key = f"{MARK}{number}"
         known, lines.values[key] = lines.values.get(key, ABSENT), _DOUBTFUL
         value = _resolved(data["value"], lines.values)
@@ -102,32 +102,36 @@ class _Contents:
         if known is ABSENT or (known is not _DOUBTFUL and canonical(known) == canonical(value)):
             lines.values[key] = value
         if known is not ABSENT:
-            raise ValueError(f"value {number} was there before")
+            raise ValueError(f"value {number} occurs twice")
         if number != before + 1:
-            raise ValueError(f"it is value {number} after {before}: lost, doubled or moved")
+            raise ValueError(
+                f"value {number} follows value {before}: lines are lost, doubled or moved"
+            )
 
     def _add_record(self, data: dict[str, Any], lines: _Lines, count: int) -> None:
         at, name, id = (_resolved(data[key], lines.values) for key in ("at", "name", "id"))
-        if not isinstance(at, str) or not all(isinstance(it, str | None) for it in (name, id)):
-            raise ValueError("its time, name or id is no text")
+        if not isinstance(at, str) or not all(isinstance(text, str | None) for text in (name, id)):
+            raise ValueError("the time, name or id is not a text")
         record, shared = (_resolved(data[key], lines.values) for key in ("record", "shared"))
         parts: list[Any] = [record, *shared] if is_list(shared) else []
         if not parts or not all(map(is_mapping, parts)):
-            raise ValueError("its record is no JSON object")
+            raise ValueError("the record is not a JSON object")
         number = data.get("line", count)  # older files have none
         if type(number) is not int or number in lines.numbers:
-            raise ValueError(f"the record of line {number!r} was there before")
+            raise ValueError(f"the record of line {number!r} occurs twice")
         lines.numbers.add(number)
         self.entries.append(LogEntry(at, name, id, FrozenDict(ChainMap(*parts))))
         before, lines.shift = lines.shift, count - number
         if before is None and self._headers < 2:
             before = 0
         if before not in (None, lines.shift):
-            raise ValueError(f"it was written as line {number}: lines are lost, doubled or moved")
+            raise ValueError(
+                f"the record was written as line {number}: lines are lost, doubled or moved"
+            )
 
 
 class _Unknown(dict[str, Any]):
-    """Keeps no value: the lines of two files have no ids."""
+    """Values that are not kept, because the lines of two files have no ids."""
 
     def __setitem__(self, key: str, value: Any) -> None:
         """Keep nothing."""
@@ -136,9 +140,9 @@ class _Unknown(dict[str, Any]):
 def read_log_file(path: str, *, salvage: bool, repairs: list[str]) -> list[LogEntry]:
     """Return the records of a file, none of one that was removed meanwhile.
 
-    A last line without an end is told in ``repairs``. Other damage raises
-    :class:`TranscriptError`, with line and byte; with ``salvage``, it is told as well. A file of
-    another major version always raises.
+    A last line without an end is reported in ``repairs``. Other damage raises
+    :class:`TranscriptError`, with line and byte. With ``salvage``, it is reported as well. A file
+    of another major version always raises.
     """
     contents, end = _Contents(path), 0
     try:
@@ -170,10 +174,10 @@ def read_log_file(path: str, *, salvage: bool, repairs: list[str]) -> list[LogEn
 
 
 def _opened(path: str, flags: int) -> int:
-    """Open a file; a pipe, which would be waited for, is refused."""
+    """Return the descriptor of a file; a pipe is refused, because reading it would wait."""
     if not os.path.isfile(path):
-        os.stat(path)  # says whether it is there
-        raise OSError(f"{path} is no file")
+        os.stat(path)  # raises if nothing has this path
+        raise OSError(f"{path} is not a file")
     return os.open(path, flags)
 
 
@@ -181,19 +185,19 @@ def _reason(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"{error} is missing"
     if isinstance(error, RecursionError):
-        return "it is nested too deep"
+        return "the line is nested too deep"
     return str(error)
 
 
 def _resolved(value: Any, values: Mapping[str, Any]) -> Any:  # Any: JSON
-    """Return a value of a line with what its references stand for; nobody can change it."""
+    """Return a value of a line, frozen, with values in the place of its references."""
     if type(value) is str:
         if value[:1] != MARK:
             return value
         if value[1:2] == MARK:
             return value[1:]
         if values[value] is _DOUBTFUL:
-            raise ValueError(f"value {value[1:]} is not the same everywhere")
+            raise ValueError(f"value {value[1:]} has two different values")
         return values[value]
     if is_mapping(value):
         return FrozenDict(

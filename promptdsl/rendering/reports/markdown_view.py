@@ -1,4 +1,4 @@
-"""A request as Markdown: escaped, and every text in a code block that it cannot leave."""
+"""A request as Markdown: escaped, and every text in a code block that it cannot close."""
 
 from html import escape
 

@@ -29,7 +29,7 @@ CONVENTIONS = "0.1.0"
 def otel_attributes(
     outcome: Outcome, *, stages: Mapping[str, Node], has_output: bool
 ) -> dict[str, str | bool]:
-    """Return the attributes that hold no text of the prompt."""
+    """Return the attributes without text of the prompt."""
     facts = outcome.facts
     provider, operation = facts.wire.telemetry
     recorded = [_recorded(stages[name]) for name in ("read", "fit")]
@@ -48,7 +48,10 @@ def otel_attributes(
 
 
 def otel_content(outcome: Outcome, tools: Sequence[ToolDefinition]) -> dict[str, str]:
-    """Return the attributes with what is sent, as JSON texts: spans take no structures."""
+    """Return the attributes with the content that is sent, as JSON texts.
+
+    An attribute of a span cannot be a structure.
+    """
     messages = outcome.messages
     is_apart = outcome.facts.wire.system
     first = takewhile(lambda message: is_apart and message.role == "system", messages)
@@ -64,13 +67,14 @@ def otel_content(outcome: Outcome, tools: Sequence[ToolDefinition]) -> dict[str,
 
 
 def _version(spans: Iterable[Span]) -> str:
-    """Return a digest of the author's text, without values: the same for all of its requests."""
+    """Return a digest of the author's text without values: all its requests have the same one."""
     text = [[span.role, span.address, span.text] for span in spans if span.kind == "author"]
     return sha256(write_json(text).encode()).hexdigest()[:16]
 
 
 def _recorded(tree: Node) -> list[Message]:
-    return [it for node, _ in walk(tree) if isinstance(node, RecordedNode) for it in node.items]
+    recorded = (node for node, _ in walk(tree) if isinstance(node, RecordedNode))
+    return [message for node in recorded for message in node.items]
 
 
 def _message(message: Message) -> dict[str, Any]:  # Any: JSON

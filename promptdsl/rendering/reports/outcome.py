@@ -1,4 +1,4 @@
-"""The outcome of a render, the input of all reports: its tree, its messages and its payload."""
+"""The input of all reports: the tree, the messages and the payload of a render."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -16,7 +16,7 @@ from promptdsl.providers.written import WrittenPayload
 from promptdsl.rendering.measure import message_counts, messages_total
 from promptdsl.rendering.reports.cache_order import Payload
 from promptdsl.rendering.reports.readable import read
-from promptdsl.rendering.spans import Span, WrittenEntry
+from promptdsl.rendering.spans import Span, TimelineEntry
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.tokens import Tokens
 from promptdsl.tree.turn_nodes import RootNode
@@ -24,11 +24,10 @@ from promptdsl.tree.turn_nodes import RootNode
 
 @attrs.frozen(eq=False)
 class Outcome:
-    """The outcome of a render.
+    """The input of all reports, made of the result of a render.
 
-    ``tree`` is the tree after all passes, ``messages`` are the messages it became. ``sent`` is the
-    prompt with the marks that were placed, ``written_payload`` its payload, ``None`` where there is
-    no target.
+    ``tree`` is the tree after all passes. ``messages`` are the messages that it became. ``sent`` is
+    the prompt with all cache marks. ``written_payload`` is its payload, ``None`` without a target.
     """
 
     tree: RootNode
@@ -41,8 +40,8 @@ class Outcome:
     tokens: Tokens
     media_roots: MediaRoots
     spans: Callable[[], Iterable[Span]]
-    entries: Callable[[], Sequence[WrittenEntry]]
-    """The entries of the tree, with the text of each part."""
+    timeline: Callable[[], Sequence[TimelineEntry]]
+    """The timeline entries of the tree, with the text of each part."""
     losses: Callable[[], tuple[Loss, ...]]
     libraries: Callable[[], tuple[LibrarySection, ...]]
     budget: Budget | None
@@ -55,7 +54,7 @@ class Outcome:
 
     @property
     def equipped(self) -> Prompt:
-        """The prompt with the tools and the form of the answer that the target sends."""
+        """The prompt with the tools and the output schema that the target sends."""
         written, sent = self.written_payload, self.sent
         lost = {loss.what for loss in (written.losses if written else ()) if loss.kind == "content"}
         tools = tuple(tool for tool in sent.tools if f"tool {tool.name!r}" not in lost)
@@ -63,16 +62,17 @@ class Outcome:
         return attrs.evolve(sent, tools=tools, output=output)
 
     def sent_as(self) -> dict[int, str]:
-        """Return the role of each event and request-only turn that is sent as a user's, by index.
+        """Return the events and groundings that are sent in the role of a user, by index.
 
-        The target has no other place for it. One that is mapped to the role of a user is no such
-        turn. There are none where a file is gone, so that the payload cannot be written again.
+        These are the ones that the target takes in no other role, not those that the configuration
+        maps to the role of a user. Nothing is returned where the payload cannot be written again,
+        such as where a file is gone.
         """
         written = self.written_payload
         instructions = {
             index
-            for index, it in enumerate(self.messages)
-            if it.kind in ("event", "request") and it.role in ("developer", "system")
+            for index, message in enumerate(self.messages)
+            if message.kind in ("event", "request") and message.role in ("developer", "system")
         }
         if written is None or not instructions:
             return {}

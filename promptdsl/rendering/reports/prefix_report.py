@@ -20,19 +20,19 @@ from promptdsl.rendering.reports.outcome import Outcome
 from promptdsl.rendering.reports.token_report import total_of
 
 CACHED = 0.1
-"""The approximate cost of a token from a cache; a token that is read anew costs 1."""
+"""The approximate cost of a token from a cache; a token that is not cached costs 1."""
 
 
 @attrs.frozen(eq=False)
 class PrefixReport:
     """The number of tokens at the beginning that two requests share, and what a cache serves.
 
-    ``shared`` are equal tokens, ``served`` those of them that the cache of the provider serves: up
-    to a cache mark, or whole steps, and none below ``minimum``. ``before`` and ``after`` are all
-    their tokens, in the counter of the second, and ``label`` says how exact that is. ``first`` is
-    the first difference, ``None`` for equal requests. ``extends`` is whether the second only
-    continues the first: nothing before its end changed. ``dropped`` are the tokens that were
-    dropped or cleared of the second, and not of the first.
+    ``shared`` is the number of equal tokens. ``served`` are those of them that the cache of the
+    provider serves: up to a cache mark or in complete steps, and none below ``minimum``.
+    ``before`` and ``after`` are all tokens of each request, counted for the second, and ``label``
+    is how exact that is. ``first`` is the first difference, ``None`` for equal requests.
+    ``extends`` is whether the second only continues the first: nothing before its end changed.
+    ``dropped`` are the tokens that were dropped or cleared in the second, and not in the first.
 
     >>> from promptdsl import Timeline, User, prefix_report, render
     >>> one, two = (render(Timeline(User(text)), counter=len) for text in ("One two.", "One six."))
@@ -53,15 +53,16 @@ class PrefixReport:
 
     @property
     def pays_from(self) -> int | None:
-        """The request from which on ``dropped`` pays, 1 for the second of the two.
+        """The number of requests after which ``dropped`` saves more than it costs.
 
-        Each further request is cheaper by these tokens, at the price of cached ones. ``None`` if
-        the beginning did not change, or if no more is dropped than before.
+        1 is the second request of the two. Each further request is cheaper by these tokens, at the
+        price of cached ones. ``None`` if the beginning did not change, or if no more is dropped
+        than before.
         """
         if self.extends or self.dropped <= 0:
             return None
-        anew = max(self.before - self.shared - self.dropped, 0) * (1 - CACHED)
-        return max(ceil(anew / (self.dropped * CACHED)), 1)
+        uncached = max(self.before - self.shared - self.dropped, 0) * (1 - CACHED)
+        return max(ceil(uncached / (self.dropped * CACHED)), 1)
 
     @property
     def behind(self) -> int:
@@ -70,7 +71,7 @@ class PrefixReport:
 
     @property
     def cost(self) -> float:
-        """The cost of the second request, in tokens that are read anew."""
+        """The cost of the second request, in tokens that are not cached."""
         return self.served * CACHED + self.after - self.served
 
     def __str__(self) -> str:
@@ -114,14 +115,14 @@ def compared(before: Outcome, after: Outcome) -> PrefixReport:
     if rule.needs_marks:
         blocks = [*map(cache_blocks, payloads, orders)]
         keys = [[(block.key, block.is_marked) for block in side] for side in blocks]
-        found = beginning_of(orders[1], blocks[1][: rule.served_blocks(*keys)])
-        served = min(beginning_tokens(found, tokens, facts), count)
+        cached_beginning = beginning_of(orders[1], blocks[1][: rule.served_blocks(*keys)])
+        served = min(beginning_tokens(cached_beginning, tokens, facts), count)
     served = rule.served_tokens(served)
     if not shared.place:
         return PrefixReport(new, served, old, new, label, None, extends=True, minimum=rule.minimum)
     first = first_difference(before, after) or Difference("changed", "the request", shared.place)
     # A chat template writes an end after the last turn, but not before another turn.
-    extends = shared.is_whole or ("prompt" in shared.payload and first.how == "appended")
+    extends = shared.is_complete or ("prompt" in shared.payload and first.how == "appended")
     gone = [sum(part.tokens for part in side.dropped()) for side in (before, after)]
     more = gone[1] - gone[0]
     return PrefixReport(count, served, old, new, label, first, extends, rule.minimum, more)

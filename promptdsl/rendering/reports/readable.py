@@ -1,6 +1,6 @@
-"""A request as people read it: cards with labelled texts, which every view shows in its own form.
+"""A request as people read it: cards with labelled texts, which every view shows in its own way.
 
-A card is a message, or a tool or the form of the answer beside the messages.
+A card is a message, a tool or the output schema.
 """
 
 import json
@@ -25,10 +25,10 @@ from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 T = TypeVar("T")
 
 
-def read(read_it: Callable[[], T]) -> T | None:
-    """Return what a function returns, ``None`` if it raises: a view is there all the same."""
+def read(function: Callable[[], T]) -> T | None:
+    """Return what a function returns, ``None`` if it raises: a view has to work all the same."""
     with suppress(Exception):
-        return read_it()
+        return function()
     return None
 
 
@@ -40,7 +40,7 @@ class Piece(NamedTuple):
 
 
 class Card(NamedTuple):
-    """A message, a tool or the form of the answer; ``what`` is its role or kind.
+    """A message, a tool or the output schema; ``what`` is its role or kind.
 
     ``sent_as`` is the role that a message is sent in, if it is another one.
     """
@@ -60,9 +60,9 @@ class Card(NamedTuple):
 class Readable:
     """The content of the views of a request.
 
-    ``tokens`` are those of the request and of each message, ``None`` where a counter failed: a view
-    is there, too, when the file of an attachment is gone. ``sent_as`` are the roles of the messages
-    that are sent in another one, by index.
+    ``tokens`` are those of the request and of each message, ``None`` where they cannot be counted,
+    such as when the file of an attachment is gone. ``sent_as`` are the roles of the messages that
+    are sent in another role, by index.
     """
 
     prompt: Prompt
@@ -106,11 +106,12 @@ def digest_of(prompt: Prompt) -> str:
         (message.role, message.kind, message.name, [block.to_dict() for block in message.content])
         for message in prompt.messages
     ]
-    beside: tuple[ToolDefinition | OutputSchema, ...]
-    beside = (*prompt.tools, *([prompt.sent_output] if prompt.sent_output else []))
+    definitions: tuple[ToolDefinition | OutputSchema, ...]
+    definitions = (*prompt.tools, *([prompt.sent_output] if prompt.sent_output else []))
     # Fields that do not count when parts are compared, such as the line, are not sent.
     fields = [
-        attrs.asdict(it, recurse=False, filter=lambda field, _: bool(field.eq)) for it in beside
+        attrs.asdict(definition, recurse=False, filter=lambda field, _: bool(field.eq))
+        for definition in definitions
     ]
     content = (messages, fields, prompt.tool_choice)
     return sha256(json.dumps(content, default=str).encode()).hexdigest()[:12]
@@ -122,7 +123,7 @@ def _counted(word: str, values: Sequence[object]) -> str:
 
 
 def cards_of(prompt: Prompt, sent_as: Mapping[int, str]) -> Iterator[Card]:
-    """Yield the tools of a request, the form of its answer, and its messages."""
+    """Yield the cards of a request: its tools, its output schema, and its messages."""
     for tool in prompt.tools:
         schema = write_json(tool.input_schema if tool.raw is None else tool.raw)
         pieces = (*_described(tool), Piece("input", schema), *_cached(tool.cache))

@@ -30,7 +30,7 @@ from promptdsl.rendering.spans import Span
 from promptdsl.tree.outline import outline_text
 
 FORMAT = "1.0"
-"""The version of the form of a record."""
+"""The version of the format of a record."""
 AROUND = 8
 """The levels of a record around the data of an author."""
 
@@ -63,25 +63,25 @@ class PromptRecord:
     def from_dict(cls, data: object) -> Self:
         """Return the record that a JSON value describes; keys that are not known are kept.
 
-        Raises :class:`DataError` for what is no record, and for a major version that is not known.
+        Raises :class:`DataError` for a value that is not a record or of an unknown major version.
         """
         fix = "give what PromptRecord.to_dict() returned"
         try:
             kept: Any = plain(data, "record", json_leaf, levels=LEVELS + AROUND)
             if not is_mapping(kept) or not isinstance(kept.get("format"), str):
-                raise DataError("it is no record: it has no 'format'", fix=fix)
+                raise DataError("not a record: it has no 'format'", fix=fix)
             if not re.match(r"1\.[0-9]+\Z", str(kept["format"])):
                 problem = f"the record has the format {kept['format']!r}, this version reads 1.x"
                 raise DataError(problem, fix="install a version of promptdsl that reads it")
             record = cls(kept)
-            # What can be printed is a record.
+            # A value that can be printed is a record.
             _ = [str(record), record.token_tree(), record.html(), record.losses, record.dropped]
             _ = [record.spans if kept["content"] else ()]
         except DataError as error:
             raise error.located(author()) from None
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             what = f"it has no {error}" if isinstance(error, KeyError) else str(error)
-            raise DataError(f"it is no record: {what}", fix=fix, at=(author(),)) from None
+            raise DataError(f"not a record: {what}", fix=fix, at=(author(),)) from None
         return record
 
     @classmethod
@@ -110,7 +110,7 @@ class PromptRecord:
         return text if is_valid_unicode(text) else json.dumps(self._data)
 
     def save(self, file: str | os.PathLike[str]) -> None:
-        """Write the JSON text to a file, in UTF-8, whole or not at all, over what it has.
+        """Write the JSON text to a file, in UTF-8, completely or not at all, over what it has.
 
         A new file is for its owner alone (mode 0600). Raises :class:`OSError`.
         """
@@ -120,7 +120,7 @@ class PromptRecord:
     @property
     @door
     def prompt(self) -> Prompt:
-        """The messages, the tools and the form of the answer; ``render()`` takes it.
+        """The messages, the tools and the output schema; ``render()`` takes it.
 
         Raises :class:`DataError` for a record without content.
         """
@@ -222,13 +222,13 @@ _NOTHING: JsonDict = {"what": "", "why": "", "path": "", "priority": None, "sour
 
 def _fields(row: JsonDict, cls: type) -> JsonDict:
     """Return the fields of a class that a row has, with its source."""
-    found: JsonDict = {name: row[name] for name in attrs.fields_dict(cls) if name in row}
+    fields: JsonDict = {name: row[name] for name in attrs.fields_dict(cls) if name in row}
     for name in ("at", "also"):
-        if name in found:
-            found[name] = tuple(found[name])
-    if "library" in found:
-        found["library"] = LibrarySection(row["library"])
+        if name in fields:
+            fields[name] = tuple(fields[name])
+    if "library" in fields:
+        fields["library"] = LibrarySection(row["library"])
     if row.get("source"):
         file, _, line = row["source"].rpartition(":")
-        found["source" if "source" in attrs.fields_dict(cls) else "at"] = Source(file, int(line))
-    return found
+        fields["source" if "source" in attrs.fields_dict(cls) else "at"] = Source(file, int(line))
+    return fields

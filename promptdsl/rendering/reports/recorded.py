@@ -1,4 +1,4 @@
-"""Making a record of the outcome of a render, and leaving its texts out."""
+"""Making a record of a render, with its texts or without them."""
 
 import base64
 import json
@@ -45,7 +45,9 @@ def _fields_of(cls: type, *without: str) -> tuple[str, ...]:
 PART = _fields_of(TokenPart)
 DROPPED = _fields_of(Dropped, "gone")
 LOSS = _fields_of(Loss, "message")
-TOOL, OUTPUT = ((*_fields_of(it, "at"), "source") for it in (ToolDefinition, OutputSchema))
+TOOL, OUTPUT = (
+    (*_fields_of(definition, "at"), "source") for definition in (ToolDefinition, OutputSchema)
+)
 """The fields that a record has of each part; one that is empty is left out."""
 FACTS = _fields_of(ModelFacts, "template", "transformation", "role_layers", "wire", "guesses_media")
 _OBJECTS = ("source", "library", "at", "also")
@@ -68,14 +70,14 @@ def record_of(
     inputs: object = None,
     content: bool = True,
 ) -> PromptRecord:
-    """Return the record of the outcome of a render; ``tokens`` are those of :func:`tokens_of`.
+    """Return the record of a render; ``tokens`` are those of :func:`tokens_of`.
 
     Raises :class:`OptionError` for ``inputs`` that are no mapping, :class:`DataError` for one
     that JSON cannot express.
     """
     if inputs is not None and not is_mapping(inputs):
         fix = "give a mapping of the arguments by name"
-        raise OptionError("inputs are no mapping", fix=fix, at=(author(),))
+        raise OptionError("inputs is not a mapping", fix=fix, at=(author(),))
     sent, written, facts = outcome.sent, outcome.written_payload, outcome.facts
     can_be_sent = written is not None and not open_calls(sent.messages)
     data: JsonDict = {
@@ -138,8 +140,8 @@ def payload_digest(payload: Payload) -> str:
 
 @lru_cache(maxsize=64)
 def _known_facts(facts: ModelFacts) -> JsonDict:
-    known = {name: _as_data(value) for name in FACTS if (value := getattr(facts, name))}
-    return {"provider": None, "model": None, "known": False} | known
+    known_facts = {name: _as_data(value) for name in FACTS if (value := getattr(facts, name))}
+    return {"provider": None, "model": None, "known": False} | known_facts
 
 
 def _as_data(value: Any) -> Any:  # Any: a field, a fact or a setting
@@ -150,7 +152,7 @@ def _as_data(value: Any) -> Any:  # Any: a field, a fact or a setting
 
 
 def _output_row(sent: Prompt) -> JsonDict | None:
-    """Return the fields of the form of the answer, and whether it is text of the messages."""
+    """Return the fields of the output schema, and whether it is text of the messages."""
     if sent.output is None:
         return None
     (row,) = _rows([sent.output], OUTPUT)
@@ -161,7 +163,8 @@ def _rows(parts: Iterable[object], names: Sequence[str]) -> list[JsonDict]:
     """Return the fields of parts that are not empty."""
     values, rows = attrgetter(*names), list[JsonDict]()
     for part in parts:
-        row = {name: it for name, it in zip(names, values(part), strict=True) if it or it == 0}
+        fields = zip(names, values(part), strict=True)
+        row = {name: field for name, field in fields if field or field == 0}
         for name in _OBJECTS:
             if name in row:
                 row[name] = _AS_DATA[type(row[name])](row[name])
@@ -170,7 +173,7 @@ def _rows(parts: Iterable[object], names: Sequence[str]) -> list[JsonDict]:
 
 
 def _span_rows(spans: Iterable[Span]) -> list[JsonDict]:
-    """Return the same of spans, of which there are many: in a third of the time."""
+    """Return the fields of spans that are not empty; of many spans, in a third of the time."""
     rows: list[JsonDict] = []
     for span in spans:
         row: JsonDict = {"message": span.message, "block": span.block, "start": span.start}
@@ -203,8 +206,8 @@ def _dropped_rows(dropped: Sequence[Dropped], fitted: RootNode) -> list[JsonDict
 
 def _as_read(value: object) -> object:
     """Return a value as a reader of its JSON text has it: two surrogates are one character."""
-    found: object = json.loads(json.dumps(value))
-    return found
+    read: object = json.loads(json.dumps(value))
+    return read
 
 
 def _texts_in(parts: Iterable[object], kept: set[int]) -> Iterator[str]:
@@ -224,7 +227,10 @@ def _texts_in(parts: Iterable[object], kept: set[int]) -> Iterator[str]:
         elif isinstance(part, TableNode):
             yield "\n".join(" | ".join(map(str, row)) for row in part.rows)
         elif part._is_prose and part.content:
-            texts = (it if isinstance(it, str) else getattr(it, "text", "") for it in part.content)
+            texts = (
+                piece if isinstance(piece, str) else getattr(piece, "text", "")
+                for piece in part.content
+            )
             yield "".join(texts)
         else:
             block = getattr(part, "block", None)
@@ -255,7 +261,9 @@ def _kept(value: Any, plan: Any) -> Any:  # Any: JSON data, and what stays of it
 
 
 def _bare_blocks(blocks: Sequence[JsonDict]) -> list[JsonDict]:
-    return [_kept(it, BLOCK) if it["type"] in CLASSES else {"type": "unknown"} for it in blocks]
+    return [
+        _kept(block, BLOCK) if block["type"] in CLASSES else {"type": "unknown"} for block in blocks
+    ]
 
 
 def _bare_settings(rows: JsonDict) -> JsonDict:

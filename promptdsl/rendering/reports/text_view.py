@@ -1,8 +1,8 @@
 """A request as text for a terminal, a snapshot or a log.
 
-A line that begins with ``─`` belongs to the view. A line of the prompt that begins so, or with a
-dash that looks so, is shown with a backslash before it: no text looks like the heading of a
-message, or like a call.
+A line that begins with ``─`` belongs to the view. A line of the prompt that begins with ``─``, or
+with a dash that looks like it, is shown with a backslash before it. So no text looks like the
+heading of a message, or like a call.
 """
 
 import re
@@ -33,5 +33,5 @@ def _piece_text(piece: Piece) -> str:
         return _LIKE_A_RULE.sub(r"\\", visible(piece.text))
     label = visible(piece.label, one_line=True)
     first, *more = f"{label} {visible(piece.text)}".rstrip().split("\n")
-    # Further lines stand back, so that none of them looks like a label.
+    # Further lines are indented, so that none of them looks like a label.
     return "\n".join([f"─ {first}", *(f"─   {line}".rstrip() for line in more)])

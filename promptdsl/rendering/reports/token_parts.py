@@ -18,7 +18,7 @@ from promptdsl.messages import TextBlock, ToolResultBlock
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 from promptdsl.rendering.reports.outcome import Outcome
-from promptdsl.rendering.spans import Span, WrittenEntry, joined
+from promptdsl.rendering.spans import Span, TimelineEntry, joined
 from promptdsl.rendering.text.layout import WrittenNode, WrittenPiece, WrittenTurn
 from promptdsl.tokens import Tokens
 from promptdsl.tokens.messages import block_tokens
@@ -89,9 +89,9 @@ class TokenPart:
     """A part of a request and its tokens, those of all parts in it included.
 
     ``depth`` is 0 for a part directly in the request. ``what`` names the part, ``path`` is its
-    address, ``source`` the line that wrote it. ``cache`` is the mark after it. ``dropped`` is the
-    reason it was left out; then its tokens are in no other part. ``library`` is the section of a
-    library that it is in, the innermost.
+    address, ``source`` the line that wrote it. ``cache`` is the cache mark after it. ``dropped`` is
+    the reason it was left out; then its tokens are in no other part. ``library`` is the section of
+    a library that it is in, the innermost.
 
     >>> from promptdsl import Section, System, render
     >>> report = render(System(Section("role", "You help.")), counter=len).tokens
@@ -125,7 +125,7 @@ class Ledger:
             self.sources[source] = self.sources.get(source, 0) + tokens
 
     def add_tools(self, total: int) -> None:
-        """Add the tools and the form of the answer that are sent, which a request begins with."""
+        """Add the tools and the output schema that are sent, which a request begins with."""
         sent, tokens = self.outcome.equipped, self.outcome.tokens
         output = sent.output
         form = output_tokens(output, tokens) if output else 0
@@ -146,9 +146,9 @@ class Ledger:
         outcome = self.outcome
         first = 0
         before: Node | None = None
-        for node, entry in zip(outcome.tree.content, outcome.entries(), strict=True):
+        for node, entry in zip(outcome.tree.content, outcome.timeline(), strict=True):
             if isinstance(node, RecordedNode):
-                # A line that is run again writes another history, which begins anew.
+                # A line that runs again writes another history, which begins at its first message.
                 continues = (
                     isinstance(before, RecordedNode)
                     and before._at == node._at
@@ -165,8 +165,8 @@ class Ledger:
         total = sum(self.messages[first:end])
         if continues:
             index = max(index for index, part in enumerate(self.parts) if not part.depth)
-            whole = self.parts[index]
-            self.parts[index] = attrs.evolve(whole, tokens=whole.tokens + total)
+            history = self.parts[index]
+            self.parts[index] = attrs.evolve(history, tokens=history.tokens + total)
         else:
             self.parts.append(TokenPart(0, "history", "history", total, source))
         self.charge(source, total)
@@ -176,13 +176,13 @@ class Ledger:
             tokens = self.messages[index]
             self.parts.append(TokenPart(1, name, f"history[{number}]", tokens, source, mark))
 
-    def _add_turn(self, node: Node, entry: WrittenEntry, first: int) -> None:
+    def _add_turn(self, node: Node, entry: TimelineEntry, first: int) -> None:
         """Add a turn, with its turns if it is a merged turn."""
         source = node.source
         total = sum(self.messages[first : entry.messages])
         mark: Cache | None = mark_of(node.options)
         if mark is None:
-            # A mark may have been placed after one of its messages, beside those of the author.
+            # The automatic cache marks may be after one of its messages, too.
             sent, lowered = self.outcome.sent.messages, self.outcome.messages
             placed = (n for n in range(first, entry.messages) if sent[n] is not lowered[n])
             mark = next((mark_in(sent[number]) for number in placed), None)
@@ -260,7 +260,7 @@ class _CountedNode:
 
 
 def _hidden(parts: Sequence[WrittenNode]) -> set[int]:
-    """Return the ids of the nodes that are no parts: fragments, fences, text without siblings."""
+    """Return the ids of nodes that reports do not list: fragments, fences, text without siblings."""
     siblings: dict[int, int] = {}
     for part in parts:
         siblings[id(part.around)] = siblings.get(id(part.around), 0) + 1
@@ -300,12 +300,12 @@ def _piece_ends(pieces: Sequence[WrittenPiece], tokens: Tokens) -> Iterator[int]
 
 def _spread(pieces: list[str], tokens: Tokens) -> Iterator[int]:
     """Yield the tokens up to the end of every piece, the last of which are those of the text."""
-    whole = tokens.of("".join(pieces))
+    total = tokens.of("".join(pieces))
     ends = [0]
     for piece, after in pairwise([*pieces, ""]):
         # Counted with the white space after it, so that pieces add up.
         counted = piece + after if after.isspace() else piece
         ends.append(ends[-1] + (0 if not piece or piece.isspace() else tokens.of(counted)))
     for end in ends[1:-1]:
-        yield whole * end // ends[-1] if ends[-1] else 0
-    yield whole
+        yield total * end // ends[-1] if ends[-1] else 0
+    yield total

@@ -47,7 +47,7 @@ class TokenReport:
 
     @cached_property
     def label(self) -> str:
-        """How sure the total is: ``"exact text, assumed frame"``, or an estimate and its method."""
+        """How exact the total is: ``"exact text, assumed frame"``, or the method of an estimate."""
         return _total(self._outcome, self._tokens)[1]
 
     @property
@@ -68,20 +68,21 @@ class TokenReport:
 
     @cached_property
     def tools(self) -> int:
-        """The tokens of the tools and of the form of the answer that are sent."""
+        """The tokens of the tools and of the output schema that are sent."""
         return beside_tokens(self._outcome.equipped, self._tokens, self._outcome.facts)
 
     @property
     def form(self) -> int:
-        """The tokens of the target's own form: fences, the reply's frame.
+        """The tokens of the target's own text, such as the frame of the reply.
 
-        Below 0, it is what the target saves, as one that joins messages; then it is no part.
+        Below 0, it is what the target saves, as one that joins messages; then ``parts`` leaves it
+        out.
         """
         return self.total - sum(self.messages) - self.tools
 
     @property
     def savings(self) -> str:
-        """What the target's own form saves, in words; empty where it saves nothing."""
+        """The tokens that the target's own text saves, in words; empty where it saves nothing."""
         return f"{OWN} saves {-self.form:,} tokens" if self.form < 0 else ""
 
     @property
@@ -139,7 +140,7 @@ def _named(part: TokenPart) -> str:
 
 
 def total_of(payload: Payload, tokens: Tokens, facts: ModelFacts) -> tuple[int, str]:
-    """Return the tokens of a payload, and a label for how sure the count is."""
+    """Return the tokens of a payload, and a label for how exact the count is."""
     counter = _LabelledTokens(tokens)
     tally = entry_tokens(payload, counter, facts)
     label = label_of(
@@ -152,7 +153,7 @@ def total_of(payload: Payload, tokens: Tokens, facts: ModelFacts) -> tuple[int, 
 
 
 def _total(outcome: Outcome, tokens: Tokens) -> tuple[int, str]:
-    """Return the tokens that are sent, and a label for how sure the count is."""
+    """Return the tokens that are sent, and a label for how exact the count is."""
     sent, facts = outcome.sent, outcome.facts
     if outcome.payload is not None:
         return total_of(outcome.payload, tokens, facts)
@@ -165,7 +166,7 @@ def _total(outcome: Outcome, tokens: Tokens) -> tuple[int, str]:
 
 
 class _LabelledTokens(Tokens):
-    """A counter with the counts of another counter, and the label of its least sure count."""
+    """A counter with the counts of another counter, and the label of its least exact count."""
 
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
@@ -195,13 +196,13 @@ _SYSTEM = ("system text", "system turn")
 
 
 def _with_dropped(parts: list[TokenPart], dropped: Iterable[Dropped]) -> Iterable[TokenPart]:
-    """Yield the parts, and each dropped part after the part that contained it, its holder.
+    """Yield the parts, and each dropped part after its container.
 
-    Addresses count only the turns that were kept, so the holder is known only for parts of the
+    Addresses count only the turns that were kept, so the container is known only for parts of the
     system text and, by its line, of a history. All other dropped parts come last.
     """
-    # The indices of the holders (histories by line, the system text and its sections by address),
-    # and of the last part inside each.
+    # The indices of the containers (histories by line, the system text and its sections by
+    # address), and of the last part inside each.
     holders: dict[str | Source | None, int] = {}
     ends: dict[int, int] = {}
     open_parts: list[int] = []

@@ -52,7 +52,7 @@ def token_tree(tokens: JsonDict, parts: Sequence[JsonDict], *, strike: bool = Fa
 def shown_parts(
     parts: Sequence[JsonDict], *, depth: int | None, largest_first: bool
 ) -> list[JsonDict]:
-    """Return the parts of so many levels; siblings with the largest first and dropped ones last."""
+    """Return the parts of ``depth`` levels, the largest of siblings first, dropped ones last."""
     if largest_first:
         children = defaultdict[int, list[int]](list)
         ancestors = [-1]
@@ -65,7 +65,7 @@ def shown_parts(
         while waiting:
             index = waiting.pop()
             ordered.append(index)
-            # The last one is the next.
+            # The last index in the list is the next one that is taken.
             keys = sorted(
                 ("dropped" not in parts[n], parts[n]["tokens"], -n) for n in children[index]
             )

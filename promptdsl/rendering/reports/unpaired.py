@@ -1,4 +1,4 @@
-"""Reports of pairing: the calls and results it removed, and what they said."""
+"""The calls and results that pairing removed, each with its text, as dropped parts."""
 
 from promptdsl.budget.dropped import Dropped
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
@@ -22,9 +22,9 @@ def dropped_by_pairing(root: RootNode, outcome: Outcome) -> tuple[Dropped, ...]:
     for part, message in zip(removed, messages, strict=True):
         (block,) = message.content
         count = block_tokens(block, outcome.tokens, outcome.facts)
-        what, said = _described(block)
+        what, text = _described(block)
         _, address = part.place
-        dropped.append(Dropped(what, address, count, None, part.why, part.source, said))
+        dropped.append(Dropped(what, address, count, None, part.why, part.source, text))
     return tuple(dropped)
 
 
@@ -33,7 +33,7 @@ def _described(block: Block) -> tuple[str, str]:
         return f"call {block.id!r}", f"{block.name}({block.arguments})"
     if not isinstance(block, ToolResultBlock):
         return block.type, ""
-    said = [
+    texts = [
         inner.text if isinstance(inner, TextBlock) else f"[{inner.type}]" for inner in block.content
     ]
-    return f"result {block.tool_use_id!r}", "\n\n".join(said)
+    return f"result {block.tool_use_id!r}", "\n\n".join(texts)
