@@ -744,12 +744,12 @@ def test_the_text_of_the_hint() -> None:
     """It says what holds instead, and what is meant."""
     (family,), (nowhere,) = named("claude-opuss-5-5"), named("gpt5")
     assert (
-        "nothing is known of it, so the careful defaults of anthropic hold: "
+        "this model is unknown, so the defaults of anthropic apply: "
         "did you mean 'claude-opus-5-5'?"
     ) == family
-    assert "nothing is known of it, so there is no target: did you mean 'gpt-5'?" == nowhere
+    assert "this model is unknown, so there is no target: did you mean 'gpt-5'?" == nowhere
     assert [
-        "nothing is known of it, so the careful defaults of anthropic hold: "
+        "this model is unknown, so the defaults of anthropic apply: "
         "register_model() adds its facts"
     ] == named("claude-of-tomorrow")
 

@@ -32,11 +32,15 @@ SPEAKERS = ("user", "assistant", "tool")
 def end_hints(messages: Sequence[Message], facts: ModelFacts, written: RootNode) -> Iterator[Loss]:
     """Yield the hint about a request without a conversation turn, or whose last one is the model's.
 
-    An event may take the place of a question, if no empty ``User`` was written: the model is to
-    react to it. So may a developer or request-only turn after an answer of the model. An answer
-    that the provider paused is sent back as it is.
+    An event may replace a question, if no empty ``User`` was written: the model is to react to it.
+    A developer turn or a grounding may do so after an answer of the model. An answer that the
+    provider paused is sent back as it is.
     """
-    spoken = [n for n, it in enumerate(messages) if it.role in SPEAKERS and it.kind in CONVERSATION]
+    spoken = [
+        n
+        for n, message in enumerate(messages)
+        if message.role in SPEAKERS and message.kind in CONVERSATION
+    ]
     others = messages[spoken[-1] + 1 :] if spoken else messages
     answered = bool(spoken) and messages[spoken[-1]].role == "assistant"
     if (spoken and not answered) or open_calls(messages):
@@ -47,13 +51,13 @@ def end_hints(messages: Sequence[Message], facts: ModelFacts, written: RootNode)
         # A message of merged answers has the reason in its sources.
         if (last.sources[-1] if last.sources else last).finish_reason == "paused":
             return
-        name, what = "ended_conversation", "the model has the last turn"
+        name, what = "ended_conversation", "the last message is the assistant's"
     turn = next(reversed([*_turns(written)]), None)
     if isinstance(turn, TurnNode) and turn.role == "user" and not any(turn.content):
         why = "this User has no text, so it is not sent"
         yield hint(name, what, why, source=turn.source)
     elif answered and not (facts.prefill or others):
-        why = "this model is not known to continue an answer; write User(...) after it"
+        why = "this model may not continue it; write User(...) after it"
         yield hint(name, what, why, at=(spoken[-1],))
     elif not spoken and not any(message.kind == "event" for message in others):
         yield hint(name, what, "nothing is asked; write User(...) in the Timeline")
@@ -62,7 +66,7 @@ def end_hints(messages: Sequence[Message], facts: ModelFacts, written: RootNode)
 def asks_nothing(stages: Mapping[str, RootNode], losses: Iterable[Loss]) -> bool:
     """Return whether a prompt has a ``User`` or a history, and nothing of a user or a tool is sent.
 
-    White space is not sent anywhere. A history alone of which answers are sent asks something.
+    White space is never sent. If a history is alone and its answers are sent, it asks something.
     """
     media: Counter[object] = Counter()  # attachments of the user, by their lines
     has_recorded = False
@@ -73,12 +77,12 @@ def asks_nothing(stages: Mapping[str, RootNode], losses: Iterable[Loss]) -> bool
                 has_recorded |= any(kind != "blank" for kind in kinds)
                 if message.role not in ("user", "tool"):
                     continue
-                if "said" in kinds:
+                if "content" in kinds:
                     return False
                 media[turn.source] += kinds.count("media")
         elif isinstance(turn, TurnNode) and turn.role in ("user", "tool"):
             for node, _ in walk(turn) if turn.kind in CONVERSATION else ():
-                if _says_something(node):
+                if _is_sent(node):
                     return False
                 if isinstance(node, MediaNode):
                     media[node.source] += 1
@@ -103,13 +107,13 @@ def _merged_turns(tree: RootNode) -> Iterator[Child]:
 
 
 def _kind_of(block: Block) -> str:
-    """Return what a recorded block is: ``said``, ``media``, or ``blank``, which is not sent."""
+    """Return the kind of a recorded block: ``content``, ``media`` or ``blank`` (not sent)."""
     if isinstance(block, TextBlock):
-        return "said" if block.text.strip() else "blank"
-    return "media" if isinstance(block, MediaBlock) else "said"
+        return "content" if block.text.strip() else "blank"
+    return "media" if isinstance(block, MediaBlock) else "content"
 
 
-def _says_something(node: Node) -> bool:
+def _is_sent(node: Node) -> bool:
     """Return whether a part of a turn is more than white space, without the parts in it."""
     if isinstance(node, TableNode | ToolResultNode | ToolTurnNode):
         return True
@@ -134,7 +138,7 @@ def _turns(tree: RootNode) -> Iterator[Node]:
 def recording_hints(
     stages: Mapping[str, RootNode], messages: Sequence[Message], tools: Iterable[str]
 ) -> Iterator[Loss]:
-    """Yield the hints about recordings: an empty message, one that comes twice, an unknown name.
+    """Yield the hints about recordings: empty or repeated messages, and unknown names.
 
     ``tools`` are the names of those that the prompt offers.
     """
@@ -153,9 +157,9 @@ def recording_hints(
 
 
 def _repeated(node: RecordedNode) -> Iterator[Loss]:
-    """Yield a hint for an object that comes twice in a row, or after the same one as before.
+    """Yield a hint for an object that comes twice in a row, or twice after the same object.
 
-    An object alone may come again: a list of examples may share an answer.
+    An object alone may be repeated: examples in a list may share an answer.
     """
     items: object = node.items
     objects = [*map(id, items)] if is_list(items) else []
@@ -191,7 +195,7 @@ def _in_conversation(node: ConversationNode, following: Node | None) -> Iterator
                 why = "they are sent as one turn, so that the results of all calls follow it"
                 yield hint("joined_turns", what, why, f"history[{index}]", source=node.source)
             if message.id is not None and message.id in ids:
-                yield _twice(node, index, f"the id {message.id!r} stands in it twice")
+                yield _twice(node, index, f"its id {message.id!r} occurs twice")
             ids.add(message.id or "")
             if message.role == "user" and "tool_result" not in types:
                 asked = message.text
@@ -199,15 +203,15 @@ def _in_conversation(node: ConversationNode, following: Node | None) -> Iterator
                 asked = ""
     if not asked or not isinstance(following, TurnNode) or following.role != "user":
         return
-    if _said(following) == asked:
-        why = "the recording has it, not answered yet; write it in one of the two"
+    if _text_in(following) == asked:
+        why = "the History ends with the same question; leave it out of one of the two"
         yield hint("repeated_message", "a question that comes twice", why, source=following.source)
 
 
 def _unknown_names(node: ConversationNode, tools: set[str]) -> Iterator[Loss]:
-    """Yield a hint for a pin that no message has, and for a tool that is neither there nor called.
+    """Yield a hint for a pinned id that no message has, and for the name of an unknown tool.
 
-    Tools that the prompt does not offer may be given to the request elsewhere.
+    If the prompt offers no tools, the request may get them elsewhere.
     """
     pins = node.pin if node.pin is not None and not callable(node.pin) else frozenset[str]()
     excluded = node.clear_results.exclude if node.clear_results else ()
@@ -232,19 +236,27 @@ def _unknown_names(node: ConversationNode, tools: set[str]) -> Iterator[Loss]:
             yield hint("unknown_name", what, why, source=node.source)
 
 
-def _said(turn: Node) -> str:
-    """Return the texts of a turn, without what is written around them."""
+def _text_in(turn: Node) -> str:
+    """Return the texts of a turn, without headings, tags and gaps around them."""
     nodes: list[Any] = [node for node, _ in walk(turn)]  # Any: some classes have a text
     texts = (text for node in nodes for text in (*node.content, getattr(node, "text", "")))
     return "".join(text for text in texts if isinstance(text, str))
 
 
 def _repeated_system(system: ConsolidatedNode, text: str) -> Iterator[Loss]:
-    """Yield the hint about recorded system text that is the written one, or lines of it."""
-    recorded = [it for it in system.content if isinstance(it, TurnNode) and it.kind == "recorded"]
-    said = "\n\n".join(map(_said, recorded)).strip()
-    rest = text.replace(said, "", 1).strip() if said and said in text else ""
-    if rest and (f"\n{said}\n" in f"\n{rest}\n" or f"\n{rest}\n" in f"\n{said}\n"):
+    """Yield the hint about recorded system text that the prompt writes again."""
+    recorded = [
+        turn for turn in system.content if isinstance(turn, TurnNode) and turn.kind == "recorded"
+    ]
+    recorded_text = "\n\n".join(map(_text_in, recorded)).strip()
+    rest = (
+        text.replace(recorded_text, "", 1).strip()
+        if recorded_text and recorded_text in text
+        else ""
+    )
+    if rest and (
+        f"\n{recorded_text}\n" in f"\n{rest}\n" or f"\n{rest}\n" in f"\n{recorded_text}\n"
+    ):
         what = "system text that comes twice"
         why = "a History has it and the prompt writes it; leave the system message out of the list"
         yield hint("repeated_system", what, why, source=recorded[0].source)

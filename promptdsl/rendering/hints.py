@@ -1,4 +1,4 @@
-"""Hints about what an author wrote: what may be a mistake, though it can be rendered."""
+"""Hints about what an author wrote: it can be rendered, but it may be a mistake."""
 
 import json
 import re
@@ -42,16 +42,16 @@ def author_hints(stages: Mapping[str, RootNode], messages: Sequence[Message]) ->
     yield from tool_hints(stages["merge"])
 
 
-# Recordings in a provider's form.
+# Recordings in a provider's format.
 
 
 def unread_hints(root: RootNode) -> Iterator[Loss]:
-    """Yield a hint for each key of recorded messages that the reader of their form passes over."""
+    """Yield a hint for each key of recorded messages that the reader of their format ignores."""
     from promptdsl.providers.unread import unread_keys
 
     for node in recordings(root):
         if node.form == "messages":
-            why = "no reader knows it: it is kept in Message.extra, and not sent"
+            why = "the key is unknown: it is kept in Message.extra, and not sent"
             keys = _kept_keys(node)
         else:
             why = f"History.from_{wire_of(node.form).form} does not read it, so it is not sent"
@@ -61,7 +61,7 @@ def unread_hints(root: RootNode) -> Iterator[Loss]:
 
 
 def _kept_keys(node: RecordedNode) -> Iterator[tuple[str, str]]:
-    """Yield the last step of each key in the extra of messages, with the place of the message."""
+    """Yield the last step of each key in the extra of messages, with the address of the message."""
     for index, item in enumerate(node.items):
         extra: object = item.get("extra") if is_mapping(item) else item.extra
         for path in extra if is_mapping(extra) else ():
@@ -72,7 +72,7 @@ def _kept_keys(node: RecordedNode) -> Iterator[tuple[str, str]]:
 
 
 def hints_in(root: Node) -> list[Loss]:
-    """Return a hint for each line with a hinted node; what is inside another one is not told."""
+    """Return a hint for each line with a hinted node, but not for a node in another hinted one."""
     hints: dict[object, Loss] = {}
     waiting = [root]
     while waiting:
@@ -82,14 +82,14 @@ def hints_in(root: Node) -> list[Loss]:
             waiting += [c for c in children if not isinstance(c, str) and c._mask & HOLLOW]
             continue
         is_text = node.content and not isinstance(node, ComponentNode)
-        tell = _touching if is_text else _empty
-        if (tell, node.source) not in hints:
-            hints[tell, node.source] = tell(node)
+        make_hint = _touching if is_text else _empty
+        if (make_hint, node.source) not in hints:
+            hints[make_hint, node.source] = make_hint(node)
     return [*hints.values()]
 
 
 def _empty(node: Node) -> Loss:
-    """Return the hint for a component whose block was opened, and nothing was written in it."""
+    """Return the hint for a component whose block was opened and left empty."""
     what, why = f"an empty {label(node)}", "nothing was written in it"
     advice = (
         "a string needs Text(...), a part include(part), a function its call, a generator "
@@ -110,7 +110,7 @@ def _empty(node: Node) -> Loss:
 
 
 def _touching(node: Node) -> Loss:
-    """Return the hint for two parts of one text: a sentence ends, the next begins at once."""
+    """Return the hint for two parts of one text with no space between their sentences."""
     texts = map(_text_of, node.content)
     pairs = zip(pairwise(texts), pairwise(node.content), strict=True)
     left, right = next(parts for pair, parts in pairs if sentences_touch(*pair))
@@ -126,23 +126,28 @@ def _text_of(part: Child) -> str:
 
 
 def grounding_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
-    """Yield a hint for each grounding that was written empty; with a title, a loss tells of it."""
+    """Yield a hint for each grounding that was written empty; one with a title has another hint."""
     if not stages["written"]._mask & REQUEST << SHIFT:
         return
-    # One that an audience or a function emptied is another node than the written one.
+    # If an audience or a function emptied it, it is another node than the written one.
     read = {*map(id, among_turns(stages["read"]))}
     why = "it is not sent; leave it out, or write in it that nothing was found"
-    for it in among_turns(stages["written"]):
-        is_empty = not any(it.content) and not getattr(it, "title", None)
-        if is_empty and id(it) in read and it._mask & HINTED != HINTED and label(it) == "Grounding":
-            what = f"an empty Grounding {it.options.id!r}"
-            yield hint("empty_grounding", what, why, source=it.source)
+    for turn in among_turns(stages["written"]):
+        is_empty = not any(turn.content) and not getattr(turn, "title", None)
+        if (
+            is_empty
+            and id(turn) in read
+            and turn._mask & HINTED != HINTED
+            and label(turn) == "Grounding"
+        ):
+            what = f"an empty Grounding {turn.options.id!r}"
+            yield hint("empty_grounding", what, why, source=turn.source)
 
 
 def id_hints(tree: RootNode) -> Iterator[Loss]:
     """Yield a hint for each first argument that is an id and has white space: it may be content.
 
-    Of a call, agents make such ids: there it is one where no content follows the id.
+    Agents make such ids for calls, so for a result there is a hint only without content.
     """
     with_ids = (REQUEST | RESULT) << SHIFT
     for turn in among_turns(tree):
@@ -166,22 +171,23 @@ def _text_as_id(node: Node, id: str | None, advice: str) -> Iterator[Loss]:
         yield hint("text_as_id", what, why, source=node.source)
 
 
-# Templates: items that are glued to the text before them, and variables that are not used.
+# Templates: items that follow the text before them without a line end, and unused variables.
 
 _GLUED = re.compile(
     r"(?:[^\s}]|}})(?: *{%-? *end(?:if|for) *%})+\r?\n[ \t]*((?:[-*+]|\d+[.)]|#+) .{,30})"
 )
-"""Text, tags of which the last takes the line end, and an item or a heading."""
+"""Text, then tags of which the last removes the line end, then an item or a heading."""
 _NO_TAGS = re.compile(r"\{#.*?#\}|\{% *raw\b.*?endraw *%\}", re.DOTALL)
 
 
 def template_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
     """Yield the hints about templates.
 
-    A keyword is for its template. A mapping is for several templates, also of other prompts: what
-    none uses of it is a hint only where a text marks it in another way. A template given as text
-    that names none of its variables is one hint, unless it got a mapping of which another template
-    uses something. What a template that is left out would use is not known.
+    A keyword that its template does not use is a hint. A mapping may be for several templates, also
+    of other prompts: a key that none of them uses is a hint only if the text has a placeholder of
+    another kind for it. A template given as text that names none of its variables is one hint,
+    unless it got a mapping of which another template uses something. It is not known what a
+    template that is left out would use.
     """
     nodes: list[tuple[TemplateNode, frozenset[str], frozenset[str]]] = []
     used: defaultdict[frozenset[str], set[str]] = defaultdict(set)
@@ -211,18 +217,20 @@ def template_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
             continue
         unused = keywords - names
         source = _NO_TAGS.sub("", node.compiled.trimmed)
-        unused |= {key for key in mapped - used[mapped] if _is_marked_otherwise(key, source)}
+        unused |= {key for key in mapped - used[mapped] if _has_other_placeholder(key, source)}
         for key in filter(unused.__contains__, node.variables):
-            mark = f"{{{key}}}" if node.template.is_format else f"{{{{ {key} }}}}"
-            why = f"its template does not use it; write {mark} where it goes, or leave it out"
+            placeholder = f"{{{key}}}" if node.template.is_format else f"{{{{ {key} }}}}"
+            why = (
+                f"its template does not use it; write {placeholder} where it goes, or leave it out"
+            )
             yield hint("unused_variable", f"the variable {key!r}", why, source=node.source)
 
 
-def _is_marked_otherwise(name: str, source: str) -> bool:
-    """Return whether a text has the mark of a variable in a form that is not that of Jinja."""
+def _has_other_placeholder(name: str, source: str) -> bool:
+    """Return whether a text has a placeholder for a variable that is not one of Jinja."""
     name = re.escape(name)
-    forms = (rf"\{{{name}\}}", rf"\${name}\b", rf"%\({name}\)s")
-    return re.search("|".join(forms), source) is not None
+    placeholders = (rf"\{{{name}\}}", rf"\${name}\b", rf"%\({name}\)s")
+    return re.search("|".join(placeholders), source) is not None
 
 
 # Tools, and values under a cache mark.
@@ -238,16 +246,16 @@ def tool_hints(tree: RootNode) -> Iterator[Loss]:
 
 
 def volatile_hints(messages: Sequence[Message], spans: Iterable[Span]) -> Iterator[Loss]:
-    """Yield a hint for each :class:`Volatile` before a cache mark, except in request-only turns."""
+    """Yield a hint for each :class:`Volatile` before a cache mark, except in groundings."""
     covered: list[Span] = []
-    why = "a cache mark covers it, so the cache misses when it changes; write it after the mark"
+    why = "it is before a cache mark, so the cache misses when it changes; write it after the mark"
     for span in spans:
         if span.kind == "volatile" and span.role != "ephemeral":
             covered.append(span)
         if getattr(messages[span.message].content[span.block], "cache", None):
-            for it in covered:
-                what = f"Volatile {it.label!r}"
-                yield hint("volatile_in_cache", what, why, it.address, source=it.source)
+            for volatile in covered:
+                what = f"Volatile {volatile.label!r}"
+                yield hint("volatile_in_cache", what, why, volatile.address, source=volatile.source)
             covered = []
 
 
@@ -263,7 +271,7 @@ _INSTRUCTIONS = ("system", "developer")
 def has_tag_values(root: Node, messages: Iterable[Message]) -> bool:
     """Return whether a value of a tree is a tag or a code fence, and nothing else.
 
-    Without a reference in the instructions no such value of them is sent encoded.
+    Without a character reference in the instructions, none of their values is sent encoded.
     """
     if not any("&" in message.text for message in messages if message.role in _INSTRUCTIONS):
         return False
@@ -280,13 +288,13 @@ def tag_hints(spans: Iterable[Span]) -> Iterator[Loss]:
         if _TAG.fullmatch(text):
             what = f"the value {text.strip()!r}"
             why = (
-                f"a value opens and closes nothing, so {span.text.strip()!r} is sent: "
-                "write trusted(...) where the text is yours"
+                f"a value cannot open or close anything, so {span.text.strip()!r} is sent: "
+                "write trusted(...) if the text is yours"
             )
             yield hint("encoded_tag", what, why, span.address, source=span.source)
 
 
-# Parts that were made text too early.
+# Parts that became text too early, such as by ``str()``.
 
 _START = re.compile(r"<\w+ (?:at|'|\")")
 _END = ": not rendered>"

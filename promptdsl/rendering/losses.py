@@ -1,4 +1,4 @@
-"""The losses that a reader is told, with the address and the line of what each is about."""
+"""The losses and hints of a result, each with the address and the line of what it is about."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
@@ -6,7 +6,7 @@ import attrs
 
 from promptdsl.foundation.source import Source
 from promptdsl.messages.loss import Loss
-from promptdsl.rendering.spans import Trace, Writer
+from promptdsl.rendering.spans import Trace, TurnBlock
 from promptdsl.rendering.text.layout import WrittenNode
 from promptdsl.tree.turn_nodes import ToolTurnNode
 
@@ -16,9 +16,10 @@ def located_losses(
 ) -> tuple[Loss, ...]:
     """Return the losses; those in messages get their message, an address and a line.
 
-    These are of the part that wrote the block, of the first turn for a loss of a whole message, of
-    the ``History`` for a recorded one. A loss of the whole prompt gets ``source``, the line of the
-    prompt. The ``trace`` is made if a loss is in a message.
+    Address and line are those of the part that wrote the block. For a loss of a complete message
+    they are those of its first turn, for a recorded message those of its ``History``. A loss of the
+    complete prompt gets ``source``, the line of the prompt. ``trace`` is called if a loss is in a
+    message.
     """
     if all(loss.source and not loss.at for loss in losses):
         return tuple(losses)
@@ -29,20 +30,23 @@ def located_losses(
             continue
         index, *block = loss.at
         if block:
-            writer = trace().writer(index, block[0])
-            part = _part(writer, block, is_mark=loss.name == "cache_mark")
-            path = trace().address(writer.turn, part)
-            line = trace().line(part) or writer.turn.source
+            turn_block = trace().turn_block(index, block[0])
+            part = _part(turn_block, block, is_mark=loss.name == "cache_mark")
+            path = trace().address(turn_block.turn, part)
+            line = trace().line(part) or turn_block.turn.source
         else:
-            turn = trace().whole(index)
+            turn = trace().message_turn(index)
             path, line = turn.address, turn.source
         message = trace().messages[index]
         located.append(attrs.evolve(loss, path=path, source=line, message=message))
     return tuple(located)
 
 
-def told(losses: Iterable[Loss], *, silent: Collection[str]) -> tuple[Loss, ...]:
-    """Return the losses, hints last: one hint for one cause on a line, none with a silent name."""
+def reported(losses: Iterable[Loss], *, silent: Collection[str]) -> tuple[Loss, ...]:
+    """Return the losses, hints last.
+
+    There is one hint for each cause on a line. Hints with a name in ``silent`` are left out.
+    """
     causes: dict[object, list[Loss]] = {}
     for loss in losses:
         is_hint = loss.kind == "hint"
@@ -60,12 +64,15 @@ _FRAME = ("section", "gap")
 """The kinds of the pieces around parts and between them."""
 
 
-def _part(writer: Writer, block: Sequence[int], *, is_mark: bool) -> WrittenNode | None:
-    """Return the part that wrote a block, or with ``is_mark`` its mark; ``None`` for the turn."""
-    turn, page, part = writer.turn, writer.page, None
-    if is_mark and turn.node.options.cache and writer.place == len(turn.blocks) - 1:
+def _part(turn_block: TurnBlock, block: Sequence[int], *, is_mark: bool) -> WrittenNode | None:
+    """Return the part that wrote a block, or with ``is_mark`` the cache mark after the block.
+
+    ``None`` stands for the turn.
+    """
+    turn, page, part = turn_block.turn, turn_block.page, None
+    if is_mark and turn.node.options.cache and turn_block.place == len(turn.blocks) - 1:
         return None
-    places = [writer.place, *block[1:]]
+    places = [turn_block.place, *block[1:]]
     # The only block of a tool turn is its result: the page is that of the content of the result.
     for place in block[1:] if isinstance(turn.node, ToolTurnNode) else places:
         if page is None:

@@ -1,4 +1,4 @@
-"""Checks the arguments of ``render``, and looks up the facts and configuration of its target."""
+"""The checked arguments of ``render``, and the facts and configuration of its target."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -85,12 +85,12 @@ class RenderRequest:
     strict: bool
     hints: bool
     is_part: bool
-    """Whether a part was given, a prompt that was read, or one for people: no author's request."""
+    """Whether the argument is a part alone, a prompt that was read, or a prompt for people."""
     audience: str
     cache: str | None
     tool_choice: str | None
     recorded: Prompt | None
-    """The prompt that is rendered, where it was read from a payload; its choice is the author's."""
+    """The prompt that is rendered, if it was read from a payload, with the author's choice."""
     template: "ChatTemplate | None"
     budget: "Budget | None"
     loading: "MediaLoading | None"
@@ -147,11 +147,11 @@ def checked_request(
     A prompt that was read from a payload has its own ``tool_choice``. ``waits`` is whether
     ``function`` awaits asynchronous functions.
     """
-    given: dict[str, Any] = {**RENDER_DEFAULTS, **options}  # Any: each is checked below
-    if surplus or len(given) > len(RENDER_DEFAULTS):
+    arguments: dict[str, Any] = {**RENDER_DEFAULTS, **options}  # Any: each is checked below
+    if surplus or len(arguments) > len(RENDER_DEFAULTS):
         _refuse_arguments(function.__name__, surplus, options)
-    # In the order of the defaults, which a test holds.
-    model, provider, budget, reserve, counter, layer, audience, *others = given.values()
+    # In the order of the defaults, which a test checks.
+    model, provider, budget, reserve, counter, layer, audience, *others = arguments.values()
     strict, cache, choice, roots, template, hints, loading = others
     checked = None
     if budget is not None or counter is not None or type(reserve) is not int or reserve:
@@ -249,12 +249,12 @@ def facts_of(request: RenderRequest) -> ModelFacts:
 
 
 def _with_recorded_output(facts: ModelFacts, recorded: Prompt) -> ModelFacts:
-    """Return the facts of a target that took the form of an answer: a payload of it was read.
+    """Return the facts of a target; it takes an output schema if a payload of it was read with one.
 
-    What is known of a model counts more: it may be another one.
+    The known facts of a model count more: it may be another model.
     """
-    form = recorded.raw_output
-    if form is None or facts.known or facts.schema_output or form.origin not in facts.origins:
+    output = recorded.raw_output
+    if output is None or facts.known or facts.schema_output or output.origin not in facts.origins:
         return facts
     return attrs.evolve(facts, schema_output=True)
 
@@ -268,26 +268,27 @@ def request_hints(request: RenderRequest, facts: ModelFacts) -> Iterator[Loss]:
         if advice is not None:
             effect = "there is no target"
             if facts.provider is not None:
-                effect = f"the careful defaults of {facts.provider} hold"
-            why = f"nothing is known of it, so {effect}: {advice}"
+                effect = f"the defaults of {facts.provider} apply"
+            why = f"this model is unknown, so {effect}: {advice}"
             yield hint("unknown_model", f"model {facts.model!r}", why, source=author())
     budget = request.budget
     if budget is not None and budget.tokens is None and budget.reserve:
-        why = "it has no effect without budget=, of which it is a part"
+        why = "it is a part of budget=, so it has no effect without it"
         yield hint("useless_reserve", f"reserve={budget.reserve}", why, source=budget.at)
     model = request.model or "/"
-    # A name with a slash is one of a gateway.
+    # A name with a slash is a name of a gateway.
     if request.provider is None or "/" in model or request.again:
         return
     wire = wire_of(request.provider)
-    # Servers of any models have the other APIs.
+    # The other APIs are those of servers for any model.
     if not wire.own_models:
         return
-    own = facts_for(model, None).provider
-    if own not in (None, wire.name, OPEN) and own not in tables()["providers"][wire.name].get(
-        "takes_from", ()
-    ):
-        why = f"{model!r} is a model of {own}; leave provider= out, or name a model of {wire.name}"
+    owner = facts_for(model, None).provider
+    takes_from = tables()["providers"][wire.name].get("takes_from", ())
+    if owner not in (None, wire.name, OPEN) and owner not in takes_from:
+        why = (
+            f"{model!r} is a model of {owner}; leave provider= out, or name a model of {wire.name}"
+        )
         yield hint("other_provider", f"provider {wire.name!r}", why, source=author())
 
 

@@ -62,7 +62,7 @@ class Rendered:
     >>> rendered.to_openai()
     {'messages': [{'role': 'user', 'content': 'Hi'}]}
 
-    ``messages`` are provider-neutral. ``losses`` are the parts that the target cannot express.
+    ``messages`` are provider-neutral. ``losses`` are the parts that the target does not take.
     ``config`` is the configuration that was used, ``facts`` are the known facts of the target.
 
     ``str(rendered)`` is the request as people read it, with escapes for control and invisible
@@ -96,9 +96,9 @@ class Rendered:
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
-        """The parts that the target cannot express, and after them the hints, each with its line.
+        """The parts that the target does not take, and after them the hints, each with its line.
 
-        One hint stands for all places of one line with the same cause: ``count`` tells how many.
+        A line has one hint for each cause. The ``count`` of the hint is the number of locations.
         """
         from promptdsl.rendering.conversation_hints import end_hints, recording_hints
         from promptdsl.rendering.hints import (
@@ -129,21 +129,21 @@ class Rendered:
     def located(self, losses: Iterable[Loss]) -> tuple[Loss, ...]:
         """Return losses as ``losses`` lists them, with the address and the line of each.
 
-        For losses on the way to another library: with ``at=(0, 1)``, a loss is about the second
-        block of the first message.
+        This is for losses of a conversion to another library: with ``at=(0, 1)``, a loss is about
+        the second block of the first message.
         """
-        from promptdsl.rendering.losses import located_losses, told
+        from promptdsl.rendering.losses import located_losses, reported
 
-        given = tuple(loss for loss in losses if self._hints or loss.kind != "hint")
-        located = located_losses(given, self._stages[-1][1].source, lambda: self._trace)
-        return told(located, silent=self.config.silent_hints)
+        shown_losses = tuple(loss for loss in losses if self._hints or loss.kind != "hint")
+        located = located_losses(shown_losses, self._stages[-1][1].source, lambda: self._trace)
+        return reported(located, silent=self.config.silent_hints)
 
     @cached_property
     @door
     def dropped(self) -> "tuple[Dropped, ...]":
-        """The parts that a budget or a limit took out, in the order they were written.
+        """The parts that a budget or a limit removed, in the order they were written.
 
-        Behind them stand the tool calls and results that ``tool_pairing`` removed.
+        After them come the tool calls and results that ``tool_pairing`` removed.
         """
         stages = dict(self._stages)
         if stages["place"] is stages["pair"]:
@@ -184,8 +184,8 @@ class Rendered:
     def explain(self) -> dict[str, tuple[SettingValue, str]]:
         """Return every configuration value with the name of the layer that set it.
 
-        An event or a request-only turn that the target takes in a user turn alone has a row of its
-        own, such as ``"sent.event[0]": ("user", "target anthropic")``.
+        An event or a grounding that the target takes only in a user message has a row of its own,
+        such as ``"sent.event[0]": ("user", "target anthropic")``.
         """
         sent: dict[str, tuple[SettingValue, str]] = {
             f"sent.{origin.address}": (role, f"target {self.facts.provider}")
@@ -196,15 +196,15 @@ class Rendered:
 
     @cached_property
     def _sent_as(self) -> dict[int, str]:
-        """The roles of the events and request-only turns that are sent as a user's."""
+        """The roles of the events and groundings that are sent in the role of a user, by index."""
         return self._outcome().sent_as()
 
     @door
     def spans(self) -> "tuple[Span, ...]":
-        """Return each piece of the messages: its place, what it is, and the line that wrote it.
+        """Return each piece of the messages: its location, its kind, and the line that wrote it.
 
-        The spans of a text are in order, without overlaps and holes: together they are the text. A
-        tool result has those of the blocks in it, any other block has one, without text.
+        The spans of a text are in order, without overlaps and gaps: together they are the text. A
+        tool result has the spans of the blocks in it. Any other block has one span, without text.
         """
         return self._spans
 
@@ -232,9 +232,9 @@ class Rendered:
     def masked(self, mask: "Callable[[Span], str]") -> "Rendered":
         """Return the result with other texts for its :class:`Volatile` values, to compare it.
 
-        ``mask`` returns the text for the span of each. It stands there in messages, payload, spans
-        and ``tokens.total``; what was lost or dropped stays. A text of white space alone, which is
-        not sent, is not masked.
+        ``mask`` returns the text for the span of each. Messages, payload, spans and
+        ``tokens.total`` have these texts; ``losses`` and ``dropped`` stay as they are. A text of
+        white space alone is not sent, and not masked.
 
         >>> from promptdsl import System, Volatile, render
         >>> rendered = render(System("It is ", Volatile("12:00", label="now"), "."))
@@ -247,7 +247,7 @@ class Rendered:
         if all(span.kind != "volatile" for span in self._spans):
             return self
         spans = tuple(masked_spans(self._spans, mask))
-        prompt, marked = (with_texts(it, spans) for it in (self._prompt, self._marked))
+        prompt, marked = (with_texts(version, spans) for version in (self._prompt, self._marked))
 
         def again(provider: str) -> Rendered:
             return self._again(provider).masked(mask)
@@ -263,7 +263,7 @@ class Rendered:
         for name in ("losses", "dropped", "libraries"):
             if name in vars(self):
                 vars(masked)[name] = vars(self)[name]
-        vars(masked)["_spans"] = spans  # no tree has them
+        vars(masked)["_spans"] = spans  # they cannot be made of the tree
         return masked
 
     @door
@@ -301,8 +301,8 @@ class Rendered:
         used: dict[LibrarySection, None] = {}
         for node, _ in walk(tree):
             section = node.section if isinstance(node, ComponentNode) else None
-            found = node.options.libraries if section is None else (section,)
-            used.update(dict.fromkeys(it for it in found if it))
+            sections = node.options.libraries if section is None else (section,)
+            used.update(dict.fromkeys(section for section in sections if section))
         return tuple(used)
 
     @cached_property
@@ -330,9 +330,9 @@ class Rendered:
     def prefix(self) -> dict[str, Any]:
         """Return the payload up to its last cache mark, as a request that warms the cache.
 
-        Calls that are open there are kept with their results. If no turn of the user would be the
-        last one, such a turn with the text ``.`` is added. Raises :class:`TargetError` for a target
-        without marks and for a payload without any, and what :meth:`payload` raises.
+        Calls that are open there are kept with their results. If the last turn would not be one of
+        the user, a user turn with the text ``.`` is added. Raises :class:`TargetError` for a target
+        without cache marks and for a payload without any, and what :meth:`payload` raises.
         """
         from promptdsl.rendering.cached_prefix import cached_prefix
 
@@ -342,7 +342,7 @@ class Rendered:
     def places(self) -> "tuple[SentPlace, ...]":
         """Return where each block is in the payload, and what was added there, in its order.
 
-        A block without a place is not sent. The payload is written once more at the first call.
+        A block without a location is not sent. The payload is written once more at the first call.
         Raises :class:`TargetError` and :class:`PendingToolCalls` as :meth:`payload` does.
         """
         self._sendable()
@@ -359,14 +359,17 @@ class Rendered:
 
     @property
     def _asks_nothing(self) -> bool:
-        """Whether what was written for the user or as a history is nothing that is sent."""
+        """Whether nothing is sent of what was written for the user or as a history."""
         from promptdsl.rendering.conversation_hints import asks_nothing
 
         lost = self.located(self._losses) if self._losses else ()
         return asks_nothing(dict(self._stages), lost)
 
     def _sendable(self) -> "WrittenPayload":
-        """Return what was written, if there is a target, and all calls are answered."""
+        """Return the written payload, if there is a target and all calls are answered.
+
+        Raises :class:`TargetError` and :class:`PendingToolCalls`.
+        """
         if self._written is None:
             from promptdsl.rendering.target_errors import no_target
 
@@ -491,8 +494,8 @@ class Rendered:
 
         outcome, has_output = self._outcome(), self.output is not None
         attributes = otel_attributes(outcome, stages=dict(self._stages), has_output=has_output)
-        given = {"gen_ai.prompt.name": name, "gen_ai.conversation.id": conversation}
-        attributes |= {key: value for key, value in given.items() if value}
+        labels = {"gen_ai.prompt.name": name, "gen_ai.conversation.id": conversation}
+        attributes |= {key: value for key, value in labels.items() if value}
         if content:
             attributes.update(otel_content(outcome, self.tools))
         return attributes

@@ -1,4 +1,7 @@
-"""The spans of a prompt: for each piece of its messages what it is, and the line that wrote it."""
+"""The spans of a prompt: the kind of each piece of its messages, and the line that wrote it.
+
+``Trace`` finds them in the layout that ``text`` noted.
+"""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,7 +26,7 @@ from promptdsl.rendering.text.layout import (
     WrittenPage,
     WrittenPiece,
     WrittenTurn,
-    writers_of,
+    message_blocks,
 )
 from promptdsl.rendering.text.lower import LABEL_OF, system_origins
 from promptdsl.rendering.text.pieces import Layout, SpanKind, TextRun, runs_of
@@ -31,23 +34,23 @@ from promptdsl.tree.part_nodes import ValueNode
 from promptdsl.tree.turn_nodes import ConsolidatedNode, RecordedNode, RootNode, ToolTurnNode
 
 JOINED = ("section", "author")
-"""Neighbours of these kinds, in one part, are joined to one span."""
+"""The kinds of pieces that are joined to one span, if they are neighbours in one part."""
 
 
 @attrs.frozen
 class Span:
-    r"""A piece of output: what it is, and the line that wrote it.
+    r"""A piece of output: its kind, and the line that wrote it.
 
-    ``message`` and ``block`` are its place in ``rendered.messages``, ``inner`` is the block in a
+    ``message`` and ``block`` are its location in ``rendered.messages``, ``inner`` is the block in a
     tool result. ``text`` is that of the block from ``start`` to before ``end``, in characters;
     empty for a block other than text. ``kind`` is one of
 
-    - ``section``: what the library writes around parts, such as headings, tags, fences, the marks
+    - ``section``: what the library writes around parts, such as headings, tags, fences, the signs
       of lists and tables, and the gaps between parts;
     - ``author``: text of the prompt's author;
-    - ``value``: a value, encoded for its place: :func:`decode` returns it (in JSON and CSV a
-      reader of these). In lists and quotations its further lines begin as theirs do;
-    - ``volatile``: the same of a :class:`Volatile`;
+    - ``value``: a value, encoded for its location: :func:`decode` returns it (in JSON and CSV a
+      reader of these). In lists and quotations its further lines have the prefix of these;
+    - ``volatile``: a value of a :class:`Volatile`;
     - ``conversation``: text of a user, an assistant, a tool or a recording, values in it included.
 
     ``address`` is the path of the section or the turn, as in losses. ``turn`` is the address of the
@@ -87,7 +90,7 @@ def _place(span: Span) -> tuple[int, int, int | None]:
 
 
 def masked_spans(spans: Iterable[Span], mask: Callable[[Span], str]) -> Iterator[Span]:
-    """Yield spans with other texts for volatile values; a blank text, which is not sent, stays."""
+    """Yield spans with other texts for volatile values. A blank text is not sent, so it stays."""
     for _, group in groupby(spans, _place):
         pieces = [*group]
         is_masked = not is_blank("".join([span.text for span in pieces]))
@@ -102,26 +105,28 @@ def masked_spans(spans: Iterable[Span], mask: Callable[[Span], str]) -> Iterator
 
 
 def with_texts(prompt: Prompt, spans: Sequence[Span]) -> Prompt:
-    """Return a prompt with the texts of spans; a message without a volatile value is the same."""
-    texts = {place: "".join([it.text for it in group]) for place, group in groupby(spans, _place)}
+    """Return a prompt with the texts of spans; messages without a volatile value stay."""
+    texts = {
+        place: "".join([span.text for span in group]) for place, group in groupby(spans, _place)
+    }
 
     def changed(block: Block, message: int, number: int, inner: int | None = None) -> Block:
         if isinstance(block, TextBlock):
             return attrs.evolve(block, text=texts[message, number, inner])
         if isinstance(block, ToolResultBlock):
-            content = [changed(it, message, number, n) for n, it in enumerate(block.content)]
-            return attrs.evolve(block, content=tuple(content))
+            contents = [changed(part, message, number, n) for n, part in enumerate(block.content)]
+            return attrs.evolve(block, content=tuple(contents))
         return block
 
     messages = [*prompt.messages]
     for index in {span.message for span in spans if span.kind == "volatile"}:
-        blocks = [changed(it, index, n) for n, it in enumerate(messages[index].content)]
+        blocks = [changed(block, index, n) for n, block in enumerate(messages[index].content)]
         messages[index] = messages[index].replace(content=tuple(blocks))
     return attrs.evolve(prompt, messages=tuple(messages))
 
 
-class Writer(NamedTuple):
-    """The origin of a block of a message: the block ``place`` of a turn, on its ``page``.
+class TurnBlock(NamedTuple):
+    """A block of a message in the turn that wrote it: the block ``place`` on the turn's ``page``.
 
     ``page`` is ``None`` where only the address and the line of ``turn`` are known.
     """
@@ -130,8 +135,8 @@ class Writer(NamedTuple):
     page: WrittenPage | None
     place: int
 
-    def inside(self) -> "Writer":
-        """Return the origin of the content of the block, a tool result."""
+    def inside(self) -> "TurnBlock":
+        """Return the content of the block, a tool result, in the turn that wrote it."""
         # The only block of a tool turn is its result: the page is that of the content.
         if self.page is None or isinstance(self.turn.node, ToolTurnNode):
             return self
@@ -139,9 +144,10 @@ class Writer(NamedTuple):
 
 
 class TimelineEntry(NamedTuple):
-    """An entry of the timeline: its turns, and the number of messages up to its end.
+    """A timeline entry: its turns, and the number of messages up to its end.
 
-    A recording has no turns, unless it is merged with some.
+    An entry is a turn, several merged turns, or a recording. A recording has no turns, unless it is
+    merged with some.
     """
 
     turns: Sequence[WrittenTurn]
@@ -156,61 +162,61 @@ class Trace:
         self.messages = messages
         self.layout = layout
         self.reader = LayoutReader(layout, messages)
-        self.known: dict[int, TimelineEntry] = {}
-        self.writers: dict[int, list[list[tuple[WrittenTurn, int]]]] = {}
-        """What wrote the blocks of the messages of each entry that was asked for."""
+        self.known_entries: dict[int, TimelineEntry] = {}
+        self.blocks_of: dict[int, list[list[tuple[WrittenTurn, int]]]] = {}
+        """The blocks of the messages of each entry: their turns, and the index in the turn."""
         self.addresses: dict[int, str] = {}
-        """The addresses of the turns in system text, by the id of the node, once asked for."""
+        """The addresses of the turns in system text, by the id of the node."""
 
     @cached_property
     def entries(self) -> Sequence[TimelineEntry]:
-        """The entries of the timeline."""
+        """The timeline entries."""
         return [self.entry(number) for number in range(len(self.nodes))]
 
     def entry(self, number: int) -> TimelineEntry:
-        """Return an entry of the timeline, made when it is asked for."""
-        if number not in self.known:
+        """Return a timeline entry, made at the first call."""
+        if number not in self.known_entries:
             turns, end = self.reader.turns_of(number), self.layout.entries[number]
             first = self.first(number)
             if not turns and end > first and not isinstance(self.nodes[number], RecordedNode):
-                turns = [self.whole(first).with_one_part(self.layout.alone.get(number))]
-            self.known[number] = TimelineEntry(turns, end)
-        return self.known[number]
+                turns = [self.message_turn(first).with_one_part(self.layout.alone.get(number))]
+            self.known_entries[number] = TimelineEntry(turns, end)
+        return self.known_entries[number]
 
     def first(self, number: int) -> int:
-        """Return the number of messages before an entry."""
+        """Return the number of messages before a timeline entry."""
         return self.layout.entries[number - 1] if number else 0
 
     def spans(self, marked: Sequence[Message]) -> Iterator[Span]:
-        """Yield the spans of all messages; ``marked`` are the messages with all their marks."""
+        """Yield the spans of all messages; ``marked`` are the messages with all cache marks."""
         for index, message in enumerate(marked):
             for number, sent in enumerate(message.content):
-                writer = self.writer(index, number)
+                turn_block = self.turn_block(index, number)
                 if not isinstance(sent, ToolResultBlock):
-                    yield from self._of_block(writer, sent, (index, number, None))
+                    yield from self._of_block(turn_block, sent, (index, number, None))
                     continue
-                inside = writer.inside()
+                inside = turn_block.inside()
                 for inner, content in enumerate(sent.content):
                     within = inside._replace(place=inner)
                     yield from self._of_block(within, content, (index, number, inner))
 
     def _of_block(
-        self, writer: Writer, block: Block, place: tuple[int, int, int | None]
+        self, turn_block: TurnBlock, block: Block, place: tuple[int, int, int | None]
     ) -> Iterator[Span]:
         message, number, inner = place
         text = block.text if isinstance(block, TextBlock) else ""
-        page = writer.page
-        traced = page.segments[writer.place].pieces if page else []
+        page = turn_block.page
+        traced = page.segments[turn_block.place].pieces if page else []
         pieces = joined(traced)
         if not traced or text != "".join([piece.text for piece in traced]):
             pieces = [(TextRun(len(text), "conversation"), None)]
         start, cache = 0, getattr(block, "cache", None)
         last = len(pieces) - 1
-        role = LABEL_OF.get(getattr(writer.turn.node, "kind", ""), self.messages[message].role)
-        turn = self.turn_address(writer.turn, next((part for _, part in pieces if part), None))
+        role = LABEL_OF.get(getattr(turn_block.turn.node, "kind", ""), self.messages[message].role)
+        turn = self.turn_address(turn_block.turn, next((part for _, part in pieces if part), None))
         for index, (run, part) in enumerate(pieces):
             end = start + run.length
-            turn = self.turn_address(writer.turn, part) if part else turn
+            turn = self.turn_address(turn_block.turn, part) if part else turn
             yield Span(
                 message,
                 number,
@@ -218,29 +224,29 @@ class Trace:
                 end,
                 text[start:end],
                 run.kind,
-                self.address(writer.turn, part),
+                self.address(turn_block.turn, part),
                 turn,
                 role,
                 run.label,
-                self.line(part, run.node) or writer.turn.source,
+                self.line(part, run.node) or turn_block.turn.source,
                 cache if index == last else None,
                 inner,
-                part.library if part else writer.turn.library,
+                part.library if part else turn_block.turn.library,
             )
             start = end
 
-    def writer(self, index: int, block: int) -> Writer:
-        """Return the origin of a block of a message."""
+    def turn_block(self, index: int, block: int) -> TurnBlock:
+        """Return a block of a message in the turn that wrote it."""
         number = bisect_right(self.layout.entries, index)
         node = self.nodes[number]
         if isinstance(node, RecordedNode):
-            return Writer(self.whole(index), None, block)
-        if number not in self.writers:
-            self.writers[number] = writers_of(self.entry(number).turns, node)
-        turn, place = self.writers[number][index - self.first(number)][block]
-        return Writer(turn, turn.page, place)
+            return TurnBlock(self.message_turn(index), None, block)
+        if number not in self.blocks_of:
+            self.blocks_of[number] = message_blocks(self.entry(number).turns, node)
+        turn, place = self.blocks_of[number][index - self.first(number)][block]
+        return TurnBlock(turn, turn.page, place)
 
-    def whole(self, index: int) -> WrittenTurn:
+    def message_turn(self, index: int) -> WrittenTurn:
         """Return a message as a turn, of which only its address and its line are known."""
         message, number = self.messages[index], bisect_right(self.layout.entries, index)
         node = self.nodes[number]
@@ -259,7 +265,7 @@ class Trace:
         """Return the address of the turn that a part was written in."""
         if part is None or not isinstance(turn.node, ConsolidatedNode):
             return turn.address
-        # System text is made of several turns, and of sections beside them.
+        # System text consists of turns, and of sections between them.
         if not self.addresses:
             addresses: dict[int, str] = {}
             origins = map(origin_of, system_origins(turn.node))
@@ -277,14 +283,14 @@ class Trace:
 def joined(pieces: Sequence[WrittenPiece]) -> list[tuple[TextRun, WrittenNode | None]]:
     """Return the runs of pieces, each with the node that wrote it.
 
-    Neighbours of one node and kind are one, except for values.
+    Neighbours of one node and kind are joined, except for values.
     """
     runs: list[tuple[TextRun, WrittenNode | None]] = []
     for text, node, of_piece in pieces:
         for run in runs_of(len(text), of_piece):
             length, kind = run.length, run.kind
-            before, writer = runs[-1] if runs else (None, None)
-            if before and writer is node and before.kind == kind and kind in JOINED:
+            before, before_node = runs[-1] if runs else (None, None)
+            if before and before_node is node and before.kind == kind and kind in JOINED:
                 runs[-1] = TextRun(before.length + length, kind), node
             elif length or kind == "volatile" or len(pieces) == 1:
                 runs.append((run, node))

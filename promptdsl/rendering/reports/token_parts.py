@@ -260,7 +260,7 @@ class _CountedNode:
 
 
 def _hidden(parts: Sequence[WrittenNode]) -> set[int]:
-    """Return the ids of nodes that reports do not list: fragments, fences, text without siblings."""
+    """Return the ids of nodes that are not listed: fragments, fences, text without siblings."""
     siblings: dict[int, int] = {}
     for part in parts:
         siblings[id(part.around)] = siblings.get(id(part.around), 0) + 1

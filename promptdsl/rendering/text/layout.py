@@ -273,7 +273,9 @@ def _library_in(node: Node, around: LibrarySection | None) -> LibrarySection | N
     return around
 
 
-def writers_of(turns: Iterable[WrittenTurn], entry: Node) -> list[list[tuple[WrittenTurn, int]]]:
+def message_blocks(
+    turns: Iterable[WrittenTurn], entry: Node
+) -> list[list[tuple[WrittenTurn, int]]]:
     """Return what wrote the blocks of each message of an entry: a turn, and the index in it.
 
     There is a message for each result in the entry, and one for the rest.
