@@ -242,13 +242,13 @@ from promptdsl.rendering.text.format import MARKDOWN, XML
 from promptdsl.rendering.text.layout import LayoutReader, WrittenPage
 from promptdsl.rendering.text.lower import Lowering, lower
 from promptdsl.rendering.text.page import (
-    PLAIN,
+    NO_INDENT,
     WIDEST,
     Margin,
     Page,
     deeper,
     margin,
-    marked,
+    with_cache_mark,
 )
 from promptdsl.rendering.text.pieces import Layout
 from promptdsl.rendering.text.ways import way_of
@@ -343,10 +343,10 @@ __all__ = [
     "NAMES",
     "NO_DELIMITER",
     "NO_DETAILS",
+    "NO_INDENT",
     "OPENED",
     "OPENING",
     "OVERHEAD",
-    "PLAIN",
     "RENDER_DEFAULTS",
     "ROLES",
     "SHIPPED",
@@ -565,7 +565,6 @@ __all__ = [
     "make",
     "mapping",
     "margin",
-    "marked",
     "mask_of",
     "media_at",
     "media_type_of",
@@ -686,6 +685,7 @@ __all__ = [
     "way_of",
     "wire_of",
     "wires",
+    "with_cache_mark",
     "with_content",
     "with_its_article",
     "within_line",

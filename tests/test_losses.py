@@ -165,8 +165,14 @@ NOTICED: list[tuple[Any, list[tuple[str, ...]]]] = [
     (User("a", Image.from_file_id("f"), cache=True), []),
     (System(Section("s", Section("t", "", title="T"), "a")), [(*TITLED, "s/t")]),
     (User(Section("t", "", title="T"), "a"), [(*TITLED, "user[0]/t")]),
-    (Ephemeral("", title="T"), [(TITLED[0], "a request-only turn", TITLED[2], "ephemeral[0]")]),
-    (Ephemeral("", type="T"), [(TITLED[0], "a request-only turn", TITLED[2], "ephemeral[0]")]),
+    (
+        Ephemeral("", title="T"),
+        [(TITLED[0], "an Ephemeral or Grounding", TITLED[2], "ephemeral[0]")],
+    ),
+    (
+        Ephemeral("", type="T"),
+        [(TITLED[0], "an Ephemeral or Grounding", TITLED[2], "ephemeral[0]")],
+    ),
     (Ephemeral(""), []),
     (
         System(Section("s", Section("t", Value("\x00\u200b"), "a"))),

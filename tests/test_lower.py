@@ -455,7 +455,7 @@ def both_ways(rendered: Rendered) -> tuple[list[object], list[object]]:
 
     own = shown()
     with pytest.MonkeyPatch.context() as changed:
-        changed.setattr(Lowering, "add_plain", lambda *_: False)
+        changed.setattr(Lowering, "add_simple", lambda *_: False)
         changed.setattr(lower_module, "way_of", lambda *_: None)
         return own, shown()
 
@@ -479,7 +479,7 @@ def test_an_invisible_character_in_a_fence(turn: Node) -> None:
 
 WAY_OF: list[tuple[str, list[Node]]] = [
     (
-        "plain",
+        "simple",
         [
             System("a"),
             System(Text("a"), "é"),
@@ -541,8 +541,8 @@ def way(turn: Node) -> str:
     rendered = render(timeline_of(*before, turn))
     node: Any = rendered.stages()[-1].tree.content[-1]
     lowering = Lowering(rendered.config, ())
-    if lowering.add_plain(node):
-        return "plain"
+    if lowering.add_simple(node):
+        return "simple"
     function = way_of(node, lowering.rules(node))
     return "walk" if function is None else function.__name__
 

@@ -4,7 +4,7 @@ import pytest
 
 from promptdsl import Block, ImageBlock, List, MediaSource, Quote, System, Text, TextBlock, User
 from tests.internals import (
-    PLAIN,
+    NO_INDENT,
     WIDEST,
     Layout,
     LayoutReader,
@@ -13,7 +13,7 @@ from tests.internals import (
     WrittenPage,
     deeper,
     margin,
-    marked,
+    with_cache_mark,
 )
 from tests.renders import only_text
 
@@ -50,9 +50,9 @@ def test_margins(prefix: str, between: str, expected: Margin) -> None:
 def test_texts_and_gaps() -> None:
     """Texts stand a gap apart; an empty one leaves no trace."""
     page = new_page()
-    page.put("a", PLAIN, "author")
-    page.put("", PLAIN, "author")
-    page.put("b", PLAIN, "author")
+    page.put("a", "author", NO_INDENT)
+    page.put("", "author", NO_INDENT)
+    page.put("b", "author", NO_INDENT)
     assert ["a\n\nb"] == written(page)
 
 
@@ -77,27 +77,27 @@ def test_texts_and_gaps() -> None:
 def test_lines(lines: str, expected: str) -> None:
     """What stands before a line is written behind every line end that Markdown knows."""
     page = new_page()
-    page.put(lines, QUOTE, "author")
+    page.put(lines, "author", QUOTE)
     assert [expected] == written(page)
 
 
 def test_containers() -> None:
     """What opens and closes a container has no gap to what is in it."""
     page = new_page()
-    page.put("a", PLAIN, "author")
-    page.open("<b>\n", PLAIN)
-    page.put("c", PLAIN, "author")
-    page.put("d", PLAIN, "author")
-    page.close("\n</b>", PLAIN)
-    page.put("e", PLAIN, "author")
+    page.put("a", "author", NO_INDENT)
+    page.open("<b>\n", "section", NO_INDENT)
+    page.put("c", "author", NO_INDENT)
+    page.put("d", "author", NO_INDENT)
+    page.close("\n</b>", NO_INDENT)
+    page.put("e", "author", NO_INDENT)
     assert ["a\n\n<b>\nc\n\nd\n</b>\n\ne"] == written(page)
 
 
 def test_a_container_behind_a_margin() -> None:
     """Its two ends stand behind the margin, too."""
     page = new_page()
-    page.open("```\n", ITEM)
-    page.put("a", ITEM, "author")
+    page.open("```\n", "section", ITEM)
+    page.put("a", "author", ITEM)
     page.close("\n```", ITEM)
     assert ["```\n  a\n  ```"] == written(page)
 
@@ -105,11 +105,11 @@ def test_a_container_behind_a_margin() -> None:
 def test_a_mark_before_what_is_open() -> None:
     """A container in which nothing is written begins the next block, without the gap before it."""
     page = new_page()
-    page.put("a", PLAIN, "author")
-    page.open("<b>\n", PLAIN)
+    page.put("a", "author", NO_INDENT)
+    page.open("<b>\n", "section", NO_INDENT)
     carried = page.cache("1h")
-    page.put("c", PLAIN, "author")
-    page.close("\n</b>", PLAIN)
+    page.put("c", "author", NO_INDENT)
+    page.close("\n</b>", NO_INDENT)
     page.flush()
     assert (True, [TextBlock("a", "1h"), TextBlock("<b>\nc\n</b>")]) == (carried, page.blocks)
 
@@ -117,10 +117,10 @@ def test_a_mark_before_what_is_open() -> None:
 def test_one_mark_at_one_place() -> None:
     """Where nothing was written since, the mark that lives longer stays."""
     page = new_page()
-    page.open("<b>\n", PLAIN)
-    page.put("a", PLAIN, "author")
+    page.open("<b>\n", "section", NO_INDENT)
+    page.put("a", "author", NO_INDENT)
     page.cache("5m")
-    page.close("</b>", PLAIN)
+    page.close("</b>", NO_INDENT)
     page.cache("1h")
     page.cache("default")
     page.flush()
@@ -136,41 +136,41 @@ def test_a_block_begins_with_text() -> None:
     """A container that closes behind a block leaves no gap before the next one."""
     page = new_page()
     page.block(ImageBlock(MediaSource("file_id", "f")), "author")
-    page.close("", PLAIN)
-    page.put("a", PLAIN, "author")
+    page.close("", NO_INDENT)
+    page.put("a", "author", NO_INDENT)
     assert ["a"] == written(page)
 
 
 def test_an_empty_container() -> None:
     """A container in which nothing was written leaves no trace, nor does one inside it."""
     page = new_page()
-    page.put("a", PLAIN, "author")
-    page.open("<b>\n", PLAIN)
-    page.open("> ", QUOTE)
+    page.put("a", "author", NO_INDENT)
+    page.open("<b>\n", "section", NO_INDENT)
+    page.open("> ", "section", QUOTE)
     page.close_empty("> ")
     page.close_empty("<b>\n")
-    page.put("c", PLAIN, "author")
+    page.put("c", "author", NO_INDENT)
     assert ["a\n\nc"] == written(page)
 
 
 def test_an_empty_container_after_a_mark() -> None:
     """After a cache mark an empty container leaves no gap at the beginning of the next block."""
     page = new_page()
-    page.put("a", PLAIN, "author")
-    page.open("<b>\n", PLAIN)
+    page.put("a", "author", NO_INDENT)
+    page.open("<b>\n", "section", NO_INDENT)
     page.cache("default")
     page.close_empty("<b>\n")
-    page.put("c", PLAIN, "author")
+    page.put("c", "author", NO_INDENT)
     assert ["a", "c"] == written(page)
 
 
 def test_the_end_of_a_container_after_a_block() -> None:
     """Behind an attachment the end of a container does not begin with a blank line."""
     page = new_page()
-    page.open("<b>\n", PLAIN)
-    page.put("a", PLAIN, "author")
+    page.open("<b>\n", "section", NO_INDENT)
+    page.put("a", "author", NO_INDENT)
     page.block(ImageBlock(MediaSource("url", "https://example.org/a")), "author")
-    page.close("\n</b>", PLAIN)
+    page.close("\n</b>", NO_INDENT)
     assert ["<b>\na", "</b>"] == written(page)
 
 
@@ -178,9 +178,9 @@ def test_cache_marks() -> None:
     """A cache mark stands on the block that was written last."""
     page = new_page()
     page.cache("default")
-    page.put("a", PLAIN, "author")
+    page.put("a", "author", NO_INDENT)
     page.cache("default")
-    page.put("b", PLAIN, "author")
+    page.put("b", "author", NO_INDENT)
     page.flush()
     page.cache("default")
     assert [("a", "default"), ("b", "default")] == [
@@ -191,12 +191,12 @@ def test_cache_marks() -> None:
 def test_what_carries_no_mark() -> None:
     """What cannot carry a cache mark stays as it is."""
     block = object()
-    assert block is marked(block, "default")
+    assert block is with_cache_mark(block, "default")
 
 
 def test_the_widest_margin() -> None:
     """Deeper than the widest margin nothing is indented any more."""
-    inside = PLAIN
+    inside = NO_INDENT
     for _ in range(WIDEST):
         inside = deeper(inside, "   ", "\n")
     assert WIDEST - WIDEST % 3 == len(inside.prefix)
@@ -238,11 +238,11 @@ PICTURE = ImageBlock(MediaSource("url", "https://example.com/a.png"))
 def test_the_blocks_of_a_part(start: int, end: int, expected: list[Block]) -> None:
     """A part came to the blocks, and the pieces of them, that it wrote."""
     page = new_page()
-    page.put("a", PLAIN, "author")
-    page.put("b", PLAIN, "author")
+    page.put("a", "author", NO_INDENT)
+    page.put("b", "author", NO_INDENT)
     page.block(PICTURE, "author")
-    page.put("c", PLAIN, "author")
-    page.put("d", PLAIN, "author")
+    page.put("c", "author", NO_INDENT)
+    page.put("d", "author", NO_INDENT)
     assert expected == finished(page).between(start, end)
 
 
@@ -258,17 +258,20 @@ def finished(page: Page) -> WrittenPage:
 def test_where_a_part_begins_and_ends() -> None:
     """What is written counts from where it begins, before and after openings are written."""
     page = new_page()
-    page.put("a", PLAIN, "author")
-    page.put("b", PLAIN, "author")
+    page.put("a", "author", NO_INDENT)
+    page.put("b", "author", NO_INDENT)
     page.begin(Text("c"))
-    page.open("<c>\n", PLAIN)
-    page.open("<d>\n", PLAIN)
+    page.open("<c>\n", "section", NO_INDENT)
+    page.open("<d>\n", "section", NO_INDENT)
     page.begin(Text("d"))
-    page.put("e", PLAIN, "author")
+    page.put("e", "author", NO_INDENT)
     page.begin(Text("f"))
     page.block(PICTURE, "author")
     assert [3, 6, 7] == page.layout.starts
-    assert ([-1, 0, 1], [-1, -1, -1, 0, 0, 0, 1, 2]) == (page.layout.around, page.layout.writers)
+    assert ([-1, 0, 1], [-1, -1, -1, 0, 0, 0, 1, 2]) == (
+        page.layout.around,
+        page.layout.node_numbers,
+    )
     assert [TextBlock("e")] == finished(page).between(6, 7)
 
 

@@ -1,4 +1,4 @@
-"""Fits a tree into the budget of a render, and shares the budget among lazies."""
+"""The fitting of a tree into the budget of a render, and the share of each lazy."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -13,7 +13,7 @@ from promptdsl.messages.message import Message
 from promptdsl.rendering.measure import Measuring, messages_total
 from promptdsl.rendering.pipeline import Outgoing, reading
 from promptdsl.rendering.request import RenderRequest, Settings, settings_of
-from promptdsl.rendering.text.blocks import settle
+from promptdsl.rendering.text.blocks import sendable
 from promptdsl.rendering.text.reserved_tags import with_reserved_tags
 from promptdsl.tokens import tokens_for
 from promptdsl.tokens.count import Tokens
@@ -28,7 +28,7 @@ def fit_tree(
     settings: Settings,
     prepare: Callable[[RootNode, bool | Message], Outgoing],
 ) -> tuple[Callable[[], tuple[Dropped, ...]], Outgoing]:
-    """Return a function that lists the dropped parts, and the rest of the tree, ready to be sent.
+    """Return a function for the dropped parts, and the rest of the tree, ready to be sent.
 
     Without a budget, only the limits and alternatives in the tree are applied.
     """
@@ -83,7 +83,7 @@ def share_budget(tree: RootNode, request: RenderRequest) -> None:
         return
     settings = settings_of(request, tree)
     tree = with_reserved_tags(tree, settings.config)
-    read = reading(partial(settle, media_roots=request.media_roots, lost=[]))
+    read = reading(partial(sendable, media_roots=request.media_roots, lost=[]))
     try:
         tree = read(tree)
         measure = _measuring(tree, request, settings, tokens_for(settings.facts, budget.counter))

@@ -80,6 +80,6 @@ def _part(turn_block: TurnBlock, block: Sequence[int], *, is_mark: bool) -> Writ
         pieces = page.segments[place].pieces
         # The first text of a part, or else the first gap or heading.
         first = next((piece for piece in pieces if piece.kind not in _FRAME), pieces[0])
-        part = (page.marks.get(place) if is_mark else None) or first.node
+        part = (page.cache_marks.get(place) if is_mark else None) or first.node
         page = page.results.get(place)
     return part

@@ -22,7 +22,7 @@ from promptdsl.rendering.passes.merge import merge
 from promptdsl.rendering.passes.narrate import narrate
 from promptdsl.rendering.passes.pair import pair
 from promptdsl.rendering.passes.place import place
-from promptdsl.rendering.passes.read import Settle, read
+from promptdsl.rendering.passes.read import MakeSendable, read
 from promptdsl.rendering.passes.select import select
 from promptdsl.tree.masks import (
     AUDIENCE,
@@ -58,19 +58,21 @@ CHANGING = AUDIENCE | HOLLOW | RECORDED
 """The bits that these passes work on."""
 
 
-def reading(settle: Settle) -> Callable[[RootNode], RootNode]:
+def reading(make_sendable: MakeSendable) -> Callable[[RootNode], RootNode]:
     """Return the pass ``read`` with its arguments."""
     from promptdsl.providers.registry import read_recording
 
-    return partial(read, reader=read_recording, settle=settle, pieces=rendered_template)
+    return partial(
+        read, reader=read_recording, make_sendable=make_sendable, pieces=rendered_template
+    )
 
 
-def before_target(*, audience: str, ask: Ask, settle: Settle) -> tuple[Pass, ...]:
+def before_target(*, audience: str, ask: Ask, make_sendable: MakeSendable) -> tuple[Pass, ...]:
     """Return the passes that do not depend on the target, each with its arguments."""
     return (
         ("select", AUDIENCE, partial(select, audience=audience)),
         ("fill", HOLLOW, partial(fill, ask=ask)),
-        ("read", HOLLOW | RECORDED, reading(settle)),
+        ("read", HOLLOW | RECORDED, reading(make_sendable)),
     )
 
 
@@ -107,11 +109,11 @@ FOR_TARGET: tuple[tuple[str, int, Callable[[RootNode, Resolved, ModelFacts], Roo
 
 
 class Outgoing(NamedTuple):
-    """A tree ready to be sent: its stages, the prompt and the layout it became, its losses.
+    """A tree ready to be sent: its stages, its prompt, its layout and its losses.
 
-    ``prompt`` has only the cache marks of its author, ``marked`` also the automatic ones, and the
-    bytes that a ``media_loader`` returned.
-    ``written`` is the payload, ``None`` without a target.
+    ``prompt`` has only the cache marks of its author. ``marked`` has also the automatic cache
+    marks, and the bytes that a ``media_loader`` returned. ``written`` is the payload, ``None``
+    without a target.
     """
 
     stages: tuple[tuple[str, RootNode], ...]
@@ -122,7 +124,7 @@ class Outgoing(NamedTuple):
     written: "WrittenPayload | None"
 
 
-# The room of templates is loaded when the first template is rendered.
+# The package of templates is imported when the first template is rendered.
 
 
 def rendered_template(node: TemplateNode) -> "RenderedTemplate":

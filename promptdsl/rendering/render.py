@@ -1,4 +1,7 @@
-"""Renders a prompt: its tree becomes messages, and these become a provider's payload."""
+"""Rendering a prompt: its tree becomes messages, and these become a provider's payload.
+
+``_rendered`` runs the passes that no target changes, ``_for_target`` those of the target.
+"""
 
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
@@ -40,7 +43,7 @@ from promptdsl.rendering.request import (
 )
 from promptdsl.rendering.result import Rendered
 from promptdsl.rendering.root import root_around
-from promptdsl.rendering.text.blocks import settle
+from promptdsl.rendering.text.blocks import sendable
 from promptdsl.rendering.text.encode import LONE_SURROGATE
 from promptdsl.rendering.text.format import FORMATS
 from promptdsl.rendering.text.lower import lower
@@ -80,7 +83,7 @@ def render(tree: Node | Prompt, *surplus: Never, **options: Unpack[RenderOptions
     - ``budget``: the most tokens of the request, ``"window"`` for the context window of the model;
       by default there is no limit. ``reserve`` of them stay free for the answer (0).
     - ``counter``: a token counter instead of the one for the model.
-    - ``transformation``: the roles of events and request-only turns, and how they are written.
+    - ``transformation``: the roles of events and groundings, and how they are written.
     - ``audience``: ``"model"`` (the default) or ``"people"``.
     - ``strict``: with ``True``, a loss of text or media is an error (``False``).
     - ``cache``: ``"auto"`` puts cache marks after the tools, the system text and the last stable
@@ -176,8 +179,8 @@ def _rendered(root: RootNode, request: RenderRequest, ask: Ask) -> Rendered:
         return _for_target(request, tuple((name, tree) for name in ("written", *BEFORE_TARGET)))
     lost: list[tuple[Node, int]] = []
     stages = [("written", tree)]
-    ready = partial(settle, media_roots=request.media_roots, lost=lost)
-    passes = before_target(audience=request.audience, ask=ask, settle=ready)
+    make_sendable = partial(sendable, media_roots=request.media_roots, lost=lost)
+    passes = before_target(audience=request.audience, ask=ask, make_sendable=make_sendable)
     for name, mask, run in passes:
         if tree._mask & mask:
             if name == "fill" and request.budget is not None:
@@ -188,8 +191,8 @@ def _rendered(root: RootNode, request: RenderRequest, ask: Ask) -> Rendered:
         stages.append((name, tree))
     lose = partial(attrs.evolve, LONE_SURROGATE)
     losses = (lose(path=f"history[{index}]", source=node.source) for node, index in lost)
-    settled = not tree._mask & HOLLOW or is_settled(hollow(tree))
-    return _for_target(request, tuple(stages), tuple(losses), settled=settled)
+    fits_as_is = not tree._mask & HOLLOW or is_settled(hollow(tree))
+    return _for_target(request, tuple(stages), tuple(losses), fits_as_is=fits_as_is)
 
 
 def _for_target(
@@ -197,12 +200,12 @@ def _for_target(
     stages: Stages,
     losses: tuple[Loss, ...] = (),
     *,
-    settled: bool = True,
+    fits_as_is: bool = True,
 ) -> Rendered:
     """Return the result for the target of a request, fitted into its budget, if any.
 
-    ``stages`` are the trees up to the pass ``read``, ``losses`` those of any target. A tree is
-    ``settled`` if it fits without a budget as it is: nothing in it is cut or chosen.
+    ``stages`` are the trees up to the pass ``read``, ``losses`` those that every target has.
+    ``fits_as_is`` is whether the tree fits without a budget: nothing in it is cut or chosen.
     """
     tree = stages[-1][1]
     settings = settings_of(request, stages[0][1])
@@ -215,7 +218,7 @@ def _for_target(
     if facts.binds_reasoning and facts.known:
         check_bound(dict(stages)["select"], settings.config, facts.model)
     dropped: Callable[[], tuple[Dropped, ...]] = tuple
-    if request.budget is None and settled:
+    if request.budget is None and fits_as_is:
         outgoing = _prepared(tree, False, request=request, settings=settings)
     else:
         from promptdsl.rendering.budgeting import fit_tree
@@ -248,7 +251,7 @@ def _for_target(
 
 def _may_have_fences(root: RootNode) -> bool:
     """Return whether a tree may have values in a fence; recorded messages of text have none."""
-    # A history is hollow, whatever is in it.
+    # A history has the bit HOLLOW, whatever is in it.
     groups = (x.content if isinstance(x, ConversationNode) else (x,) for x in root.content)
     masks = (part._mask for group in groups for part in group)
     return root._mask & WITH_FENCES != 0 and any(mask & WITH_FENCES for mask in masks)
@@ -259,11 +262,11 @@ def _again(
 ) -> Rendered:
     template = request.template
     if template is not None and not is_one_of(
-        provider, [it.name for it in wires() if it.templated]
+        provider, [wire.name for wire in wires() if wire.templated]
     ):
         template = None
     other = attrs.evolve(_repeated(request), provider=provider, template=template, again=True)
-    return _for_target(other, stages, losses, settled=is_settled(hollow(stages[-1][1])))
+    return _for_target(other, stages, losses, fits_as_is=is_settled(hollow(stages[-1][1])))
 
 
 def _again_at_once(request: RenderRequest) -> RenderRequest:
@@ -274,7 +277,7 @@ def _again_at_once(request: RenderRequest) -> RenderRequest:
 
 
 def _repeated(request: RenderRequest) -> RenderRequest:
-    """Return a request whose addresses may be loaded once more, without awaiting these."""
+    """Return a request whose addresses may be loaded once more, without awaiting them."""
     if request.loading is None:
         return request
     loading = attrs.evolve(request.loading, waits=False, failed={}, wanted={})
@@ -284,9 +287,9 @@ def _repeated(request: RenderRequest) -> RenderRequest:
 def _prepared(
     tree: RootNode, trimmed: bool | Message, *, request: RenderRequest, settings: Settings
 ) -> Outgoing:
-    """Run the passes of the target, lower the tree and write it.
+    """Run the passes of the target, lower the tree to messages, and write the payload.
 
-    ``trimmed`` is whether a budget cut it, or the first message that was written since it did.
+    ``trimmed`` is whether a budget cut the tree, or the first message that was written since then.
     """
     facts, config = settings
     stages = [(FIT, tree)]
@@ -337,7 +340,7 @@ def _written(
 
 
 def _stored_elsewhere(stored: StoredConversation, facts: ModelFacts) -> Loss:
-    """Return the loss of a conversation that is stored elsewhere, or the hint to name it there."""
+    """Return the loss of a conversation that is stored elsewhere, or the hint to name its id."""
     what = "the conversation before"
     if stored.origin in facts.origins:
         why = (
@@ -368,7 +371,7 @@ def _prompt(
         raise OptionError(problem, fix="write them: Tool(...)", at=(author(),))
     if recorded is None:
         return Prompt(messages, tools, choice, output, trimmed, prompts_output=prompts)
-    # What the prompt was read with, such as the choice of a tool, unless the author chose another.
+    # The prompt keeps its settings, such as the choice of a tool, unless the author chose another.
     return attrs.evolve(
         recorded,
         messages=messages,

@@ -184,8 +184,8 @@ class Rendered:
     def explain(self) -> dict[str, tuple[SettingValue, str]]:
         """Return every configuration value with the name of the layer that set it.
 
-        An event or a grounding that the target takes only in a user message has a row of its own,
-        such as ``"sent.event[0]": ("user", "target anthropic")``.
+        An event, ``Ephemeral`` or ``Grounding`` that the target takes only in a user message has a
+        row of its own, such as ``"sent.event[0]": ("user", "target anthropic")``.
         """
         sent: dict[str, tuple[SettingValue, str]] = {
             f"sent.{origin.address}": (role, f"target {self.facts.provider}")
@@ -196,7 +196,7 @@ class Rendered:
 
     @cached_property
     def _sent_as(self) -> dict[int, str]:
-        """The roles of the events and groundings that are sent in the role of a user, by index."""
+        """The roles of events and groundings that are sent as messages of a user, by index."""
         return self._outcome().sent_as()
 
     @door

@@ -72,7 +72,7 @@ def test_turns_that_say_nothing_go(turn: Node) -> None:
     [
         (User(Fragment(Section("s", "", title="T"))), [("hint", "section 's'")]),
         (User(Fragment(CacheBreakpoint())), [("hint", "a cache breakpoint")]),
-        (Ephemeral(Fragment(""), title="T"), [("hint", "a request-only turn")]),
+        (Ephemeral(Fragment(""), title="T"), [("hint", "an Ephemeral or Grounding")]),
         (User(Fragment("")), []),
         (User(Fragment(Section("s", ""))), []),
     ],

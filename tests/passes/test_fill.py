@@ -107,8 +107,8 @@ def test_lazies_that_return_lazies_without_end() -> None:
     """It ends after a hundred rounds, with the line of a lazy."""
     error = raised(ContentError, lambda: fill(User(LAZY), ask=lambda _: [LAZY]))
     assert (
-        "lazies return lazies, 100 times over",
-        "return text or a part that is written",
+        "a Lazy returned another Lazy, 100 times in a row",
+        "return text, or a part without a Lazy",
         (str(LAZY.source),),
     ) == (error.what, error.fix, error.at)
 

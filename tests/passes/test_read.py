@@ -311,7 +311,7 @@ def test_a_recorded_event_holds_no_calls() -> None:
     error = raised(DataError, lambda: render(history))
     assert (
         "a recorded event message cannot hold a 'tool_use' block",
-        "it holds text, JSON, code and attachments, and an event message events",
+        "it may hold text, JSON, code and attachments; an event message also events",
         (f"{__file__}:{written}",),
     ) == (error.what, error.fix, error.at)
 
@@ -375,7 +375,10 @@ def test_a_reader_is_handed_in() -> None:
     done = read(
         tree,
         reader=lambda form, items: tuple(Message("user", [form, item, "?"]) for item in items),
-        settle=lambda message, _, __: (Message("user", (*message.content, TextBlock("!"))), False),
+        make_sendable=lambda message, _, __: (
+            Message("user", (*message.content, TextBlock("!"))),
+            False,
+        ),
         pieces=lambda *_: ((), None),
     )
     assert [("user", "openai", "one", "?", "!"), ("user", "openai", "two", "?", "!")] == short_form(

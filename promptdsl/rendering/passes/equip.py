@@ -1,4 +1,4 @@
-"""Equip: moves tools and the output schema out of the turns; cache breakpoints become marks."""
+"""Equip: extracts tools and the output schema; cache breakpoints become cache marks."""
 
 from collections.abc import Iterator
 from operator import attrgetter
@@ -12,7 +12,7 @@ from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, ToolDefinition
 from promptdsl.rendering.text.answer_form import mode_of
-from promptdsl.rendering.text.page import longer, marked
+from promptdsl.rendering.text.page import longer, with_cache_mark
 from promptdsl.tree.masks import CACHE, RESULT, SHIFT, SPOKEN
 from promptdsl.tree.node import Node, make, mark_of
 from promptdsl.tree.rewrite import has_content, replace, with_content
@@ -34,8 +34,8 @@ def equip(root: RootNode, facts: ModelFacts) -> RootNode:
 
     Whether the schema is text of the prompt depends on what the target takes.
 
-    A cache breakpoint among the turns becomes a mark of the part before it, or moves to
-    ``equipment`` if no part before it takes a mark. Equal tools are listed once.
+    A cache breakpoint among the turns becomes a cache mark of the part before it, or moves to
+    ``equipment`` if no part before it takes one. Equal tools are listed once.
     """
     if _EQUIPMENT.isdisjoint(map(_NODE_CLASS, root.content)):
         return root
@@ -47,7 +47,7 @@ def equip(root: RootNode, facts: ModelFacts) -> RootNode:
     for child in root.content:
         if isinstance(child, ToolNode):
             name, raw = child.definition.name, child.definition.raw
-            # A provider's tool without a name may be there with other values, too.
+            # A provider's tool without a name may occur with other values, too.
             key = name if raw is None or "name" in raw else repr((raw, child.definition.extra))
             if key not in tools:
                 tools[key] = len(equipment)
@@ -55,8 +55,8 @@ def equip(root: RootNode, facts: ModelFacts) -> RootNode:
                 continue
             first = cast("ToolNode", equipment[tools[key]])
             # A cache breakpoint may have marked the first one already.
-            unmarked = attrs.evolve(first.definition, cache=None)
-            if attrs.evolve(child.definition, cache=None) != unmarked:
+            without_mark = attrs.evolve(first.definition, cache=None)
+            if attrs.evolve(child.definition, cache=None) != without_mark:
                 raise PlacementError(
                     f"two tools are called {name!r}",
                     fix='rename one of them: Tool(..., name="...")',
@@ -87,7 +87,7 @@ def equip(root: RootNode, facts: ModelFacts) -> RootNode:
 
 
 def _in_its_mode(node: OutputNode, facts: ModelFacts) -> OutputNode:
-    """Return the form of the answer as it is sent: a setting, or text."""
+    """Return the output schema as it is sent: as a setting of the request, or as text."""
     if mode_of(node, facts)[0] == "native":
         return node
     return make(PromptedOutputNode, mask=node._mask, at=node, schema=node.schema)
@@ -98,27 +98,27 @@ def _mark_last_turn(turns: list[Node], node: CacheBreakpointNode) -> bool:
     for index in range(len(turns) - 1, -1, -1):
         turn = turns[index]
         if isinstance(turn, RecordedNode):
-            recorded = _marked_recording(turn, node)
+            recorded = _recording_with_mark(turn, node)
             if recorded is not None:
                 turns[index] = recorded
             return recorded is not None
         if turn._mask & RESULT << SHIFT or has_content(turn.content):
             mark = longer(mark_of(turn.options), node.ttl or "default")
             options = attrs.evolve(turn.options, cache=True if mark == "default" else mark)
-            # A turn with options is not plain speech any more.
+            # A turn with options is not sent as it is any more.
             turns[index] = replace(turn, options=options, mask=turn._mask & ~SPOKEN | CACHE)
             return True
     return False
 
 
-def _marked_recording(recording: RecordedNode, node: CacheBreakpointNode) -> RecordedNode | None:
-    """Return a recording with its last block marked, ``None`` when that block takes no mark."""
+def _recording_with_mark(recording: RecordedNode, node: CacheBreakpointNode) -> RecordedNode | None:
+    """Return a recording with a cache mark at its last block, ``None`` if that takes no mark."""
     messages: tuple[Message, ...] = recording.items
     index = next((i for i in range(len(messages) - 1, -1, -1) if messages[i].content), None)
     if index is None:
         return None
     content = messages[index].content
-    last = marked(content[-1], node.ttl or "default")
+    last = with_cache_mark(content[-1], node.ttl or "default")
     if last is content[-1]:
         return None
     message = messages[index].replace(content=(*content[:-1], last))
@@ -138,7 +138,7 @@ def equipment_of(root: RootNode) -> tuple[tuple[ToolDefinition, ...], OutputSche
 
 
 def output_hints(root: RootNode, facts: ModelFacts) -> Iterator[Loss]:
-    """Yield a hint where the form of the answer is sent as text, and its author chose nothing."""
+    """Yield a hint if the output schema is sent as text, and its author did not choose that."""
     for node in root.equipment:
         if isinstance(node, PromptedOutputNode) and node.schema.mode is None:
             reason = f"{mode_of(node, facts)[1]}: it is sent as the last part of the system text"
@@ -146,7 +146,7 @@ def output_hints(root: RootNode, facts: ModelFacts) -> Iterator[Loss]:
 
 
 def lost_marks(root: RootNode) -> Iterator[Loss]:
-    """Yield a loss for every cache breakpoint that has no part to mark."""
+    """Yield a hint for every cache breakpoint without a part before it that takes a cache mark."""
     for node in root.equipment:
         if isinstance(node, CacheBreakpointNode):
             reason = "there is no part before it that takes one"

@@ -42,23 +42,25 @@ FENCED = ("event", "ephemeral")
 """The roles whose text is a value, which is encoded later."""
 
 Reader: TypeAlias = Callable[[str, Any], tuple[Message, ...]]  # Any: a provider's dictionaries
-Settle: TypeAlias = Callable[[Message, Node, int], tuple[Message, bool]]
+MakeSendable: TypeAlias = Callable[[Message, Node, int], tuple[Message, bool]]
 """Makes a recorded message ready to be sent, from its node and its index in the history.
 
 Returns the message, and whether it contains JSON or code that must become text later."""
 Pieces: TypeAlias = "Callable[[TemplateNode], RenderedTemplate]"
 
 
-def read(root: RootNode, *, reader: Reader, settle: Settle, pieces: Pieces) -> RootNode:
+def read(
+    root: RootNode, *, reader: Reader, make_sendable: MakeSendable, pieces: Pieces
+) -> RootNode:
     """Return the tree with templates rendered and recorded conversations read.
 
-    ``reader`` returns the messages of a conversation in a provider's form, ``settle`` makes a
-    message ready to be sent, ``pieces`` renders a template.
+    ``reader`` returns the messages of a conversation in a provider's format, ``make_sendable``
+    makes a message ready to be sent, ``pieces`` renders a template.
     """
 
     def change(node: Node) -> Node | None:
         if isinstance(node, ConversationNode):
-            return _conversation(node, reader, settle)
+            return _conversation(node, reader, make_sendable)
         if not isinstance(node, TemplateNode):
             return node
         try:
@@ -68,7 +70,7 @@ def read(root: RootNode, *, reader: Reader, settle: Settle, pieces: Pieces) -> R
             raise error.located(node.source) from None
         parts: list[Child] = []
         if node.template.keeps_ends and rendered and rendered[0][:1] == "\n":
-            # A text that begins with a line end is dedented: this one begins with nothing.
+            # A text that begins with a line end is dedented: this one begins with an empty string.
             parts.append("")
         for piece in rendered:
             if isinstance(piece, str):
@@ -84,11 +86,13 @@ def read(root: RootNode, *, reader: Reader, settle: Settle, pieces: Pieces) -> R
         return make(TextNode, tuple(parts), mask=masks.TEXT, at=node, options=options)
 
     done = rewrite(root, change, within=masks.HOLLOW | masks.RECORDED)
-    # Lazies and recordings may bring ids that are taken.
+    # Lazies and recordings may have ids that are used already.
     return with_content(done, numbered(done.content))
 
 
-def _conversation(history: ConversationNode, reader: Reader, settle: Settle) -> ConversationNode:
+def _conversation(
+    history: ConversationNode, reader: Reader, make_sendable: MakeSendable
+) -> ConversationNode:
     parts: list[Node] = []
     for node in history.content:
         if not isinstance(node, RecordedNode):
@@ -98,11 +102,11 @@ def _conversation(history: ConversationNode, reader: Reader, settle: Settle) -> 
         known = recording_of(node.items) if is_long else None
         try:
             if known is not None:
-                parts += _whole_run(node, known)
+                parts += _complete_run(node, known)
             elif node.form == "messages":
-                parts += _parts(node, node.items, settle, known=getattr(node, "known", None))
+                parts += _parts(node, node.items, make_sendable, known=getattr(node, "known", None))
             else:
-                parts += _parts(node, reader(node.form, node.items), settle, fresh=True)
+                parts += _parts(node, reader(node.form, node.items), make_sendable, fresh=True)
         except PromptError as error:
             raise error.located(node.source) from None
     return with_content(history, tuple(parts))
@@ -111,14 +115,14 @@ def _conversation(history: ConversationNode, reader: Reader, settle: Settle) -> 
 def _parts(
     node: RecordedNode,
     items: Sequence[object],
-    settle: Settle,
+    make_sendable: MakeSendable,
     *,
     fresh: bool = False,
     known: Recording | None = None,
 ) -> list[Node]:
-    """Return the parts of a history; ``known`` is the recording of its beginning, if any.
+    """Return the parts of a history; ``known`` is the read cache of its beginning, if any.
 
-    ``fresh`` is whether the messages were just made from a provider's form.
+    ``fresh`` is whether the messages were just made from a provider's format.
     """
     parts: list[Node] = []
     run: list[Message] = []
@@ -138,7 +142,7 @@ def _parts(
         if (
             plain is None or not (plain.isascii() or is_valid_unicode(plain))
         ) and role not in FENCED:
-            message, waits = settle(message, node, index)
+            message, waits = make_sendable(message, node, index)
             hollow = hollow or waits
         if fresh or message is not item:
             same = False
@@ -163,19 +167,19 @@ def _parts(
             run, hollow, known, same = [], False, None, False
     if not same or (known is None and len(items) < conversation_cache.SHORTEST):
         return [*parts, *_run_before(node, run, len(items), hollow=hollow, known=known)]
-    whole = _joined(known, tuple(items), run, hollow=hollow)
-    whole.leading, whole.hollow = leading, hollow
-    return _whole_run(node, whole.kept(known))
+    joined_recording = _joined(known, tuple(items), run, hollow=hollow)
+    joined_recording.leading, joined_recording.hollow = leading, hollow
+    return _complete_run(node, joined_recording.kept(known))
 
 
 def _joined(
-    known: Recording | None, given: tuple[Any, ...], run: list[Message], *, hollow: bool
+    known: Recording | None, written_items: tuple[Any, ...], run: list[Message], *, hollow: bool
 ) -> Recording:
-    """Return the recording of a run, which continues a known recording, if any."""
+    """Return the read cache of a run, which continues a known read cache, if any."""
     mask = mask_of(run) | (masks.HOLLOW if hollow else 0)
     if known is None:
-        return Recording(given, tuple(run), mask)
-    joined = Recording(given, (*known.items, *run), known.mask | mask)
+        return Recording(written_items, tuple(run), mask)
+    joined = Recording(written_items, (*known.items, *run), known.mask | mask)
     joined.findings = known.findings
     return joined
 
@@ -185,7 +189,7 @@ def _run_before(
 ) -> list[Node]:
     """Return the run of messages that ends before the message with the index ``stop``.
 
-    With ``hollow`` it contains JSON or code that must become text later.
+    ``hollow`` is whether it contains JSON or code that must become text later.
     """
     if known is not None:
         joined = _joined(known, (), run, hollow=hollow)
@@ -194,8 +198,8 @@ def _run_before(
     return [_run(node, tuple(run), mask, stop - len(run))] if run else []
 
 
-def _whole_run(node: RecordedNode, known: Recording) -> list[Node]:
-    """Return a whole recording as one run, with the cache of its history."""
+def _complete_run(node: RecordedNode, known: Recording) -> list[Node]:
+    """Return a complete recording as one run, with the read cache of its history."""
     run = _run(node, known.items, known.mask)
     object.__setattr__(run, "known", known)
     return [run] if known.items else []
@@ -214,19 +218,19 @@ def _run(node: RecordedNode, items: tuple[Message, ...], mask: int, start: int =
 
 
 def mask_of(messages: list[Message]) -> int:
-    """Return the mask of a run: whether it holds calls, results, instructions or a compaction."""
-    surface, own = 0, masks.RECORDED
+    """Return the mask of a run: whether it has calls, results, instructions or a compaction."""
+    surface, mask = 0, masks.RECORDED
     for message in messages:
         if message._plain is None or message.role not in _SPEAKERS:
             surface |= _ROLE_BITS[message.role]
             for block in message.content if message.role == "assistant" else ():
                 if type(block) is UnknownBlock and compacts(block.origin, block.data):
-                    own = masks.COMPACTED
-    return own | surface << masks.SHIFT
+                    mask = masks.COMPACTED
+    return mask | surface << masks.SHIFT
 
 
 _SPEAKERS = ("user", "assistant")
-"""The roles whose plain messages hold text alone."""
+"""The roles whose plain messages are only text."""
 _ROLE_BITS = {
     "assistant": masks.CALL,
     "tool": masks.RESULT,
@@ -237,7 +241,7 @@ _ROLE_BITS = {
 
 
 def _turn(message: Message, node: RecordedNode) -> Node:
-    """Return the node of a recorded event or request-only turn; its text is a value."""
+    """Return the node of a recorded event or grounding; its text is a value."""
     content = tuple(_node(block, node, message.role) for block in message.content)
     options = options_of(message)
     if message.role == "event":
@@ -271,5 +275,5 @@ def _node(block: Block, node: RecordedNode, role: Role) -> Node:
     kind = block.data.get("type") if isinstance(block, UnknownBlock) else block.type
     raise DataError(
         f"a recorded {role} message cannot hold a {kind!r} block",
-        fix="it holds text, JSON, code and attachments, and an event message events",
+        fix="it may hold text, JSON, code and attachments; an event message also events",
     )

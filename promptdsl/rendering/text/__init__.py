@@ -1,9 +1,13 @@
 """The text of a prompt: from the finished tree to messages.
 
-Read ``lower`` first: it makes messages of turns, each in the way (``ways``) that its content needs.
-The ``walk`` writes the parts of any turn: those that hold others have an opening and a closing, the
-``leaves`` are written at once, both on a ``page``. ``encode`` encodes and guards their strings, and
-sees the ``neighbours`` of a value and the ``reserved_tags``; ``joined`` has texts with a separator
-of the author's. ``blocks`` reads recorded JSON, code and files. ``format`` has the two formats,
-Markdown and XML. What is written is noted as ``pieces``, and read again in ``layout``.
+Read ``lower`` first: it makes messages of turns. ``ways`` writes most turns, which have simple
+content. The ``walk`` writes the parts of any turn on a ``page``: a container has an opening and a
+closing, one of the ``leaves`` is written at once. ``format`` has the two formats, Markdown and XML.
+
+``encode`` encodes the values of a part, and guards its strings. For that it needs the
+``neighbours`` of a value and the ``reserved_tags`` of the turn. ``joined`` encodes texts between
+which the author chose the separator. ``blocks`` reads recorded JSON, code and files.
+
+While the text is written, its pieces are noted in a ``Layout`` (``pieces``). ``layout`` reads it
+for spans, losses and reports.
 """

@@ -1,4 +1,4 @@
-"""The form of an answer as text of the prompt, for targets that take no schema of it."""
+"""The output schema as text of the prompt, for targets that take no output schema."""
 
 import json
 
@@ -16,9 +16,10 @@ REQUEST = "Answer with one JSON value that fits this JSON schema, and with nothi
 
 
 def mode_of(node: OutputNode, facts: ModelFacts) -> tuple[OutputMode, str]:
-    """Return how the form of an answer is sent, and why it is no setting of the request, if so.
+    """Return how the output schema is sent, and the reason if it is text of the prompt.
 
-    Raises :class:`OptionError` where its author wants it as a setting, and the target refuses it.
+    Raises :class:`OptionError` if the author wants a setting of the request, and the target takes
+    none.
     """
     mode = node.schema.mode
     if mode == "prompted":
@@ -35,20 +36,20 @@ def mode_of(node: OutputNode, facts: ModelFacts) -> tuple[OutputMode, str]:
 
 
 def prompted_text(output: OutputSchema) -> str:
-    """Return the text that asks for an answer of this form; the same for the same schema.
+    """Return the text that asks for an answer that fits a schema; equal for equal schemas.
 
     The schema is on one line, and has no tags.
     """
     schema = thawed(output.schema)
     texts = [output.description, schema.get("description")]
     if output.description is not None:
-        schema = {**schema, "description": "\n\n".join(str(it) for it in texts if it)}
+        schema = {**schema, "description": "\n\n".join(str(text) for text in texts if text)}
     text = json.dumps(schema, ensure_ascii=False).replace("<", "\\u003c")
     return f"{REQUEST}\n\n{text}"
 
 
 def prompted_turn(node: PromptedOutputNode) -> TurnNode:
-    """Return the system text for the form of an answer, with the line of its author."""
+    """Return the system turn with the output schema as text, with the line of its author."""
     text = make(VerbatimNode, mask=TEXT, at=node, text=prompted_text(node.schema))
     return make_turn(
         TurnNode, (text,), SYSTEM, at=node, role="system", kind="written", options=DEFAULTS

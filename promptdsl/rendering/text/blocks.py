@@ -1,4 +1,4 @@
-"""Recorded blocks, which are settled to be sent, and the blocks of parts that hold data."""
+"""Recorded blocks, made ready to be sent, and the blocks of parts that hold data."""
 
 import os
 from collections.abc import Awaitable, Callable
@@ -40,7 +40,7 @@ Replaced = Callable[[], object]
 """Called when a lone surrogate of a text was replaced."""
 
 
-def settle(
+def sendable(
     message: Message,
     node: Node,
     number: int,
@@ -55,7 +55,7 @@ def settle(
     ``lost`` when a lone surrogate was replaced.
     """
     content = message.content
-    # Most blocks need nothing: calls, whole texts, and results that are one whole text.
+    # Most blocks need nothing: calls, valid texts, and results that are one valid text.
     for block in content:
         if type(block) is ToolUseBlock:
             continue
@@ -67,15 +67,15 @@ def settle(
     else:
         return message, False
     replaced = partial(lost.append, (node, number))
-    settled = tuple(
-        settle_block(block, media_roots=media_roots, replaced=replaced) for block in content
+    blocks_to_send = tuple(
+        sendable_block(block, media_roots=media_roots, replaced=replaced) for block in content
     )
-    if not all(map(is_, settled, content)):
-        message = message.replace(content=settled)
+    if not all(map(is_, blocks_to_send, content)):
+        message = message.replace(content=blocks_to_send)
     return message, not is_text(message)
 
 
-def settle_block(block: Block, *, media_roots: MediaRoots, replaced: Replaced) -> Block:
+def sendable_block(block: Block, *, media_roots: MediaRoots, replaced: Replaced) -> Block:
     """Return a block that can be sent; the same object if nothing had to change."""
     if isinstance(block, DataBlock | TextBlock) and not isinstance(block, JsonBlock):
         text, changed = valid_unicode(block.text)
@@ -89,7 +89,7 @@ def settle_block(block: Block, *, media_roots: MediaRoots, replaced: Replaced) -
         return with_bytes(block, read_path(block.source, media_roots, block.type))
     if isinstance(block, ToolResultBlock):
         content = tuple(
-            settle_block(inner, media_roots=media_roots, replaced=replaced)
+            sendable_block(inner, media_roots=media_roots, replaced=replaced)
             for inner in block.content
         )
         same = all(map(is_, content, block.content))
@@ -98,7 +98,7 @@ def settle_block(block: Block, *, media_roots: MediaRoots, replaced: Replaced) -
 
 
 def with_bytes(block: MediaBlock, source: MediaSource) -> MediaBlock:
-    """Return an attachment with its bytes; a document without a title has the name of its file."""
+    """Return an attachment with its bytes; a document without a title gets the name of its file."""
     if block.title is not None or not block.is_document:
         return attrs.evolve(block, source=source)
     from promptdsl.messages.media.media_type import file_name

@@ -1,7 +1,8 @@
-"""Strings of a part as text: dedented, encoded, and guarded against leaving the fences around.
+"""Strings of a part as text: dedented, encoded, and guarded.
 
-A text may not forge the fences around it. What a value becomes depends on the author's text in the
-same part, and on a tag that the text directly before it begins, but on no other value.
+No text may contain the tags and delimiters around it, so ``guard`` puts references in them. What a
+value becomes depends on the author's text in the same part, and on a tag that the text directly
+before it begins. It does not depend on another value.
 """
 
 import re
@@ -34,41 +35,43 @@ from promptdsl.tree.node import Child
 from promptdsl.tree.part_nodes import TrustedTextNode, ValueNode
 
 
-class Authored(NamedTuple):
-    """What the author's text of a turn, or of all system content, writes.
+class AuthorTags(NamedTuple):
+    """The reserved tags of a turn or of all system content, and the code fences left open.
 
-    ``names`` are the tags that no value in a fence, a tag or instructions forges, ``closed`` those
-    that no value in a conversation forges. ``opens_code`` is the number of texts that may leave a
-    code fence open.
+    ``names`` are the tags that no value in a fence, a tag or instructions may contain, ``closed``
+    those that no value in a conversation may contain. ``opens_code`` is the number of texts that
+    may leave a code fence open.
     """
 
     names: frozenset[str] = frozenset()
     closed: frozenset[str] = frozenset()
     opens_code: int = 0
 
-    def and_of(self, other: "Authored") -> "Authored":
-        """Return what this and another text write."""
+    def and_of(self, other: "AuthorTags") -> "AuthorTags":
+        """Return the tags of this and another text."""
         names, closed = self.names | other.names, self.closed | other.closed
-        return Authored(names, closed, self.opens_code + other.opens_code)
+        return AuthorTags(names, closed, self.opens_code + other.opens_code)
 
 
 NoteLoss = Callable[[Loss], None]
-"""Called for a loss, which has no place yet."""
+"""A function that is called for a loss, which has no address and line yet."""
 
-Encoding = Literal["inline", "body", "plain"]
+Encoding = Literal["inline", "body", "none"]
 """How values are encoded: for Markdown, for a fence (and any open tag), or not at all."""
 
 
 @attrs.frozen
 class StringRules:
-    """How the strings in a part become text.
+    """The rules by which the strings in a part become text.
 
-    ``joined``: all parts form one text, with blank lines between them; otherwise each is a block.
-    ``instruction``: a text that starts with a newline is dedented. ``values``: strings of the
-    author are values, too. ``literals`` are delimiters around the text that are no tags. ``guards``
-    are the tags of all fences, in a guarded conversation only; its ``literals`` are all delimiters
-    that are no tags. ``full``: in a fence or tag, each ``&``, ``<`` and ``>`` of a value becomes a
-    reference; ``full_inline``: in instructions without one.
+    - ``joined``: all parts form one text, with blank lines between them; otherwise each is a block.
+    - ``instruction``: a text that starts with a newline is dedented.
+    - ``values``: strings of the author are values, too.
+    - ``literals``: the delimiters around the text that are not tags; in a guarded conversation all
+      such delimiters.
+    - ``guards``: the tags of all fences, in a guarded conversation only.
+    - ``full``: in a fence or tag, each ``&``, ``<`` and ``>`` of a value becomes a reference.
+    - ``full_inline``: the same for instructions outside of fences and tags.
     """
 
     joined: bool
@@ -82,8 +85,8 @@ class StringRules:
 
     @property
     def kind(self) -> SpanKind:
-        """What the author's text is: that of a conversation, or of a prompt."""
-        return "conversation" if self.encoding == "plain" else "author"
+        """The kind of the author's text: that of a conversation, or of a prompt."""
+        return "conversation" if self.encoding == "none" else "author"
 
     def in_text(self, *, tagged: bool) -> "StringRules":
         """Return the rules for a part that is one text; in a tag its values are encoded."""
@@ -113,17 +116,17 @@ def _in_text(rules: StringRules, tagged: bool, *, instruction: bool) -> StringRu
 
 INSTRUCTION = StringRules(joined=True, instruction=True)
 FENCED = StringRules(joined=True, instruction=False)
-SPEECH = StringRules(joined=False, instruction=False, encoding="plain")
+SPEECH = StringRules(joined=False, instruction=False, encoding="none")
 
 
 def text_of(part: Child) -> str:
-    """Return the text of a string or a value; other parts write none."""
+    """Return the text of a string or a value, ``""`` for another part."""
     if isinstance(part, str):
         return part
     return part.text if isinstance(part, ValueNode | TrustedTextNode) else ""
 
 
-def authored_text(part: Child) -> str | None:
+def author_text_of(part: Child) -> str | None:
     """Return the author's text of a part of a text, ``None`` for a value."""
     return None if isinstance(part, ValueNode) else text_of(part)
 
@@ -138,7 +141,7 @@ _OPEN_TAG = re.compile(
     r"""(?:=\s*+(["']).*)?\Z""",
     re.DOTALL,
 )
-"""A tag that is open at the end of a text; group 1 is an attribute's open quotation mark."""
+"""A tag that is open at the end of a text; group 1 is the open quote of an attribute."""
 
 
 def _left_open(text: str) -> str:
@@ -155,8 +158,8 @@ class AuthorText:
     """The author's texts in a part, read one after another; ``opening`` is before them on the line.
 
     With ``are_values`` its strings are values, too. ``tag`` is the tag that is open at the end of
-    what was read, in short, and ``begun`` the beginning of one; ``before`` is the text directly
-    before the next value; ``has_less_than`` is whether there was a ``<``.
+    the text so far, in short, and ``begun`` the beginning of a tag there. ``before`` is the text
+    directly before the next value. ``has_less_than`` is whether there was a ``<``.
     """
 
     __slots__ = (
@@ -188,25 +191,25 @@ class AuthorText:
         """Pass over the next value."""
         self.before = ""
         if self.tag == "<a=":
-            # The value is that of the attribute: a quotation mark behind it opens none.
+            # The value is the value of the attribute: a quote after it opens no other value.
             self.tag = "<a"
 
     @property
     def in_quotes(self) -> bool:
-        """Whether the next value is in the quotation marks of a tag."""
+        """Whether the next value is in the quotes of an attribute."""
         return self.tag.endswith(('"', "'"))
 
     def is_value(self, index: int) -> bool:
-        """Return whether the part with an index is a value; there may be none."""
+        """Return whether the part with an index is a value; ``False`` after the last part."""
         return index < len(self.parts) and is_value(self.parts[index], are_values=self.are_values)
 
     @property
     def opens_code(self) -> bool:
-        """Whether it may leave a code fence open."""
+        """Whether the text may leave a code fence open."""
         return self._part_lines().opens_code
 
     def neighbours(self, index: int) -> Neighbours:
-        """Return what is beside the value with an index, the next one."""
+        """Return the neighbours of the next value, which has this index."""
         neighbours = self._part_lines().neighbours(index)
         return neighbours._replace(in_tag=True) if self.tag or self.begun else neighbours
 
@@ -221,7 +224,7 @@ class AuthorText:
 
 
 def _inline_attribute(value: str) -> str:
-    """Return a value for a quoted attribute that stands in Markdown: it begins no line there."""
+    """Return a value for a quoted attribute in Markdown, where the value begins no line."""
     return inline_line(value).replace('"', "&quot;").replace("'", "&#39;")
 
 
@@ -229,43 +232,46 @@ def _inline_attribute(value: str) -> str:
 class Fences:
     """The fences and tags of a turn, by their folded names.
 
-    ``tags`` counts those that are open; author text inside may not close them. ``reserved`` are
-    the tags of the whole turn and of all fences, ``literals`` the delimiters of the configuration
-    that are no tags. No value in a fence, a tag or instructions forges any of these. ``closed`` are
-    the tags that the author's text of a turn of the conversation closes: no value there forges one.
-    Both are found when the first value needs them, which most do not. ``begun`` is the beginning of
-    a tag that the last text ends with; ``begun_at`` the number of texts on the page then.
+    ``tags`` counts the tags that are open; author text inside may not close them. ``reserved`` are
+    the tags of the complete turn and of all fences, ``literals`` are the delimiters of the
+    configuration that are not tags. No value in a fence, a tag or instructions may contain these.
+    ``closed`` are the tags that the author's text of a conversation turn closes: no value there may
+    contain one. ``find`` returns both when the first value needs them, which is rare.
+
+    ``begun`` is the beginning of a tag at the end of the last text. ``begun_at`` is the number of
+    texts on the page then.
     """
 
-    find: Callable[[], Authored]
+    find: Callable[[], AuthorTags]
     literals: frozenset[str]
     tags: dict[str, int] = attrs.field(factory=new_dict)
     begun: str = ""
     begun_at: int = -1
-    _found: Authored | None = None
+    _known_tags: AuthorTags | None = None
 
     @property
     def reserved(self) -> frozenset[str]:
-        """The tags that no value in a fence, a tag or instructions forges."""
-        return self._authored().names
+        """The tags that no value in a fence, a tag or instructions may contain."""
+        return self._author_tags().names
 
     @property
     def closed(self) -> frozenset[str]:
-        """The tags that no value in a conversation forges."""
-        return self._authored().closed
+        """The tags that no value in a conversation may contain."""
+        return self._author_tags().closed
 
-    def _authored(self) -> Authored:
-        if self._found is None:
-            self._found = self.find()
-        return self._found
+    def _author_tags(self) -> AuthorTags:
+        if self._known_tags is None:
+            self._known_tags = self.find()
+        return self._known_tags
 
     def neighbours(self, author: AuthorText, index: int) -> Neighbours:
-        """Return what is beside a value.
+        """Return the neighbours of a value.
 
-        It is in code only if no other text leaves a fence open, which that of its own would end.
+        It is in code only if no other text leaves a code fence open: the code fence around the
+        value would end that one.
         """
         neighbours = author.neighbours(index)
-        if neighbours.in_code and self._authored().opens_code > author.opens_code:
+        if neighbours.in_code and self._author_tags().opens_code > author.opens_code:
             return neighbours._replace(in_code=False)
         return neighbours
 
@@ -281,8 +287,8 @@ class Fences:
             if not self.tags[name]:
                 del self.tags[name]
 
-    def authored(self, text: str, rules: StringRules) -> str:
-        """Return author text that cannot close a fence, not even together with the next text."""
+    def guarded(self, text: str, rules: StringRules) -> str:
+        """Return author text with references in what could close a fence or tag around it."""
         text = guard(text, self.tags, rules.literals)
         return guard(text, rules.guards) if rules.guards else text
 
@@ -291,23 +297,23 @@ class Fences:
         return rules.encoding == "body" or bool(self.tags)
 
     def encoded(self, value: str, rules: StringRules, encode: Callable[[str], str] | None) -> str:
-        """Return a value by ``encode``, or for a fence or tag as the rules require."""
+        """Return a value encoded by ``encode``, or for a fence or tag as the rules require."""
         literals = self.literals | rules.literals
         if encode is not None and not self.in_body(rules):
             return guard(encode(value), self.reserved, literals)
         if encode is None and not rules.full:
             if not literals and PLAIN_LINE.match(value):
-                return value  # as most
+                return value  # the usual case
             return minimal_body(value, self.reserved, literals)
         return guard((encode or body)(value), self.reserved, literals)
 
     def in_instructions(
         self, value: str, rules: StringRules, author: AuthorText, index: int
     ) -> str:
-        """Return a value for instructions without a fence or tag; ``index`` is its own."""
+        """Return the value with an index, for instructions outside of fences and tags."""
         literals = self.literals | rules.literals
         if not author.has_less_than and not literals and PLAIN_LINE.match(value):
-            return value  # as most
+            return value  # the usual case
         if rules.full_inline:
             encoded = guard(inline(value), self.reserved, literals)
             return among_lines(encoded, self.neighbours(author, index), only_edges=True)
@@ -328,22 +334,22 @@ def texts_in(
     opening: str = "",
     follows: bool = False,
 ) -> list[str]:
-    """Return the text of each of the strings and values of one text.
+    """Return the text of each string and value of one text.
 
     Values are encoded by ``encode``, by default as the rules require. With ``one_line`` every line
-    end is a character reference. ``opening`` is before the text on its first line. It ``follows``
-    the text before where white space alone is between them.
+    end becomes a character reference. ``opening`` is before the text on its first line. ``follows``
+    is whether only white space is between this text and the one before.
     """
     if one_line:
         encode = field
     else:
         parts = dedented(parts, rules)
-    is_spoken, in_body = rules.encoding == "plain", fences.in_body(rules)
+    is_spoken, in_body = rules.encoding == "none", fences.in_body(rules)
     is_guarded = bool(fences.tags or rules.literals or rules.guards)
     author = AuthorText(parts, rules.values, opening)
     author.begun = fences.begun if follows else ""
     texts: list[str] = []
-    authored = 0  # the number of texts before the author's last ones
+    author_start = 0  # the number of texts up to the last value
     for index, part in enumerate(parts):
         if isinstance(part, str):
             text, is_value = part, rules.values
@@ -353,36 +359,36 @@ def texts_in(
             text = written(text, note)
             author.read(text)
             text = title(text) if one_line else text
-            texts.append(fences.authored(text, rules) if is_guarded else text)
+            texts.append(fences.guarded(text, rules) if is_guarded else text)
             continue
         if is_spoken:
             text = written(text, note)
             if author.begun or has_bracket(text):
                 text = guard_start(guard(text, fences.closed), author.begun, fences.closed)
-            texts.append(fences.authored(text, rules))
+            texts.append(fences.guarded(text, rules))
             continue
         notice((text,), note)
-        if authored < index and in_body:
-            texts[authored:] = _with_guarded_end(texts[authored:], fences.reserved)
+        if author_start < index and in_body:
+            texts[author_start:] = _with_guarded_end(texts[author_start:], fences.reserved)
             author.begun = ""
-        own = encode
+        part_encode = encode
         if encode is None and author.in_quotes:
-            own = field if in_body else _inline_attribute
-        if own is not None or in_body:
-            text = fences.encoded(text, rules, own)
+            part_encode = field if in_body else _inline_attribute
+        if part_encode is not None or in_body:
+            text = fences.encoded(text, rules, part_encode)
         else:
             text = fences.in_instructions(text, rules, author, index)
         if author.begun:
             text = guard_start(text, author.begun, fences.reserved)
         texts.append(text)
-        authored = index + 1
+        author_start = index + 1
         author.pass_value()
     fences.begun = left_open("".join((*texts, "\n"))) if author.begun else ""
     return texts
 
 
 def kind_of(parts: Sequence[Child], texts: Sequence[str], rules: StringRules) -> PieceKind:
-    """Return what a text is that consists of these parts, each as one of the texts."""
+    """Return the kind of a text that consists of these parts, each as one of the texts."""
     if len(parts) == 1 and isinstance(parts[0], str) and not rules.values:
         return rules.kind
     return partial(_runs, parts, [*map(len, texts)], rules)
@@ -393,13 +399,13 @@ def _runs(parts: Sequence[Child], lengths: Sequence[int], rules: StringRules) ->
 
 
 def dedented(parts: tuple[Child, ...], rules: StringRules) -> tuple[Child, ...]:
-    """Return the parts of a text, of instructions that start with a line end dedented."""
+    """Return the parts of a text; instructions that start with a line end are dedented."""
     is_indented = rules.instruction and isinstance(parts[0], str) and parts[0][:1] in ("\n", "\r")
     return dedent_parts(parts) if is_indented else parts
 
 
 def _with_guarded_end(texts: list[str], names: frozenset[str]) -> list[str]:
-    """Return the author's texts before a value, whose end begins none of these tags."""
+    """Return the author's texts before a value, with references in a tag that their end begins."""
     before = "".join(texts)
     after = guard_end(before, names)
     if after == before:
@@ -410,11 +416,11 @@ def _with_guarded_end(texts: list[str], names: frozenset[str]) -> list[str]:
 
 
 def _run(rules: StringRules, part: Child, length: int) -> TextRun:
-    """Return the run of a string or value; in a conversation it is that, unless volatile."""
+    """Return the run of a string or value; in a conversation only a volatile value is a value."""
     if not is_value(part, are_values=rules.values):
         return TextRun(length, rules.kind)
     run = value_run(length, part)
-    is_spoken = rules.encoding == "plain" and run.kind != "volatile"
+    is_spoken = rules.encoding == "none" and run.kind != "volatile"
     return run._replace(kind="conversation") if is_spoken else run
 
 
@@ -423,7 +429,7 @@ LONE_SURROGATE = Loss("content", "a lone surrogate", "it is no character, U+FFFD
 
 
 def written(text: str, note: NoteLoss) -> str:
-    """Return text unchanged, except for U+FFFD in place of a lone surrogate, which is a loss."""
+    """Return a text with U+FFFD for each lone surrogate, which is a loss."""
     if text.isascii():
         return text
     text, changed = valid_unicode(text)

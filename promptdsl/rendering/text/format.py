@@ -1,6 +1,6 @@
 """The text formats, Markdown and XML: the text around the parts of a prompt.
 
-A format returns a frame for each container; ``Form`` is either of the two.
+A format returns a frame for each container. ``Form`` is either of the two formats.
 """
 
 from collections.abc import Mapping
@@ -23,8 +23,8 @@ BETWEEN = "\n\n"
 class TextFrame(NamedTuple):
     """The text around the parts of a container, and between them.
 
-    ``tags`` are the names of its tags, which no text inside may forge. ``between`` separates the
-    parts, ``prefix`` begins every further line. ``kind`` is what its opening consists of.
+    ``tags`` are the names of its tags, which no text inside may contain. ``between`` separates the
+    parts, ``prefix`` begins every further line. ``kind`` is the kind of its opening.
     """
 
     open: str = ""
@@ -44,7 +44,7 @@ _LIST = TextFrame(between="\n")
 
 
 def title_line(title: str, level: int) -> str:
-    """Return the heading of a section, which is all of its frame."""
+    """Return the heading of a section; its frame has nothing else."""
     return f"{_SIGNS[min(level, DEEPEST)]}{title}\n"
 
 
@@ -57,7 +57,7 @@ class Markdown:
     checklist: TextFrame = _LIST
     quote: TextFrame = TextFrame("> ", prefix="> ")
     item_alone: TextFrame = TextFrame("- ", prefix="  ")
-    """The frame of an item without a list around it: one in a format of its own."""
+    """The frame of an item without a list around it, because it has a format of its own."""
     json: TextFrame = BARE
 
     def section(self, id: str, title: str | None, level: int) -> TextFrame:
@@ -80,28 +80,28 @@ class Markdown:
         usual, other = ".)" if ordered else "-*"
         return other if previous == usual else usual
 
-    def item(self, marker: str, number: int, *, done: bool | None, plain: bool) -> TextFrame:
+    def item(self, marker: str, number: int, *, done: bool | None, text_only: bool) -> TextFrame:
         """Return ``- ``, ``1. ``, ``- [x] `` or ``- [ ] ``; further lines are indented.
 
-        Only text may follow a box on its line: all else starts on the next one.
+        Only text may follow a box on its line: any other part starts on the next line.
         """
         if marker in ".)":
             sign = f"{number}{marker} "
             return TextFrame(sign, prefix=" " * len(sign))
         box = "" if done is None else "[x]" if done else "[ ]"
-        end = "" if done is None else " " if plain else "\n  "
+        end = "" if done is None else " " if text_only else "\n  "
         return TextFrame(f"{marker} {box}{end}", prefix="  ")
 
-    def example(self, *, plain: bool) -> TextFrame:
-        """Return an example, a blank line between its sides unless both are plain text."""
-        return _LIST if plain else BARE
+    def example(self, *, text_only: bool) -> TextFrame:
+        """Return the frame of an example; text sides have no blank line between them."""
+        return _LIST if text_only else BARE
 
-    def side(self, name: str, *, plain: bool) -> TextFrame:
+    def side(self, name: str, *, text_only: bool) -> TextFrame:
         """Return ``Input: `` or ``Output: ``; further lines are indented.
 
-        Other parts than plain text start on a line of their own, as all blocks of Markdown do.
+        Parts other than text start on a line of their own, as all blocks of Markdown do.
         """
-        end = " " if plain else "\n  "
+        end = " " if text_only else "\n  "
         return TextFrame(f"{name.capitalize()}:{end}", prefix="  ")
 
     def code(self, text: str, language: str | None) -> TextFrame:
@@ -151,18 +151,18 @@ class Xml:
         """Return nothing: an item is an element."""
         return ""
 
-    def item(self, marker: str, number: int, *, done: bool | None, plain: bool) -> TextFrame:
+    def item(self, marker: str, number: int, *, done: bool | None, text_only: bool) -> TextFrame:
         """Return ``<item>``, in a checklist with ``done="true"`` or ``done="false"``."""
         if done is None:
             return self.item_alone
         flag = f' done="{str(done).lower()}"'
         return _element("item", flag, inline=True, between=BETWEEN)
 
-    def example(self, *, plain: bool) -> TextFrame:
+    def example(self, *, text_only: bool) -> TextFrame:
         """Return ``<example>``."""
         return _XML_EXAMPLE
 
-    def side(self, name: str, *, plain: bool) -> TextFrame:
+    def side(self, name: str, *, text_only: bool) -> TextFrame:
         """Return ``<input>`` or ``<output>``."""
         return _element(name, inline=True, between=BETWEEN)
 
@@ -178,7 +178,7 @@ FORMATS: Mapping[str, Form] = {"markdown": MARKDOWN, "xml": XML}
 
 
 def line_in_fence(value: str, names: frozenset[str], literals: frozenset[str]) -> str:
-    """Return a value for one line or an attribute of a fence, without look-alikes of a tag."""
+    """Return a value for one line or an attribute of a fence, without characters like brackets."""
     encoded = field(value)
     if encoded.isascii() and not literals:  # it has no bracket of any kind
         return encoded
@@ -194,7 +194,7 @@ def fence(
     values: bool = False,
     raw_values: tuple[str, ...] = (),
 ) -> FenceNode:
-    """Return content between the ends of a delimiter; only a default tag has attributes."""
+    """Return content between the two texts of a delimiter; only a default tag has attributes."""
     opening = delimiter.open
     if delimiter.kind == "default":
         opening = f"{opening[:-1]}{attributes}>"

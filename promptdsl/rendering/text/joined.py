@@ -1,4 +1,4 @@
-"""Texts side by side in a part whose author chose the white space between them."""
+"""Neighbouring texts in a part whose author chose the white space between them."""
 
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -18,9 +18,9 @@ Parts: TypeAlias = "tuple[Child, ...]"
 
 
 class JoinedTexts:
-    """The texts in a part, in order. Those side by side are encoded together.
+    """The texts in a part, in order; neighbours are encoded together.
 
-    They may share a line, where a value at the end of one stands beside the text of the next.
+    They may share a line. Then a value at the end of one is a neighbour of the next text.
     """
 
     def __init__(self, content: Parts, separator: str) -> None:
@@ -28,15 +28,15 @@ class JoinedTexts:
         self._rows = _rows(content)
         self._encoded: deque[tuple[str, PieceKind]] = deque()
         self.lost: list[Loss] = []
-        """The losses in these texts; which of them has one is not known."""
+        """The losses in these texts; it is not known which text has which loss."""
 
     def take(
         self, rules: StringRules, encode: Callable[..., list[str]]
     ) -> tuple[str, PieceKind, str | None]:
-        """Return the next text, what it is, and the white space between it and the text before.
+        """Return the next text, its kind, and the white space between it and the text before.
 
-        That is ``None`` for the first of those side by side. ``encode`` is ``texts_in`` without its
-        parts, ``rules`` and ``note``.
+        The white space is ``None`` for the first of neighbouring texts. ``encode`` is ``texts_in``
+        without its parts, ``rules`` and ``note``.
         """
         if not self._encoded:
             self._follows = False
@@ -50,7 +50,7 @@ class JoinedTexts:
     def _as_one(
         self, row: list[Parts], rules: StringRules, encode: Callable[..., list[str]]
     ) -> Iterator[tuple[str, PieceKind]]:
-        """Yield each text of a row and what it is, encoded as one text with separators in it."""
+        """Yield each text of a row and its kind, encoded as one text with separators in it."""
         separator = make(TrustedTextNode, text=self._separator)
         parts: list[Child] = []
         places: list[tuple[int, int]] = []
@@ -67,16 +67,16 @@ class JoinedTexts:
 
 
 def is_own_block(part: Child) -> bool:
-    """Return whether a part is a text with keys of its own, which are those of a block."""
+    """Return whether a part is a text with extra keys, which is a block of its own."""
     return isinstance(part, TextBlockNode) and bool(part.extra)
 
 
 _WRITES = CACHE | RESULT << SHIFT
-"""The bits of a part that ends a line although it may have no content."""
+"""The bits of a part that ends a row of texts although it may have no content."""
 
 
 def _rows(content: Parts) -> Iterator[list[Parts]]:
-    """Yield the texts that stand side by side, in the order in which they are written."""
+    """Yield the rows of neighbouring texts, in the order in which they are written."""
     row: list[Parts] = []
     waiting = [*reversed(content)]
     while waiting:

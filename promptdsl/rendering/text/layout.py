@@ -1,7 +1,7 @@
-"""What the layout of a prompt tells: its turns, the nodes in them, and the pieces they wrote.
+"""The turns of a prompt, the nodes in them, and the pieces that each node wrote.
 
-``lower`` notes the pieces in flat lists while it writes (``Layout`` in ``pieces.py``). What is
-asked for is made of these lists here, and not before.
+``lower`` notes the pieces in flat lists while it writes (``Layout`` in ``pieces.py``). Here objects
+are made of these lists, when a report needs them.
 """
 
 from bisect import bisect_left, bisect_right
@@ -28,14 +28,14 @@ LONGEST = 1_000
 
 
 class LayoutReader:
-    """Reads a layout: the turns of a prompt, with the nodes in them and the pieces they wrote."""
+    """A reader of a layout, which returns turns with the nodes in them and their pieces."""
 
     def __init__(self, layout: Layout, messages: Sequence[Message]) -> None:
         self.layout = layout
         self.messages = messages
 
     def turns_of(self, entry: int) -> "list[WrittenTurn]":
-        """Return the turns that were written of an entry of the timeline."""
+        """Return the turns of a timeline entry, which has this number."""
         turns = self.layout.turns
         first = bisect_left(turns, entry, key=lambda turn: turn[0])
         end = bisect_right(turns, entry, key=lambda turn: turn[0])
@@ -48,7 +48,7 @@ class LayoutReader:
             blocks = self.messages[layout.entries[entry] - 1].content
         end_block, end_node = len(layout.ends), len(layout.nodes)
         if number + 1 < len(layout.turns):
-            end_block, end_node = layout.turns[number + 1][5:]
+            *_, end_block, end_node = layout.turns[number + 1]
         address = head if index < 0 else f"{head}[{index}]"
         turn = WrittenTurn(node, address, blocks, [], None, node.source)
         if isinstance(node, TurnNode):  # a recorded message is sent unchanged
@@ -61,7 +61,7 @@ class LayoutReader:
         return turn
 
     def _page(self, first: int, end: int, blocks: Sequence[Block]) -> "WrittenPage":
-        """Return the page of some blocks; of those in between, that are in results, others."""
+        """Return the page of some blocks; blocks in a tool result are on another page in it."""
         numbers: list[int] = []
         while end > first:
             numbers.append(end - 1)
@@ -85,7 +85,7 @@ class LayoutReader:
         """Return the nodes in a turn, in document order; ``outer`` is the page of the turn."""
         layout, first = self.layout, numbers.start
         results = [(outer.numbers[place], page) for place, page in outer.results.items()]
-        inside = {layout.writers[self._pieces(block)[0]]: page for block, page in results}
+        inside = {layout.node_numbers[self._pieces(block)[0]]: page for block, page in results}
         nodes: list[WrittenNode] = []
         for number in numbers:
             above = layout.around[number]
@@ -95,10 +95,10 @@ class LayoutReader:
             nodes.append(written_node(layout.nodes[number], turn, around, page, start=start))
         for page in (outer, *outer.results.values()):
             for end, piece in enumerate(page.pieces, 1):
-                writer = layout.writers[piece]
-                is_own = writer >= 0 and nodes[writer - first].page is page
+                node_number = layout.node_numbers[piece]
+                is_own = node_number >= 0 and nodes[node_number - first].page is page
                 if is_own and layout.kinds[piece] != "gap":
-                    nodes[writer - first].end = end
+                    nodes[node_number - first].end = end
         for inner in reversed(nodes):
             around = inner.around
             if around and around.page is inner.page and inner.start < inner.end:
@@ -114,17 +114,17 @@ class LayoutReader:
             pieces: list[WrittenPiece] = []
             text, end = block.text if isinstance(block, TextBlock) else "", 0
             for index in self._pieces(number):
-                writer, kind = layout.writers[index], layout.kinds[index]
-                node = nodes[writer - first] if writer >= 0 else None
-                if kind == "gap":  # between two parts, it is a piece of the part around both
+                node_number, kind = layout.node_numbers[index], layout.kinds[index]
+                node = nodes[node_number - first] if node_number >= 0 else None
+                if kind == "gap":  # a gap between two parts is a piece of the part around both
                     here = before + len(pieces)
                     while node is not None and node.page is page and node.start >= here:
                         node = node.around
                 start, end = end, end + layout.lengths[index]
                 pieces.append(WrittenPiece(text[start:end], node, kind))
-            mark = layout.marks.get(number, -1)
+            mark = layout.cache_marks.get(number, -1)
             if mark >= 0:
-                page.marks[place] = nodes[mark - first]
+                page.cache_marks[place] = nodes[mark - first]
             is_text = isinstance(block, TextBlock) and not block.extra
             yield Segment(None if is_text else block, pieces, before)
             before += len(pieces)
@@ -147,7 +147,10 @@ class WrittenPiece(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """A block, ``None`` for one made of its pieces; ``start`` is the number of pieces before it."""
+    """A block and its pieces; ``block`` is ``None`` if the block is the text of the pieces.
+
+    ``start`` is the number of pieces before it.
+    """
 
     block: Block | None
     pieces: list[WrittenPiece]
@@ -167,7 +170,7 @@ class WrittenPage:
     segments: list[Segment] = attrs.field(factory=list[Segment])
     results: "dict[int, WrittenPage]" = attrs.field(factory=new_dict)
     """The page of a result, by the index of its block."""
-    marks: "dict[int, WrittenNode]" = attrs.field(factory=new_dict)
+    cache_marks: "dict[int, WrittenNode]" = attrs.field(factory=new_dict)
     """The node that put a cache mark after a block, by the index of the block."""
 
     def between(self, start: int, end: int) -> list[Block]:
@@ -178,7 +181,8 @@ class WrittenPage:
             if before >= end:
                 break
             if block is None:
-                text = "".join([it.text for it in pieces[max(start - before, 0) : end - before]])
+                inside = pieces[max(start - before, 0) : end - before]
+                text = "".join([piece.text for piece in inside])
                 blocks += [text_block(text)] if text else []
             elif before >= start:
                 blocks.append(block)
@@ -230,7 +234,7 @@ class WrittenTurn:
         return _library_in(self.node, None)
 
     def with_one_part(self, node: Node | None) -> "WrittenTurn":
-        """Return the turn with the page of its only block; ``node`` wrote it, if not a string."""
+        """Return the turn with the page of its only block; ``node`` is ``None`` for a string."""
         (block,) = _content(self.blocks[0]) or self.blocks
         self.page = WrittenPage([0], (block,))
         if node is not None:
@@ -264,7 +268,10 @@ def written_node(
 
 
 def _library_in(node: Node, around: LibrarySection | None) -> LibrarySection | None:
-    """Return the innermost section of a library that a node is in or is; ``around`` is outside."""
+    """Return the innermost section of a library around a node, the node included.
+
+    ``around`` is that of the node around it.
+    """
     if isinstance(node, ComponentNode) and (node.section or node.by):
         return node.section
     # The components around a turn, or around a section outside of turns, are not in the tree.
@@ -276,7 +283,7 @@ def _library_in(node: Node, around: LibrarySection | None) -> LibrarySection | N
 def message_blocks(
     turns: Iterable[WrittenTurn], entry: Node
 ) -> list[list[tuple[WrittenTurn, int]]]:
-    """Return what wrote the blocks of each message of an entry: a turn, and the index in it.
+    """Return the blocks of each message of a timeline entry: for each its turn and its index there.
 
     There is a message for each result in the entry, and one for the rest.
     """

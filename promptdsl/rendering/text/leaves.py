@@ -1,4 +1,4 @@
-"""Leaves: parts that hold no other parts, each written at once."""
+"""Leaves: parts without other parts in them, each written at once."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -19,7 +19,7 @@ from promptdsl.rendering.text.blocks import (
     code_of,
     data_block,
     formatted,
-    settle_block,
+    sendable_block,
 )
 from promptdsl.rendering.text.encode import kind_of, notice, texts_in, written
 from promptdsl.rendering.text.format import Form, TextFrame
@@ -67,7 +67,7 @@ def write_strings(state: TextState, parts: tuple[Child, ...], node: Node, around
         text, kind = "".join(texts), kind_of(parts, texts, around.rules)
     else:
         text, kind, gap = around.joined.take(around.rules, encode)
-        if around.joined.lost:  # encoded alone, a text tells its own
+        if around.joined.lost:  # encoded alone, a text reports its own losses
             texts_in(parts, around.rules, state.fences, note)
         if gap is not None and page.gap:
             page.gap = margin(around.margin.prefix, gap).gap
@@ -80,7 +80,7 @@ def _write_text(state: TextState, node: TextNode, around: OpenPart) -> None:
 
 
 def _write_text_block(state: TextState, node: TextBlockNode, around: OpenPart) -> None:
-    """Write the text of a block; in a conversation it stays a block with its own keys."""
+    """Write the text of a block; in a conversation it stays a block with its extra keys."""
     mark, page = mark_of(node.options), state.page
     is_alone = around.joined is not None and is_own_block(node)
     if around.rules.joined and not is_alone:
@@ -89,8 +89,8 @@ def _write_text_block(state: TextState, node: TextBlockNode, around: OpenPart) -
         note = partial(state.note, node)
         texts = texts_in(node.content, around.rules, state.fences, note)
         text, kind = "".join(texts), kind_of(node.content, texts, around.rules)
-        if around.rules.encoding != "plain":
-            page.put(text, around.margin, kind)
+        if around.rules.encoding != "none":
+            page.put(text, kind, around.margin)
         elif text or node.extra:
             page.block(TextBlock(text, mark, node.extra), kind if text else "conversation", text)
             return
@@ -109,21 +109,24 @@ def _write_verbatim(state: TextState, node: VerbatimNode, around: OpenPart) -> N
     if node.starts_block:
         page.flush()
     unguarded = written(node.text, note)
-    text = state.fences.authored(unguarded, around.rules)
+    text = state.fences.guarded(unguarded, around.rules)
     texts = _changed(unguarded, text)
     kind = partial(_verbatim_runs, node.pieces, len(unguarded), texts)
-    page.put(text, around.margin, kind)
+    page.put(text, kind, around.margin)
     if node.cache:
         page.cache(node.cache)
 
 
 def _changed(before: str, after: str) -> tuple[str, str]:
-    """Return two texts for :func:`guarded`, nothing twice if they are equal: they are kept."""
+    """Return two texts for :func:`guarded`, or two empty ones if they are equal.
+
+    The layout keeps them, so equal texts would waste memory.
+    """
     return ("", "") if before == after else (before, after)
 
 
 def _verbatim_runs(pieces: Sequence[str], length: int, texts: tuple[str, str]) -> Sequence[TextRun]:
-    """Return the runs of a text; without pieces, it is that of a recorded message."""
+    """Return the runs of a text; a text without pieces is that of a recorded message."""
     runs = [TextRun(length, "conversation")]
     if pieces:
         runs = [
@@ -153,7 +156,7 @@ def _write_untrusted(
     source = guard(source, fences.reserved, fences.literals | rules.literals)
     head = f'<untrusted{source} note="{UNTRUSTED_NOTE}">\n'
     kind = partial(_untrusted_runs, head, source, node, len(text))
-    state.page.put(f"{head}{text}{_UNTRUSTED_END}", around.margin, kind)
+    state.page.put(f"{head}{text}{_UNTRUSTED_END}", kind, around.margin)
 
 
 def _untrusted_runs(head: str, source: str, node: UntrustedNode, length: int) -> Sequence[TextRun]:
@@ -175,7 +178,7 @@ def _write_code(state: TextState, node: CodeNode, around: OpenPart, frame: TextF
     fences, rules = state.fences, around.rules
     names = fences.reserved.difference(frame.tags)
     frame = frame._replace(open=guard(frame.open, names, rules.literals))
-    # Its fence is longer than any in it, so a value in it can only forge a tag.
+    # Its code fence is longer than any in it, so a value can only contain a tag.
     literals = fences.literals | rules.literals
     minimal = partial(minimal_body, names=fences.reserved, literals=literals)
     _write_framed(state, node, around, frame, encode=body if rules.full_inline else minimal)
@@ -211,15 +214,15 @@ def _write_by_format_block(state: TextState, node: CodeNode | JsonNode, around: 
     text = formatted(data_block(node), format_block, node.source)
     if text is None:
         return False
-    text = state.fences.authored(written(text, partial(state.note, node)), around.rules)
+    text = state.fences.guarded(written(text, partial(state.note, node)), around.rules)
     state.page.put(
-        text, around.margin, partial(_formatted_runs, node, len(text), around.rules.kind)
+        text, partial(_formatted_runs, node, len(text), around.rules.kind), around.margin
     )
     return True
 
 
 def _formatted_runs(node: CodeNode | JsonNode, length: int, kind: SpanKind) -> Sequence[TextRun]:
-    """Return the one run of a text that ``format_block`` returned: volatile if a value in it is."""
+    """Return the one run of a text of ``format_block``: volatile if one of its values is."""
     parts = node.content if isinstance(node, CodeNode) else node.pieces
     runs = [value_run(length, part) for part in parts]
     return [run for run in runs if run.kind == "volatile"][:1] or [TextRun(length, kind)]
@@ -260,8 +263,8 @@ def _write_in_frame(
     state: TextState, text: str, frame: TextFrame, around: OpenPart, *, kind: PieceKind
 ) -> None:
     if text:
-        state.page.open(frame.open, around.margin)
-        state.page.put(text, around.margin, kind)
+        state.page.open(frame.open, "section", around.margin)
+        state.page.put(text, kind, around.margin)
         state.page.close(frame.close, around.margin)
     else:
         state.page.leave_out(kind)
@@ -285,14 +288,14 @@ def _write_table(state: TextState, node: TableNode, around: OpenPart, frame: Tex
         cells: list[object] = []
         for cell in row:
             if type(cell) is Trusted:
-                # It is trusted, but still cannot leave the fences around it.
-                cells.append(Trusted(state.fences.authored(written(cell, note), rules)))
+                # It is trusted, but still may not close the fences around it.
+                cells.append(Trusted(state.fences.guarded(written(cell, note), rules)))
                 continue
-            plain = cell.plain if isinstance(cell, VolatileNode) else cell
-            text = plain if type(plain) is str else data_text(plain)
+            value = cell.plain if isinstance(cell, VolatileNode) else cell
+            text = value if type(value) is str else data_text(value)
             if not text.isprintable():
                 notice((text,), note)
-            cells.append(plain)
+            cells.append(value)
         rows.append(tuple(cells))
     format = node.format or around.form.table
     try:
@@ -301,13 +304,13 @@ def _write_table(state: TextState, node: TableNode, around: OpenPart, frame: Tex
         raise error.located(node.source) from None
     # The tags of the table and of its author stay. Its values have no ``<``, but may have a
     # bracket that looks like one.
-    authored = [cell for row in rows for cell in row if type(cell) is Trusted]
-    own = chain.from_iterable(chain.from_iterable(map(written_tags, authored)))
-    names = state.fences.reserved.difference(frame.tags, own)
+    trusted_cells = [cell for row in rows for cell in row if type(cell) is Trusted]
+    own_tags = chain.from_iterable(chain.from_iterable(map(written_tags, trusted_cells)))
+    names = state.fences.reserved.difference(frame.tags, own_tags)
     text = guard(unguarded, names, state.fences.literals | rules.literals)
     texts, length = _changed(unguarded, text), len(unguarded)
     kind = partial(_table_runs, node, rows, format, length=length, texts=texts)
-    state.page.put(text, around.margin, kind)
+    state.page.put(text, kind, around.margin)
 
 
 def _table_runs(
@@ -326,7 +329,10 @@ def _table_runs(
 def _cell_runs(
     node: TableNode, places: Sequence[tuple[int, int]], length: int
 ) -> Iterator[TextRun]:
-    """Yield the runs of a table; ``places`` are those of its last cells, the rows at least."""
+    """Yield the runs of a table; ``places`` are the locations of its last cells.
+
+    These are at least the cells of the rows.
+    """
     cells = [*chain(node.columns or (), *node.rows)]
     end = 0
     for cell, (start, stop) in zip(cells[len(cells) - len(places) :], places, strict=True):
@@ -347,12 +353,12 @@ def _write_block(
 
 
 def sent_block(node: MediaNode | ToolUseNode | ReasoningNode, roots: MediaRoots) -> Block:
-    """Return a block as it is sent; raises :class:`MediaError` for a file that is not read."""
+    """Return a block as it is sent; raises :class:`MediaError` for a file that cannot be read."""
     if not isinstance(node, MediaNode):
         return node.block
     try:
-        # Blocks of a recording were settled when it was read, and their losses reported.
-        return settle_block(node.block, media_roots=roots, replaced=lambda: None)
+        # Blocks of a recording were made ready when it was read, and their losses reported.
+        return sendable_block(node.block, media_roots=roots, replaced=lambda: None)
     except MediaError as error:
         raise error.located(node.source) from None
 
@@ -361,7 +367,7 @@ def sent_block(node: MediaNode | ToolUseNode | ReasoningNode, roots: MediaRoots)
 
 
 def _write_breakpoint(state: TextState, node: CacheBreakpointNode, _around: OpenPart) -> None:
-    """Put a mark after all that is written, before containers that are still empty."""
+    """Put a cache mark after the text so far, before containers that are still empty."""
     if not state.page.written:
         why = "there is nothing before it in its turn"
         state.note(node, hint("cache_mark", "a cache breakpoint", why))

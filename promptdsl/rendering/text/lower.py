@@ -1,4 +1,7 @@
-"""Lower: the finished tree becomes messages."""
+"""Lower: the finished tree becomes messages.
+
+``lower`` is the function that the others call. ``Lowering`` keeps the messages so far.
+"""
 
 from base64 import b64decode, b64encode
 from collections.abc import Iterable
@@ -24,7 +27,7 @@ from promptdsl.rendering.text.encode import (
     FENCED,
     INSTRUCTION,
     SPEECH,
-    Authored,
+    AuthorTags,
     StringRules,
 )
 from promptdsl.rendering.text.format import BETWEEN, FORMATS, MARKDOWN
@@ -34,7 +37,7 @@ from promptdsl.rendering.text.page import (
     Page,
     Setting,
     TurnText,
-    marked,
+    with_cache_mark,
 )
 from promptdsl.rendering.text.pieces import Layout
 from promptdsl.rendering.text.reserved_tags import tags_of
@@ -57,7 +60,7 @@ Turns: TypeAlias = "tuple[TurnNode | RecordedNode, ...]"
 
 
 class LoweredTurn(NamedTuple):
-    """A turn as blocks: where these are from, and its id, name and notes."""
+    """A turn as blocks, with their origins and the details of the turn, such as its id and name."""
 
     blocks: tuple[Block, ...]
     origins: tuple[RawOrigin, ...]
@@ -65,7 +68,7 @@ class LoweredTurn(NamedTuple):
 
 
 class Lowered(NamedTuple):
-    """A finished tree as messages: the losses of its parts, and what wrote each piece."""
+    """The messages of a finished tree, the losses of its parts, and its layout."""
 
     messages: tuple[Message, ...]
     losses: tuple[Loss, ...]
@@ -75,15 +78,15 @@ class Lowered(NamedTuple):
 def lower(
     root: Node, *, config: Resolved, media_roots: MediaRoots = (), joints: Joints | None = None
 ) -> Lowered:
-    """Return the messages of a finished tree, and the losses: its parts that could not be sent.
+    """Return the messages of a finished tree, its losses and its layout.
 
-    ``joints`` gets those of the prompt (``Prompt.joints``). A turn without content makes no
-    message. Raises :class:`MediaError` for an attachment that cannot be read.
+    ``joints`` is filled with those of the prompt (``Prompt.joints``). A turn without content makes
+    no message. Raises :class:`MediaError` for an attachment that cannot be read.
     """
     lowering = Lowering(config, media_roots, joints)
     entries, messages = lowering.layout.entries, lowering.messages
     for turn in cast("Turns", root.content):
-        if not lowering.add_plain(turn):
+        if not lowering.add_simple(turn):
             lowering.lower(turn)
         entries.append(len(messages))
     return Lowered(tuple(messages), tuple(lowering.losses), lowering.layout)
@@ -92,8 +95,8 @@ def lower(
 class Lowering:
     """The messages and losses so far, and the number of turns by the head of their address.
 
-    ``titled`` are the lines of containers that have a title but no content, ``code_beside``
-    is the number of texts in turns merged into one message that may leave a code fence open.
+    ``titled`` are the lines of containers that have a title but no content. ``merged_open_code`` is
+    the number of texts in the turns of one merged message that may leave a code fence open.
     """
 
     def __init__(
@@ -105,33 +108,35 @@ class Lowering:
         self.messages: list[Message] = []
         self.losses: list[Loss] = []
         self.joints = joints
-        self.code_beside = 0
+        self.merged_open_code = 0
         self.titled: set[Source | None] = set()
         self.counts: dict[str, int] = dict.fromkeys(_LABELS, 0)
         self.config = config
-        self.mapped = {"event": config.event_role, "request": config.ephemeral_role}
-        self.fenced, self.instruction, self.said = FENCED, INSTRUCTION, SPEECH
+        self.mapped_roles = {"event": config.event_role, "request": config.ephemeral_role}
+        self.fenced_rules, self.instruction_rules, self.speech_rules = FENCED, INSTRUCTION, SPEECH
         full, full_inline = config.body_encoding == "full", config.inline_encoding == "full"
         if full or full_inline:
-            self.fenced = attrs.evolve(FENCED, full=full, full_inline=full_inline)
-            self.instruction = attrs.evolve(INSTRUCTION, full=full, full_inline=full_inline)
-            self.said = attrs.evolve(SPEECH, full=full)
-        self.heard = self.said
-        self.spoken = SPOKEN
-        """The mask of turns whose text is sent as it is."""
+            self.fenced_rules = attrs.evolve(FENCED, full=full, full_inline=full_inline)
+            self.instruction_rules = attrs.evolve(INSTRUCTION, full=full, full_inline=full_inline)
+            self.speech_rules = attrs.evolve(SPEECH, full=full)
+        self.user_rules = self.speech_rules
+        self.unencoded = SPOKEN
+        """The mask of turns whose text is sent as it is, without encoding."""
         if config.guard_conversation:
-            self.spoken = 0
-            self.heard = attrs.evolve(self.said, guards=config.tags, literals=config.literals)
+            self.unencoded = 0
+            self.user_rules = attrs.evolve(
+                self.speech_rules, guards=config.tags, literals=config.literals
+            )
 
-    def add_plain(self, turn: TurnNode | RecordedNode) -> bool:
-        """Append the message of a plain turn, as most are; return whether it is one.
+    def add_simple(self, turn: TurnNode | RecordedNode) -> bool:
+        """Append the message of a simple turn, as most are; return whether the turn is simple.
 
-        A plain turn of the conversation is one string or one call, and the layout has its only
-        node. Plain instructions are strings, texts of one string, and sections of one of these.
+        A simple turn of the conversation is one string or one call, and the layout has its only
+        node. Simple instructions are strings, texts of one string, and sections of one of these.
         """
         if turn._mask & SYSTEM:
             return turn.options is DEFAULTS and self._add_instructions(cast("TurnNode", turn))
-        if len(turn.content) != 1 or not (turn._mask & self.spoken or self._is_spoken(turn)):
+        if len(turn.content) != 1 or not (turn._mask & self.unencoded or self._is_spoken(turn)):
             return False
         (part,) = turn.content
         text = part if isinstance(part, str) else only_string(part)
@@ -173,35 +178,38 @@ class Lowering:
         return bool(text)
 
     def _is_spoken(self, turn: Node) -> bool:
-        """Return whether a turn with options is a user's or an assistant's, without a mark."""
+        """Return whether a turn with options, but no cache mark, is a user's or an assistant's."""
         if not isinstance(turn, TurnNode) or turn.kind != "written" or turn.options.cache:
             return False
-        return bool(self.spoken) and turn.role in ("user", "assistant")
+        return bool(self.unencoded) and turn.role in ("user", "assistant")
 
     def lower(self, turn: TurnNode | RecordedNode) -> None:
         """Append the messages of one turn, merged turn or recording."""
         if isinstance(turn, MergedNode):
             turns = cast("Turns", turn.content)
             if turn.role == "developer":
-                self.code_beside = sum(map(self._code_left_open, turns))
+                self.merged_open_code = sum(map(self._code_left_open, turns))
             parts = [
                 self._recorded_turn(part)
                 if isinstance(part, RecordedNode)
                 else self.turn_blocks(part)
                 for part in turns
             ]
-            self.code_beside = 0
+            self.merged_open_code = 0
             self._append(turn, parts)
         elif isinstance(turn, RecordedNode):
             items = self._as_text(turn) if turn._mask & HOLLOW else turn.items
-            self.messages += items if self.heard is self.said else map(self._guarded, items)
+            self.messages += (
+                items if self.user_rules is self.speech_rules else map(self._guarded, items)
+            )
         else:
             self._append(turn, [self.turn_blocks(turn)])
 
     def _append(self, turn: TurnNode, parts: list[LoweredTurn]) -> None:
-        """Append the message of a turn, or of merged ones; before it, one for each tool result.
+        """Append the message of a turn or of merged turns, and before it one for each tool result.
 
-        A message made of one turn has its details. One made of several has only their name.
+        A message made of one turn has the details of the turn. A message made of several turns has
+        only their name.
         """
         if turn.role in ("user", "tool") and turn._mask & RESULT << SHIFT:
             parts = [self._without_results(part, turn.role) for part in parts]
@@ -246,9 +254,9 @@ class Lowering:
         report = partial(self._report, turn, head, number)
         layout = self.layout
         before = len(layout.ends), len(layout.nodes)
-        authored, literals = partial(self._authored, turn), self.config.literals
+        author_tags, literals = partial(self._author_tags, turn), self.config.literals
         page = Page(layout)
-        text = TurnText(page, self.setting, rules, authored, literals, report)
+        text = TurnText(page, self.setting, rules, author_tags, literals, report)
         write = way_of(turn, rules) or walk
         blocks = write(text, turn)
         if isinstance(turn, ToolTurnNode):
@@ -256,12 +264,12 @@ class Lowering:
         # The cache mark of a turn is put on its last block.
         mark = mark_of(options) if options.cache else None
         if mark and blocks and turn.role != "system":
-            last = marked(blocks[-1], mark)
+            last = with_cache_mark(blocks[-1], mark)
             if not isinstance(last, MARKABLE):
                 reason = f"a {last.type} block takes no cache mark"
                 report(hint("cache_mark", "a cache mark", reason, source=turn.source))
             blocks = (*blocks[:-1], last)
-        if self.mapped.get(turn.kind, turn.role) != turn.role:
+        if self.mapped_roles.get(turn.kind, turn.role) != turn.role:
             why = "no instruction can hold an attachment, so it is sent in a user turn"
             report(hint("fenced_turn", f"{label} turn as an instruction", why, source=turn.source))
         if rules.guards:
@@ -271,38 +279,42 @@ class Lowering:
             return LoweredTurn(blocks, tuple(system_origins(turn)), details)
         return LoweredTurn(blocks, (origin,), details)
 
-    def _authored(self, turn: TurnNode) -> Authored:
-        """Return what the author's text of a turn writes, the tags of all fences with it."""
+    def _author_tags(self, turn: TurnNode) -> AuthorTags:
+        """Return the reserved tags of a turn, with the tags of all fences."""
         options = turn.options
-        noted = Authored(
+        tags = AuthorTags(
             options.reserved_tags or self.config.tags, options.closed, options.opens_code
         )
         if not options.reserved_tags and turn.kind not in LABEL_OF:
-            # In a tree without fences it is not noted: a turn has its own alone.
-            noted = noted.and_of(tags_of(turn, self.setting.form).noted)
-        opens_code = max(noted.opens_code, self.code_beside)
-        if isinstance(turn, ConsolidatedNode):  # of recorded parts nothing is noted
-            recorded = (it for it in turn.content if isinstance(it, TurnNode))
-            opens_code += sum(self._code_left_open(it) for it in recorded if it.kind == "recorded")
-        noted = noted._replace(opens_code=opens_code)
+            # In a tree without fences no tags are noted: a turn has only its own tags.
+            tags = tags.and_of(tags_of(turn, self.setting.form).author_tags)
+        opens_code = max(tags.opens_code, self.merged_open_code)
+        if isinstance(turn, ConsolidatedNode):  # for recorded parts nothing is noted
+            recorded = (part for part in turn.content if isinstance(part, TurnNode))
+            opens_code += sum(
+                self._code_left_open(part) for part in recorded if part.kind == "recorded"
+            )
+        tags = tags._replace(opens_code=opens_code)
         is_spoken = turn.kind == "written" and turn.role in ("user", "assistant")
-        return noted if is_spoken else noted._replace(closed=frozenset())
+        return tags if is_spoken else tags._replace(closed=frozenset())
 
     def _code_left_open(self, turn: TurnNode | RecordedNode) -> int:
         """Return the number of instructions in a turn that may leave a code fence open."""
         if isinstance(turn, RecordedNode):
-            texts = [getattr(it, "text", "") for message in turn.items for it in message.content]
+            texts = [
+                getattr(block, "text", "") for message in turn.items for block in message.content
+            ]
             return sum(code_in([text])[1] for text in texts)
         return tags_of(turn, self.setting.form).opens_code
 
     def rules(self, turn: TurnNode) -> StringRules:
-        """Return how the strings of a turn become text."""
+        """Return the rules by which the strings of a turn become text."""
         if turn.kind in ("event", "request"):
-            rules = self.fenced
+            rules = self.fenced_rules
         elif turn.role in ("system", "developer"):
-            rules = self.instruction
+            rules = self.instruction_rules
         else:
-            rules = self.heard if turn.role in ("user", "tool") else self.said
+            rules = self.user_rules if turn.role in ("user", "tool") else self.speech_rules
         return rules.encoded_by(turn.options.encoding)
 
     def _report(self, turn: TurnNode, head: str, number: int, loss: Loss) -> None:
@@ -343,8 +355,8 @@ class Lowering:
         ]
 
     def _guarded(self, recorded: Message) -> Message:
-        """Return a recorded message; texts of the user and of tools in it forge no fence."""
-        if self.heard is self.said or recorded.role not in ("user", "tool"):
+        """Return a recorded message; no text of the user or a tool in it contains a fence."""
+        if self.user_rules is self.speech_rules or recorded.role not in ("user", "tool"):
             return recorded
         content = tuple(map(self._guarded_block, recorded.content))
         return recorded.replace(
@@ -359,7 +371,7 @@ class Lowering:
         return self._guarded_document(block)
 
     def _guarded_document(self, block: Block) -> Block:
-        """Return an attachment whose title, and its text where it is text, forge no fence."""
+        """Return an attachment whose title and text, if it has one, contain no fence."""
         if isinstance(block, ToolResultBlock):
             content = tuple(map(self._guarded_document, block.content))
             return attrs.evolve(block, content=content)
@@ -369,7 +381,7 @@ class Lowering:
         if source.kind == "base64" and (source.media_type or "").startswith("text/"):
             try:
                 text = b64decode(source.value).decode(errors="surrogateescape")
-            except ValueError:  # no base64: a target that reads it says so
+            except ValueError:  # not base64: a target that reads it raises the error
                 text = ""
             if (guarded := self._guarded_text(text)) != text:
                 data = guarded.encode(errors="surrogateescape")
@@ -377,7 +389,7 @@ class Lowering:
         return attrs.evolve(block, source=source, title=title)
 
     def _guarded_text(self, text: str) -> str:
-        return guard(text, self.heard.guards, self.heard.literals)
+        return guard(text, self.user_rules.guards, self.user_rules.literals)
 
 
 _LABELS = ("system", "developer", "user", "assistant", "tool", "event", "ephemeral")
@@ -386,7 +398,7 @@ LABEL_OF = {"event": "event", "request": "ephemeral"}
 
 
 def answer_of(turn: ToolTurnNode, blocks: tuple[Block, ...]) -> tuple[Block, ...]:
-    """Return the content of a tool message: one result that holds these blocks."""
+    """Return the content of a tool message: one result that contains these blocks."""
     if turn.is_error:
         error = (turn.is_error, turn.error_type)
         return (ToolResultBlock(turn.tool_use_id, blocks, turn.options.name, *error),)
@@ -404,12 +416,12 @@ def _origin(turn: TurnNode, label: str, number: int, details: Details) -> RawOri
 def _details_of(options: Options) -> Details:
     """Return the details of a turn; most turns share one object of defaults."""
     id, name, metadata, tags = options.id, options.name, options.metadata, options.tags
-    bare = id is None and name is None and not metadata and not tags
-    return NO_DETAILS if bare else Details(id, name, metadata, tags)
+    is_default = id is None and name is None and not metadata and not tags
+    return NO_DETAILS if is_default else Details(id, name, metadata, tags)
 
 
 def system_origins(system: ConsolidatedNode) -> Iterable[RawOrigin]:
-    """Yield where the parts of the system message were written: turns, and loose sections."""
+    """Yield the origins of the parts of the system message: turns, and loose sections."""
     number = 0
     for part in system.content:
         inner: Child = part

@@ -1,4 +1,4 @@
-"""The author's text beside a value, in the text of its part: what the value could complete."""
+"""The neighbours of a value: the author's text on its line, with which it could form a tag."""
 
 import re
 from collections.abc import Sequence
@@ -19,13 +19,13 @@ class PartLines:
     def __init__(self, texts: Sequence[str | None], opening: str) -> None:
         self.texts = texts
         self.opening = opening
-        authored = [text for text in texts if text]
-        self.in_comment = any("<!" in text or "<?" in text for text in authored)
-        self.in_raw = any(map(_RAW.search, authored))
+        author_texts = [text for text in texts if text]
+        self.in_comment = any("<!" in text or "<?" in text for text in author_texts)
+        self.in_raw = any(map(_RAW.search, author_texts))
         self.in_code, self.opens_code = code_in(texts)
 
     def neighbours(self, index: int) -> Neighbours:
-        """Return what is beside the value with an index."""
+        """Return the neighbours of the value with an index."""
         before, nearest, is_first = self._before(index)
         after, until = self._after(index)
         return Neighbours(
@@ -49,7 +49,7 @@ class PartLines:
             line = text[start:] + line
             if start:
                 return line, nearest, False
-        # Farther away, a line may have begun anywhere.
+        # If the line begins farther away than texts are read, the opening is not before it.
         return (self.opening if index <= FARTHEST else "") + line, nearest, not line
 
     def _after(self, index: int) -> tuple[str, str | None]:
@@ -66,31 +66,33 @@ class PartLines:
 
 
 def code_in(texts: Sequence[str | None]) -> tuple[frozenset[int], bool]:
-    """Return the indexes of the values that are in a code fence of the author's, for certain.
+    """Return the indexes of the values that are certainly in a code fence of the author's.
 
-    Also return whether a fence may be open at the end. The author's text opens one at the very
-    beginning of a line. Where a value decides whether a line closes it, nothing is certain from
-    there on. Nor is it below a tag, which may begin HTML, or a fence that is indented or behind a
-    value, which may be empty.
+    Also return whether a code fence may be open at the end. A code fence begins at the very
+    beginning of a line of the author's text. Nothing is certain after these lines:
+
+    - a line that may close the fence or not, because of a value in it;
+    - a line with a tag, which may begin HTML;
+    - a fence that is indented, or after a value, which may be empty.
     """
-    if not any(text and ("```" in text or "~~~" in text) for text in texts):  # as most
+    if not any(text and ("```" in text or "~~~" in text) for text in texts):  # the usual case
         return frozenset(), False
     fence, number, inside = "", -1, set[int]()
     values = [index for index, text in enumerate(texts) if text is None]
-    whole = "".join("\0" if text is None else text.replace("\0", " ") for text in texts)
-    for line in whole.splitlines():
+    lines = "".join("\0" if text is None else text.replace("\0", " ") for text in texts)
+    for line in lines.splitlines():
         for _ in range(line.count("\0")):
             number += 1
             if fence:
                 inside.add(values[number])
-        without = line.replace("\0", "")
-        bare = without.strip()
+        without_values = line.replace("\0", "")
+        stripped = without_values.strip()
         if not fence:
             fence = _fence_of(line)
             # The values of the line may be empty.
-            if _UNSURE.match(without) or fence != _fence_of(without):
+            if _UNSURE.match(without_values) or fence != _fence_of(without_values):
                 return frozenset(inside), True
-        elif bare.startswith(fence) and not bare.strip(fence[0]):
+        elif stripped.startswith(fence) and not stripped.strip(fence[0]):
             if "\0" in line:
                 return frozenset(inside), True
             fence = ""

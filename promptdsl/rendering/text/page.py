@@ -1,4 +1,8 @@
-"""The page of a prompt, which notes pieces of text and joins them to blocks."""
+"""The page of a prompt, which notes pieces of text and joins them to blocks.
+
+``Page`` has the text so far, ``OpenPart`` is a container that is being written, and ``TextState``
+has both for one turn.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +17,7 @@ from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.field_checks import CACHES, Cache
 from promptdsl.messages.loss import Loss
 from promptdsl.rendering.text.blocks import MediaRoots
-from promptdsl.rendering.text.encode import Authored, Fences, StringRules
+from promptdsl.rendering.text.encode import AuthorTags, Fences, StringRules
 from promptdsl.rendering.text.format import BETWEEN, Form, TextFrame
 from promptdsl.rendering.text.joined import JoinedTexts
 from promptdsl.rendering.text.pieces import Layout, PieceKind, TextRun, runs_of
@@ -42,37 +46,37 @@ def margin(prefix: str, between: str) -> Margin:
 
 def deeper(outer: Margin, prefix: str, between: str) -> Margin:
     """Return the margin inside a container."""
-    whole = outer.prefix + prefix
-    return margin(whole if len(whole) <= WIDEST else outer.prefix, between)
+    joined_prefix = outer.prefix + prefix
+    return margin(joined_prefix if len(joined_prefix) <= WIDEST else outer.prefix, between)
 
 
-PLAIN = margin("", BETWEEN)
+NO_INDENT = margin("", BETWEEN)
 
 PROSE = "prose"
-"""The ``tail`` of a page that ends with plain text."""
+"""The ``tail`` of a page that ends with text outside of a frame."""
 
 
 @attrs.define(eq=False)
 class Page:
     """The page of a prompt: its layout, and the block of a turn that is being written.
 
-    ``blocks`` are those of the turn that are finished. ``gap`` comes before the next text, or
-    before the first of the ``openings``, which are those of containers that are still empty.
-    ``tail`` is :data:`PROSE` after plain text, the marker of a list after a list, ``""`` after all
-    else. ``written`` counts texts and blocks in the turn, ``marked`` those before the last cache
-    mark. ``writer`` is the number of the node that is being written, ``texts`` are the pieces of
-    the next block.
+    ``blocks`` are the finished blocks of the turn, ``texts`` the pieces of the next one. ``gap``
+    comes before the next text, or before the first of the ``openings``, which are those of
+    containers that are still empty. ``tail`` is :data:`PROSE` after text outside of a frame, the
+    marker of a list after a list, otherwise ``""``. ``written`` counts texts and blocks in the
+    turn, ``marked`` those before the last cache mark. ``node_number`` is the number of the node
+    that is being written.
     """
 
     layout: Layout
-    writer: int = -1
+    node_number: int = -1
     texts: list[str] = attrs.field(factory=list[str])
     blocks: list[Block] = attrs.field(factory=list[Block])
     openings: list[tuple[str, PieceKind, int]] = attrs.field(
         factory=list[tuple[str, PieceKind, int]]
     )
     unwritten: list[TextRun] = attrs.field(factory=list[TextRun])
-    """Volatile values that are empty: they are in the next piece."""
+    """Volatile values that are empty: their runs are in the next piece."""
     gap: str = ""
     tail: str = ""
     written: int = 0
@@ -80,27 +84,27 @@ class Page:
 
     @property
     def opening(self) -> str:
-        """What is written before the next text on its line: of the containers still empty."""
+        """The text before the next text on its line: the openings of containers still empty."""
         return "".join([text for text, _, _ in self.openings]).rpartition("\n")[2]
 
     def begin(self, node: Node) -> None:
-        """Note that a node is written now, in the one that was written."""
+        """Note that a node is written now, inside the one that is being written."""
         pending = len(self.openings) + 1 if self.openings else 0  # the gap before them is a piece
         layout = self.layout
         start = len(layout.lengths) + pending
         layout.nodes.append(node)
-        layout.around.append(self.writer)
+        layout.around.append(self.node_number)
         layout.starts.append(start)
-        self.writer = len(layout.nodes) - 1
+        self.node_number = len(layout.nodes) - 1
 
-    def open(self, text: str, around: Margin, kind: PieceKind = "section") -> None:
+    def open(self, text: str, kind: PieceKind, around: Margin) -> None:
         """Begin a container; its opening is written before the first text in it."""
         if text:
             if around.prefix:
                 text = text.replace("\n", "\n" + around.prefix)
-            self.openings.append((text, kind, self.writer))
+            self.openings.append((text, kind, self.node_number))
 
-    def put(self, text: str, around: Margin, kind: PieceKind) -> None:
+    def put(self, text: str, kind: PieceKind, around: Margin) -> None:
         """Write a text, nothing when it is empty."""
         if text:
             if around.prefix and ("\n" in text or "\r" in text):
@@ -111,36 +115,36 @@ class Page:
             if self.openings:
                 self.write_openings()
             elif self.gap:
-                self._add_piece(self.gap, "gap", self.writer)
-            self._add_piece(text, kind, self.writer)
+                self._add_piece(self.gap, "gap", self.node_number)
+            self._add_piece(text, kind, self.node_number)
             self.gap = around.gap
             self.tail = ""
             self.written += 1
 
     def write(self, text: str, kind: PieceKind, around: Margin) -> None:
-        """Write plain text; an empty one leaves only its volatile values."""
+        """Write a text outside of a frame; an empty text leaves only its volatile values."""
         if text:
-            self.put(text, around, kind)
+            self.put(text, kind, around)
             self.tail = PROSE
         else:
             self.leave_out(kind)
 
     def leave_out(self, kind: PieceKind) -> None:
-        """Write a text that is empty; a volatile value in it is in the next piece."""
+        """Write an empty text; the runs of volatile values in it are in the next piece."""
         if callable(kind):
             self.unwritten += [run for run in kind() if run.kind == "volatile"]
 
     def _taken(self, length: int, kind: PieceKind) -> PieceKind:
-        """Return what a text is, with the volatile values before it that are empty."""
+        """Return the kind of a text, with the empty volatile values before it."""
         before = tuple(self.unwritten)
         self.unwritten.clear()
         return partial(_behind, before, length, kind)
 
-    def _add_piece(self, text: str, kind: PieceKind, writer: int) -> None:
+    def _add_piece(self, text: str, kind: PieceKind, node_number: int) -> None:
         self.texts.append(text)
         self.layout.lengths.append(len(text))
         self.layout.kinds.append(kind)
-        self.layout.writers.append(writer)
+        self.layout.node_numbers.append(node_number)
 
     def write_openings(self) -> None:
         """Write the openings of the containers that are still empty."""
@@ -155,7 +159,7 @@ class Page:
         is_begun = bool(self.texts)
         if text:
             text = text if is_begun else text.lstrip("\n")
-            self._add_piece(text.replace("\n", "\n" + around.prefix), "section", self.writer)
+            self._add_piece(text.replace("\n", "\n" + around.prefix), "section", self.node_number)
             self.tail = ""
         # A block begins with text, never with a gap.
         self.gap = around.gap if text or is_begun else ""
@@ -173,13 +177,13 @@ class Page:
         self.tail = ""
 
     def block(self, block: Block, kind: PieceKind, text: str = "") -> None:
-        """Write a block other than text, or one of a ``text`` with keys of its own."""
+        """Write a block other than text, or a ``text`` with extra keys."""
         if self.openings:
             self.write_openings()
         self.flush()
         if self.unwritten:
             kind = self._taken(len(text), kind)
-        self._add_piece(text, kind, self.writer)
+        self._add_piece(text, kind, self.node_number)
         self._add(block)
         self.written += 1
 
@@ -189,18 +193,18 @@ class Page:
         self.layout.ends.append(len(self.layout.lengths))
 
     def cache(self, cache: Cache) -> bool:
-        """Put a cache mark after all that is written; return whether the last block takes one.
+        """Put a cache mark after the text so far; return whether the last block takes one.
 
-        If nothing was written since the last mark, the mark that lives longer stays.
+        If nothing was written since the last cache mark, the one that lives longer stays.
         """
         if self.texts and self.marked < self.written:
             self.flush(cache)
         elif self.blocks:
-            self.blocks[-1] = marked(self.blocks[-1], cache)
+            self.blocks[-1] = with_cache_mark(self.blocks[-1], cache)
         self.marked = self.written
         if not self.blocks:
             return False
-        self.layout.marks[len(self.layout.ends) - 1] = self.writer
+        self.layout.cache_marks[len(self.layout.ends) - 1] = self.node_number
         return isinstance(self.blocks[-1], MARKABLE)
 
     def finish(self) -> tuple[Block, ...]:
@@ -216,25 +220,28 @@ LINE_END = re.compile(r"(?:\n|\r(?!\n))(?=([\r\n]|\Z)?)")
 
 def _with_prefix(text: str, prefix: str) -> str:
     """Return a text whose further lines begin with a prefix."""
-    bare = prefix.rstrip()
-    return LINE_END.sub(lambda end: end[0] + (prefix if end[1] is None else bare), text)
+    stripped = prefix.rstrip()
+    return LINE_END.sub(lambda end: end[0] + (prefix if end[1] is None else stripped), text)
 
 
 def _behind(before: Sequence[TextRun], length: int, kind: PieceKind) -> Sequence[TextRun]:
-    """Return the runs of a text with others, which are empty, before them."""
+    """Return the runs of a text, and before them others, which are empty."""
     return [*before, *(run for run in runs_of(length, kind) if run.length)]
 
 
 def _additions(text: str, prefix: str) -> list[tuple[int, int]]:
-    """Return where the lines of a text end, and how many characters a prefix adds there."""
-    full, bare = len(prefix), len(prefix.rstrip())
-    return [(end.end(), full if end[1] is None else bare) for end in LINE_END.finditer(text)]
+    """Return the ends of the lines of a text, with the characters that a prefix adds there."""
+    length, stripped_length = len(prefix), len(prefix.rstrip())
+    return [
+        (end.end(), length if end[1] is None else stripped_length)
+        for end in LINE_END.finditer(text)
+    ]
 
 
 def _indented(
     length: int, kind: PieceKind, additions: Sequence[tuple[int, int]]
 ) -> Sequence[TextRun]:
-    """Return the runs of a text in which characters were added at some places."""
+    """Return the runs of a text in which characters were added at some positions."""
     indented: list[TextRun] = []
     position, number = 0, 0
     for run in runs_of(length, kind):
@@ -248,13 +255,13 @@ def _indented(
 
 
 MARKABLE = TextBlock | MediaBlock | ToolUseBlock | ToolResultBlock
-"""The kinds of blocks that carry a cache mark."""
+"""The kinds of blocks that can have a cache mark."""
 
 
-def marked(block: Block, cache: Cache) -> Block:
-    """Return a block with a cache mark, or with its own mark if that lives longer.
+def with_cache_mark(block: Block, cache: Cache) -> Block:
+    """Return a block with a cache mark, or with the mark it has if that lives longer.
 
-    A block that takes no mark is returned unchanged.
+    A block that takes no cache mark is returned unchanged.
     """
     if not isinstance(block, MARKABLE):
         return block
@@ -262,12 +269,12 @@ def marked(block: Block, cache: Cache) -> Block:
 
 
 def longer(first: Cache | None, second: Cache) -> Cache:
-    """Return the mark that lives longer; without a first mark, the second."""
+    """Return the cache mark that lives longer; without a first one, the second."""
     return first if first and CACHES.index(first) > CACHES.index(second) else second
 
 
 OnLoss = Callable[[Loss], None]
-"""Called for a loss, whose path is that of the sections it is in."""
+"""A function that is called for a loss, whose path is that of the sections it is in."""
 
 
 class Setting(NamedTuple):
@@ -292,7 +299,7 @@ class OpenList:
     is_checklist: bool
     gap: str
     items: int = 0
-    margin: Margin = PLAIN
+    margin: Margin = NO_INDENT
 
 
 @attrs.define(eq=False, repr=False)
@@ -311,20 +318,20 @@ class OpenPart:
     in_item: bool = False
     """Whether it is an item or a side of an example, see :meth:`TextState.tighten`."""
     frame: TextFrame | None = None
-    """The text around the part; ``None`` for a part that only holds others."""
+    """The text around the part; ``None`` for a part that only contains others."""
     written: int = 0
     """The texts and blocks on the page before it."""
     tags: tuple[str, ...] = ()
     """The folded names of the tags of the frame."""
     joined: "JoinedTexts | None" = None
     """The texts in it, where the author chose the white space between them."""
-    writer: int = -1
+    node_number: int = -1
     """The number of the node that writes its pieces: its own, or that of the node around it."""
 
     def separate(self, outer: Margin) -> None:
         """Use the author's separator between the children, if there is one.
 
-        One without a line end stands between texts only.
+        A separator without a line end is written only between texts.
         """
         separator = self.node.options.separator
         if separator is not None:
@@ -338,9 +345,9 @@ T = TypeVar("T")
 
 @attrs.frozen
 class Framed(Generic[T]):
-    """How a part with a frame is written: ``frame`` returns it in a format, ``write`` gets it.
+    """The functions for a part with a frame: ``frame`` returns it in a format, ``write`` gets it.
 
-    No value in the turn may forge the tags of the frame: ``reserved_tags.py`` asks for them.
+    No value in the turn may contain the tags of the frame, so ``reserved_tags.py`` reads them.
     """
 
     frame: Callable[[Form, Any], TextFrame]  # Any: the class it is listed for
@@ -352,34 +359,40 @@ class Framed(Generic[T]):
 
 
 class TurnText(NamedTuple):
-    """What is written of a turn: the page it is on, its rules, and who is told of a loss."""
+    """The page of a turn, its rules, and the function that is called for a loss."""
 
     page: Page
     setting: Setting
     rules: StringRules
-    authored: Callable[[], Authored]
-    """Returns what the author's text of the turn writes."""
+    author_tags: Callable[[], AuthorTags]
+    """Returns the reserved tags of the turn."""
     literals: frozenset[str]
     report: OnLoss
 
 
 class TextState:
-    """The page a turn is written on, the parts of the turn that are open, and their fences."""
+    """The page of a turn, the parts of the turn that are open, and their fences."""
 
     def __init__(self, text: TurnText, node: Node, fences: Fences) -> None:
         """Open ``node``, a turn or a result in it."""
         self.text, self.page, self.setting = text, text.page, text.setting
         self.report, self.fences, rules = text.report, fences, text.rules
         outermost = OpenPart(
-            node, iter(node.content), rules, self.setting.form, 2, PLAIN, writer=self.page.writer
+            node,
+            iter(node.content),
+            rules,
+            self.setting.form,
+            2,
+            NO_INDENT,
+            node_number=self.page.node_number,
         )
         if node.options.separator is not None:
             outermost.rules = rules.in_text(tagged=False)
-            outermost.separate(PLAIN)
+            outermost.separate(NO_INDENT)
         self.open = [outermost]
 
     def tighten(self, around: OpenPart) -> None:
-        """Let a list or code follow the plain text of an item without a blank line."""
+        """Let a list or code follow the text of an item without a blank line."""
         page = self.page
         if around.in_item and page.tail == PROSE and not page.openings:
             page.gap = f"\n{around.margin.prefix}"

@@ -1,4 +1,4 @@
-"""Pieces of text: the layout of a prompt has them, and each is split into runs when it is asked."""
+"""Pieces of text, which the layout of a prompt consists of; a report splits them into runs."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -14,9 +14,9 @@ SpanKind: TypeAlias = Literal["section", "value", "volatile", "author", "convers
 
 
 class TextRun(NamedTuple):
-    """Characters of a text that are one thing: their number, what they are, and their label.
+    """Characters of a text that have one kind: their number, the kind, and a label.
 
-    A run begins where the one before it ends. ``node`` is its value, if that has a line of its own.
+    A run begins at the end of the one before it. ``node`` is the value, if it has its own line.
     """
 
     length: int
@@ -26,47 +26,51 @@ class TextRun(NamedTuple):
 
 
 PieceKind: TypeAlias = "SpanKind | Literal['gap'] | Callable[[], Sequence[TextRun]]"
-"""What a piece is: one kind, a gap between two parts, or a function that returns its runs."""
+"""The kind of a piece: one kind, a gap between two parts, or a function that returns its runs."""
 
 
 NotedTurn: TypeAlias = "tuple[int, Node, str, int, tuple[Block, ...] | None, int, int]"
-"""A turn that was written: the number of its entry in the timeline, its node, the head and the
-number of its address, its blocks, and the number of blocks and of nodes before it. The blocks are
-``None`` for those of its message."""
+"""A turn that was written. A plain tuple takes less time than one with names. Its fields are:
+
+``(entry, node, head, index, blocks, first_block, first_node)``
+
+``entry`` is the number of its timeline entry, ``head`` and ``index`` are its address (``user`` and
+0, or the complete address and -1). ``blocks`` is ``None`` if they are those of its message.
+``first_block`` and ``first_node`` are the numbers of blocks and of nodes before it."""
 
 
 class Layout(NamedTuple):
-    """What was written of a prompt, in order.
+    """The pieces, nodes and turns that were written of a prompt, in order.
 
-    A piece is a text, or a block other than text, which has none. ``lengths``, ``kinds`` and
-    ``writers`` have one item for each piece: the characters of its text, what it is, and the number
-    of the node that wrote it, -1 for its turn.
-    ``nodes``, ``around`` and ``starts`` have one item for each node in a turn: the number of the
-    node around it (-1 for its turn), and the number of pieces before it.
+    A piece is a text, or a block other than text, whose text is empty. ``lengths``, ``kinds`` and
+    ``node_numbers`` have one item for each piece: the number of its characters, its kind, and the
+    number of the node that wrote it (-1 for its turn).
+    ``nodes``, ``around`` and ``starts`` have one item for each node in a turn: the node, the number
+    of the node around it (-1 for its turn), and the number of pieces before it.
     """
 
     lengths: list[int]
     kinds: list[PieceKind]
-    writers: list[int]
+    node_numbers: list[int]
     nodes: list[Node]
     around: list[int]
     starts: list[int]
     ends: list[int]
     """The number of pieces up to the end of each block."""
-    marks: dict[int, int]
+    cache_marks: dict[int, int]
     """The node that put a cache mark after a block, by the number of the block."""
     results: dict[int, int]
     """The number of blocks before the first one in a tool result, by the number of the result."""
     turns: list[NotedTurn]
-    """The turns, but for those of one string or one call."""
+    """The turns, without those of one string or one call."""
     alone: dict[int, Node]
-    """The only node of such a turn, by the number of its entry in the timeline."""
+    """The only node of a turn of one text or one call, by the number of its timeline entry."""
     entries: list[int]
-    """The number of messages up to the end of each entry of the timeline."""
+    """The number of messages up to the end of each timeline entry."""
 
 
 def runs_of(length: int, kind: PieceKind) -> Sequence[TextRun]:
-    """Return the runs of a piece of so many characters; a gap is text of the library."""
+    """Return the runs of a piece of ``length`` characters; a gap is text of the library."""
     if callable(kind):
         runs = [run for run in kind() if run.length or run.kind == "volatile"]
         return runs or [TextRun(length, "author")]
@@ -74,7 +78,7 @@ def runs_of(length: int, kind: PieceKind) -> Sequence[TextRun]:
 
 
 def value_run(length: int, value: object) -> TextRun:
-    """Return the run of a value, encoded as so many characters, which may have a label."""
+    """Return the run of a value that was encoded as ``length`` characters."""
     node = value if isinstance(value, ValueNode) else None
     label = node.label if node else value.label if isinstance(value, Labelled) else None
     is_volatile = isinstance(value, VolatileNode) or (label is not None and node is None)
@@ -84,7 +88,7 @@ def value_run(length: int, value: object) -> TextRun:
 def inserted(text: str, values: Iterable[tuple[str, object]], after: str = "") -> list[TextRun]:
     """Return the runs of a text with encoded values in it, each directly after ``after``.
 
-    A value that is not there is left out.
+    A value that is not in the text is left out.
     """
     runs: list[TextRun] = []
     end = 0
@@ -98,21 +102,24 @@ def inserted(text: str, values: Iterable[tuple[str, object]], after: str = "") -
 
 
 def guarded(runs: Iterable[TextRun], before: str, after: str) -> list[TextRun]:
-    """Return the runs of a text, ``before``, in which references were put, ``after``."""
+    """Return the runs of the text ``after``: ``before`` with references for some characters.
+
+    ``runs`` are those of ``before``.
+    """
     if before == after:
         return [*runs]
     changed: list[TextRun] = []
     start = end = 0
     for run in runs:
         first = end
-        for mark in before[start : start + run.length]:
-            end = end + 1 if after[end] == mark else after.index(";", end) + 1
+        for character in before[start : start + run.length]:
+            end = end + 1 if after[end] == character else after.index(";", end) + 1
         start += run.length
         changed.append(run._replace(length=end - first))
     return changed
 
 
-# A layout that is pickled or copied: its nodes are those of the tree beside it.
+# A layout that is pickled or copied: its nodes are those of the tree that is copied with it.
 
 
 Packed: TypeAlias = tuple[Layout, list[int], list[tuple[Any, ...]], dict[int, int]]  # Any: a turn
@@ -120,7 +127,7 @@ Packed: TypeAlias = tuple[Layout, list[int], list[tuple[Any, ...]], dict[int, in
 
 
 def packed(layout: Layout, tree: Node) -> Packed:
-    """Return a layout with numbers of nodes in a tree instead of nodes, and runs for functions."""
+    """Return a layout with the numbers of nodes in a tree for nodes, and runs for functions."""
     numbers = {id(node): number for number, (node, _) in enumerate(walk(tree))}
     kinds = [_packed_kind(kind) for kind in layout.kinds]
     nodes = [numbers[id(node)] for node in layout.nodes]

@@ -1,4 +1,4 @@
-"""The reserved tags of a turn: those that are written in it, which no value in it may forge."""
+"""The reserved tags of a turn: the tags that are written in it, which no value may contain."""
 
 from collections.abc import Iterator
 from typing import cast
@@ -8,7 +8,7 @@ import attrs
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.frozen import new_set
 from promptdsl.foundation.guards import WrittenTags, fold, has_bracket, written_tags
-from promptdsl.rendering.text.encode import Authored, authored_text
+from promptdsl.rendering.text.encode import AuthorTags, author_text_of
 from promptdsl.rendering.text.format import FORMATS, Form
 from promptdsl.rendering.text.leaves import LEAVES
 from promptdsl.rendering.text.neighbours import code_in
@@ -24,11 +24,11 @@ from promptdsl.tree.turn_nodes import RequestOnlyNode, RootNode
 
 @attrs.define(eq=False)
 class TurnTags:
-    """The tags of a turn, folded: of its components, and those that its author text writes.
+    """The folded tags of a turn: those of its components, and those in its author text.
 
-    ``sections`` are the ids of sections that are tags. A tag that an author only opens protects
-    nothing: it may be a placeholder, such as ``<path>``. ``opens_code`` is the number of texts that
-    may leave a code fence open: a fence below such a text may be its end.
+    ``sections`` are the ids of sections that are tags. A tag that an author only opens is not
+    reserved: it may be a placeholder, such as ``<path>``. ``opens_code`` is the number of texts
+    that may leave a code fence open: a fence below such a text may be its end.
     """
 
     components: set[str] = attrs.field(factory=new_set)
@@ -39,13 +39,13 @@ class TurnTags:
 
     @property
     def names(self) -> frozenset[str]:
-        """The tags that no value in the turn may forge."""
+        """The tags that no value in the turn may contain."""
         return frozenset(self.components | self.sections | (self.opened & self.closed))
 
     @property
-    def noted(self) -> Authored:
-        """What is noted of the turn."""
-        return Authored(self.names, frozenset(self.closed), self.opens_code)
+    def author_tags(self) -> AuthorTags:
+        """The tags that are noted in the options of the turn."""
+        return AuthorTags(self.names, frozenset(self.closed), self.opens_code)
 
     def note(self, turn: Node, form: Form) -> None:
         """Add the tags of a turn, or of another part of system content."""
@@ -75,7 +75,7 @@ class TurnTags:
                     self._add(written_tags(text))
             fenced = [node.text] if isinstance(node, VerbatimNode) else texts
             if any("```" in text or "~~~" in text for text in fenced):
-                self.opens_code += code_in([*map(authored_text, node.content)] or fenced)[1]
+                self.opens_code += code_in([*map(author_text_of, node.content)] or fenced)[1]
 
     def _add(self, tags: WrittenTags) -> None:
         self.opened |= tags.opened
@@ -90,11 +90,11 @@ def tags_of(turn: Node, form: Form) -> TurnTags:
 
 
 def with_reserved_tags(root: RootNode, config: Resolved) -> RootNode:
-    """Return the tree, in which each turn with tags has its reserved tags in its options.
+    """Return the tree with the reserved tags of each turn in the options of the turn.
 
-    That is the tags of the configuration, those that its components write, and those that its
-    author text opens and closes. All system content is one turn, and the tags of its sections are
-    reserved everywhere. They are noted before a budget removes parts, so a part that is removed
+    These are the tags of the configuration, those of its components, and those that its author text
+    opens and closes. All system content counts as one turn, and the tags of its sections are
+    reserved everywhere. The tags are noted before a budget removes parts, so a part that is removed
     changes no other text.
     """
     system = TurnTags()
@@ -107,14 +107,14 @@ def with_reserved_tags(root: RootNode, config: Resolved) -> RootNode:
         tags.components or tags.sections or tags.closed or tags.opens_code for _, tags in turns
     ):
         return root
-    found = {id(tags): tags.noted for _, tags in turns}
+    tags_by_id = {id(tags): tags.author_tags for _, tags in turns}
     everywhere = config.tags | system.sections
     # Turns with the same tags share one set, as there may be many turns and many sections.
     shared: dict[frozenset[str], frozenset[str]] = {}
-    noted: dict[int, Authored] = {}
+    noted: dict[int, AuthorTags] = {}
     for turn, tags in turns:
-        # A part that is placed twice has the tags of both places.
-        both = found[id(tags)].and_of(noted.get(id(turn), Authored()))
+        # A part that is placed twice has the tags of both turns.
+        both = tags_by_id[id(tags)].and_of(noted.get(id(turn), AuthorTags()))
         if both.names not in shared:
             shared[both.names] = everywhere | both.names
         noted[id(turn)] = both._replace(names=shared[both.names])
@@ -128,7 +128,7 @@ def with_reserved_tags(root: RootNode, config: Resolved) -> RootNode:
         )
         return replace(node, options=options)
 
-    # A section may stand beside turns and in one of them, where those of the turn are reserved.
+    # A section may be placed between turns and also in a turn, where the turn's tags are reserved.
     return rewrite(root, change, within=TURN | REQUEST | HOLLOW | _SYSTEM, whole=noted)
 
 
@@ -136,9 +136,9 @@ _SYSTEM = SYSTEM | SECTION
 
 
 def _turns(root: RootNode, form: Form) -> Iterator[tuple[Node, Form]]:
-    """Yield the turns and the sections beside them, but not turns of one string, with their form.
+    """Yield the turns and the sections between them, each with its format.
 
-    A turn of one string has no value.
+    Turns of one string are left out, because they have no value.
     """
     waiting: list[tuple[Node, Form]] = [(root, form)]
     while waiting:
@@ -155,4 +155,4 @@ def _turns(root: RootNode, form: Form) -> Iterator[tuple[Node, Form]]:
 FRAMES = {
     node: part.frame for node, part in {**LEAVES, **CONTAINERS}.items() if isinstance(part, Framed)
 }
-"""What returns the frame of a part in a format, by the class of its node."""
+"""The functions that return the frame of a part in a format, by the class of its node."""

@@ -1,4 +1,4 @@
-"""The walk over the parts of any turn; a part that holds others has an opening and a closing."""
+"""The walk over the parts of any turn; a container has an opening and a closing."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from promptdsl.rendering.text.encode import Fences, notice, written
 from promptdsl.rendering.text.format import BETWEEN, FORMATS, TextFrame
 from promptdsl.rendering.text.leaves import LEAVES, write_strings
 from promptdsl.rendering.text.page import (
-    PLAIN,
+    NO_INDENT,
     PROSE,
     Framed,
     Margin,
@@ -51,17 +51,17 @@ _ITEMS = (ItemNode, ExampleSideNode)
 _ENTRIES = (FragmentNode, ItemNode, NoteNode)
 _GROUPS = (FragmentNode, NoteNode, ExampleSideNode)
 _HOLDERS = (FragmentNode, NoteNode, TurnNode, RequestOnlyNode, ReserveNode)
-"""The nodes without a frame, which write nothing but their children."""
+"""The nodes without a frame: only their children are written."""
 
 ONLY_TITLED = "it has a title but no content"
-"""The reason of the hint for a container that is left out; it is told once per line."""
+"""The reason of the hint for a container that is left out; it is reported once per line."""
 
 
-class TextWriter(TextState):
-    """Writes the parts of one turn.
+class TurnWalk(TextState):
+    """The walk over the parts of one turn.
 
-    The walk has its own stack, and the text is a flat list of pieces that is joined once, so that
-    ten thousand nested sections cost no more than ten thousand siblings.
+    The walk has its own stack, and the text is a flat list of pieces that is joined once. So ten
+    thousand nested sections take no longer than ten thousand siblings.
     """
 
     def write(self) -> tuple[Block, ...]:
@@ -72,8 +72,8 @@ class TextWriter(TextState):
             child = next(top.children, None)
             if child is None:
                 stack.pop()
-                self.close(top, stack[-1].margin if stack else PLAIN)
-                page.writer = stack[-1].writer if stack else top.writer
+                self.close(top, stack[-1].margin if stack else NO_INDENT)
+                page.node_number = stack[-1].node_number if stack else top.node_number
             elif top.listing is not None and open_item(self, child, top, top.listing):
                 continue
             elif isinstance(child, str):
@@ -96,7 +96,7 @@ class TextWriter(TextState):
         else:
             open_part(self, node, around)
             return True
-        page.writer = around.writer
+        page.node_number = around.node_number
         return False
 
     def _write_result(self, node: ToolResultNode, around: OpenPart) -> None:
@@ -106,9 +106,9 @@ class TextWriter(TextState):
             page.write_openings()
         page.flush()
         setting, before = self.setting._replace(form=around.form), len(layout.ends)
-        inner = Page(layout, page.writer)
+        inner = Page(layout, page.node_number)
         inside = self.text._replace(page=inner, setting=setting)
-        content = TextWriter(inside, node, self.fences).write()
+        content = TurnWalk(inside, node, self.fences).write()
         layout.results[len(layout.ends)] = before
         name, mark = node.options.name, mark_of(node.options)
         error = (node.is_error, node.error_type)
@@ -123,8 +123,8 @@ class TextWriter(TextState):
 
 
 def walk(text: TurnText, node: Node) -> tuple[Block, ...]:
-    """Write the parts of a turn, of any kind: the way of all turns that have no other."""
-    return TextWriter(text, node, Fences(text.authored, text.literals)).write()
+    """Return the blocks of a turn with parts of any kind, for which ``ways`` has no shorter way."""
+    return TurnWalk(text, node, Fences(text.author_tags, text.literals)).write()
 
 
 # Containers.
@@ -133,7 +133,7 @@ def walk(text: TurnText, node: Node) -> tuple[Block, ...]:
 def open_part(state: TextState, node: Node, around: OpenPart) -> None:
     """Write the opening of a container, whose children are next.
 
-    A part without a frame, such as a fragment, only holds its children.
+    A part without a frame, such as a fragment, only contains its children.
     """
     page = state.page
     part = OpenPart(
@@ -146,7 +146,7 @@ def open_part(state: TextState, node: Node, around: OpenPart) -> None:
         around.listing,
         around.in_item,
         written=page.written,
-        writer=page.writer,
+        node_number=page.node_number,
     )
     container = CONTAINERS.get(node._node)
     if container is not None:
@@ -156,10 +156,10 @@ def open_part(state: TextState, node: Node, around: OpenPart) -> None:
             part.listing = None
         outer = part.margin
         part.in_item = isinstance(node, _ITEMS)
-        if frame.prefix or frame.between != BETWEEN or outer is not PLAIN:
+        if frame.prefix or frame.between != BETWEEN or outer is not NO_INDENT:
             part.margin = deeper(outer, frame.prefix, frame.between)
         part.separate(outer)
-        page.open(frame.open, outer, frame.kind)
+        page.open(frame.open, frame.kind, outer)
         if frame.tags:
             part.tags = tuple(map(fold, frame.tags))
             state.fences.open(part.tags)
@@ -195,12 +195,12 @@ def close_part(state: TextState, part: OpenPart, outside: Margin) -> None:
         page.close_empty(frame.open)
         if part.listing is not None and page.gap:
             page.gap = part.listing.gap
-        # Where its block was opened and left empty, a hint tells so already.
-        is_told = node._mask & HINTED == HINTED
-        if isinstance(node, SectionNode) and node.title is not None and not is_told:
+        # If its block was opened and left empty, it has another hint.
+        has_hint = node._mask & HINTED == HINTED
+        if isinstance(node, SectionNode) and node.title is not None and not has_hint:
             state.note(node, hint("title_only", f"section {node.options.id!r}", ONLY_TITLED))
         elif isinstance(node, FenceNode) and node.raw_values:
-            state.note(node, hint("title_only", "a request-only turn", ONLY_TITLED))
+            state.note(node, hint("title_only", "an Ephemeral or Grounding", ONLY_TITLED))
     elif frame is not None:
         page.close(frame.close, outside)
         if isinstance(node, LISTS) and part.listing is not None:
@@ -240,15 +240,15 @@ def _open_section(
             notice((text,), note)
             text = state.fences.encoded(text, rules, field)
         else:
-            text = one_line(state.fences.authored(written(text, note), rules))
+            text = one_line(state.fences.guarded(written(text, note), rules))
         frame = form.section(id, text, part.level)
     if rules.literals:
         tag = f"<{id}></{id}>"
         if form.tagged and holds(tag, rules.literals):
-            # With a reference in it, it is no tag; without, it forges the end of the fence.
+            # With a reference in it, it is not a tag; without one, it could end the fence.
             raise ContentError(
-                f"the tag <{id}> of this Section reads as a delimiter of the fence around it",
-                fix="give the section another id, or the fence another delimiter",
+                f"the tag <{id}> of this Section contains the delimiter around it",
+                fix="give the section another id, or choose another delimiter",
                 at=(node.source,),
             )
         if text:
@@ -256,7 +256,7 @@ def _open_section(
             text = guard_between(before, text, after, rules.literals)
             frame = form.section(id, text, part.level)
     if text is not None and is_value:
-        # An empty title is where another one would be.
+        # An empty title is at the position of any other title.
         before = form.section(id, "\0", part.level).open.partition("\0")[0]
         frame = frame._replace(kind=partial(inserted, frame.open, [(text, title)], before))
     part.level += 1
@@ -271,7 +271,7 @@ def _open_fence(state: TextState, node: FenceNode, part: OpenPart, frame: TextFr
     notice(node.raw_values, partial(state.note, node))
     part.rules = attrs.evolve(
         part.rules,
-        # A prefix has no end that the text after it could forge.
+        # A prefix has no closing text that the content could contain.
         encoding="body" if node.close else part.rules.encoding,
         values=node.values,
         literals=part.rules.literals.union(node.literals),
@@ -291,7 +291,7 @@ def _open_list(
 ) -> TextFrame:
     form, page, gap = part.form, state.page, state.page.gap
     if part.listing is not None and not form.tagged:
-        # A list directly in a list is written as a part of the item before it.
+        # A list directly in a list is a part of the item before it.
         part.margin = part.listing.margin
         page.gap = f"\n{part.margin.prefix}"
     else:
@@ -309,8 +309,8 @@ def _open_item(_state: TextState, node: ItemNode, part: OpenPart, frame: TextFra
     if listing is None:
         return frame
     if not listing.is_checklist:
-        return form.item(listing.marker, listing.items + 1, done=None, plain=True)
-    return form.item(listing.marker, 0, done=bool(node.done), plain=_begins_plain(node))
+        return form.item(listing.marker, listing.items + 1, done=None, text_only=True)
+    return form.item(listing.marker, 0, done=bool(node.done), text_only=_begins_with_text(node))
 
 
 def _open_text(_state: TextState, _node: Node, part: OpenPart, frame: TextFrame) -> TextFrame:
@@ -319,13 +319,13 @@ def _open_text(_state: TextState, _node: Node, part: OpenPart, frame: TextFrame)
     return frame
 
 
-def _is_plain(side: Child) -> bool:
-    """Whether a side of an example is plain text, so that it can follow its name on the line."""
+def _is_text_only(side: Child) -> bool:
+    """Return whether a side of an example is only text, which can follow its name on the line."""
     return all(isinstance(part, str) or part._is_prose for part in _parts_in((side,)))
 
 
-def _begins_plain(item: ItemNode) -> bool:
-    """Whether an item begins with text, so that it can follow a box on the line."""
+def _begins_with_text(item: ItemNode) -> bool:
+    """Return whether an item begins with text, which can follow a box on the line."""
     for part in _parts_in(item.content):
         is_prose = isinstance(part, str) or part._is_prose
         if not is_prose or has_content((part,)):
@@ -334,7 +334,7 @@ def _begins_plain(item: ItemNode) -> bool:
 
 
 def _parts_in(content: tuple[Child, ...]) -> Iterator[Child]:
-    """Yield the parts of a content, and of nodes in it that only hold other parts."""
+    """Yield the parts of a content, and those in its nodes that only contain other parts."""
     waiting = [*reversed(content)]
     while waiting:
         part = waiting.pop()
@@ -354,9 +354,9 @@ CONTAINERS: Mapping[type[Node], Framed[TextFrame]] = {
     ItemNode: Framed(lambda form, _: form.item_alone, _open_item),
     QuoteNode: Framed(lambda form, _: form.quote, _open_text),
     ExampleNode: Framed(
-        lambda form, node: form.example(plain=all(map(_is_plain, node.content))), _open_text
+        lambda form, node: form.example(text_only=all(map(_is_text_only, node.content))), _open_text
     ),
     ExampleSideNode: Framed(
-        lambda form, node: form.side(node.name, plain=_is_plain(node)), _open_text
+        lambda form, node: form.side(node.name, text_only=_is_text_only(node)), _open_text
     ),
 }

@@ -1,7 +1,7 @@
-"""Turns that need no walk over their parts, by the kinds of their content, as most are.
+"""Shorter ways to write a turn than the ``walk``, for the kinds of content that most turns have.
 
-``instructions`` writes strings and sections of one string, ``side_by_side`` texts, calls and
-attachments of a conversation: with the same result as the ``walk``, and the same notes.
+``instructions`` writes strings and sections of one string. ``side_by_side`` writes the texts, calls
+and attachments of a conversation. The blocks and the layout are those of the ``walk``.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from promptdsl.rendering.text.encode import (
 )
 from promptdsl.rendering.text.format import BETWEEN, title_line
 from promptdsl.rendering.text.leaves import sent_block
-from promptdsl.rendering.text.page import PLAIN, OnLoss, TurnText
+from promptdsl.rendering.text.page import NO_INDENT, OnLoss, TurnText
 from promptdsl.rendering.text.pieces import Layout, PieceKind
 from promptdsl.tree.masks import CACHE
 from promptdsl.tree.node import Child, Node
@@ -65,7 +65,7 @@ def parts_of(text: Child) -> tuple[Child, ...]:
 
 
 def only_string(part: Child) -> str:
-    """Return the string that a part is, or a text of one string; another part has none."""
+    """Return a string, or the string of a text of one string; ``""`` for another part."""
     if isinstance(part, str):
         return part
     content = part.content if part._node is TextNode and len(part.content) == 1 else ("",)
@@ -73,9 +73,9 @@ def only_string(part: Child) -> str:
 
 
 def side_by_side(state: TurnText, turn: TurnNode) -> tuple[Block, ...]:
-    """Write a turn of the conversation, of which each text, call and attachment is a block."""
+    """Return the blocks of a conversation turn: one for each text, call and attachment."""
     page, rules = state.page, state.rules
-    fences = Fences(state.authored, state.literals)
+    fences = Fences(state.author_tags, state.literals)
     follows = False
     for part in turn.content:
         node: Node = turn
@@ -87,17 +87,17 @@ def side_by_side(state: TurnText, turn: TurnNode) -> tuple[Block, ...]:
             follows = False
         else:
             parts = parts_of(part)
-            note = partial(_tell, state.report, node)
+            note = partial(_report, state.report, node)
             texts = texts_in(parts, rules, fences, note, follows=follows)
-            page.write("".join(texts), kind_of(parts, texts, rules), PLAIN)
+            page.write("".join(texts), kind_of(parts, texts, rules), NO_INDENT)
             page.flush()
             follows = True
-        page.writer = -1
+        page.node_number = -1
     return page.finish()
 
 
-def _is_plain(part: Child) -> bool:
-    """Return whether a part of instructions is a string, or a section of one, sent as it is."""
+def _is_sent_as_written(part: Child) -> bool:
+    """Return whether a part of instructions is a string or a section of one, sent as written."""
     text, title = part, ""
     if isinstance(part, SectionNode):
         options = part.options
@@ -119,40 +119,41 @@ def _is_plain(part: Child) -> bool:
 def instructions(layout: Layout, turn: TurnNode) -> str:
     """Return the text of instructions that are strings, and sections of one string each.
 
-    Its pieces are noted in the layout. Other instructions have none, and are not noted.
+    Its pieces are noted in the layout. For other instructions the result is ``""``, and nothing is
+    noted.
     """
-    if not all(map(_is_plain, turn.content)):
+    if not all(map(_is_sent_as_written, turn.content)):
         return ""
     first = len(layout.lengths)
     pieces: list[tuple[str, PieceKind, int]] = []
     for part in turn.content:
-        start, writer, text = first + len(pieces), -1, part
+        start, node_number, text = first + len(pieces), -1, part
         if pieces:
             pieces.append((BETWEEN, "gap", -1))
         if isinstance(part, SectionNode):
-            writer, (text,) = _noted(layout, part, -1, start), part.content
+            node_number, (text,) = _noted(layout, part, -1, start), part.content
             if part.title is not None:
                 title = title_line(one_line(str(part.title)), 2)
-                pieces.append((title, "section", writer))
+                pieces.append((title, "section", node_number))
                 start = first + len(pieces)
         if not isinstance(text, str):
-            writer = _noted(layout, text, writer, start)
-        pieces.append((only_string(text), "author", writer))
+            node_number = _noted(layout, text, node_number, start)
+        pieces.append((only_string(text), "author", node_number))
     layout.lengths.extend(len(piece[0]) for piece in pieces)
     layout.kinds.extend(piece[1] for piece in pieces)
-    layout.writers.extend(piece[2] for piece in pieces)
+    layout.node_numbers.extend(piece[2] for piece in pieces)
     layout.ends.append(len(layout.lengths))
     return "".join([piece[0] for piece in pieces])
 
 
 def _noted(layout: Layout, node: Node, around: int, start: int) -> int:
-    """Note a node in another one, before which are so many pieces, and return its number."""
+    """Note a node in another one, after ``start`` pieces, and return its number."""
     layout.nodes.append(node)
     layout.around.append(around)
     layout.starts.append(start)
     return len(layout.nodes) - 1
 
 
-def _tell(report: OnLoss, node: Node, loss: Loss) -> None:
-    """Report a loss of a node that stands directly in a turn."""
+def _report(report: OnLoss, node: Node, loss: Loss) -> None:
+    """Report a loss of a node that is directly in a turn."""
     report(attrs.evolve(loss, path="", source=node.source))
