@@ -533,7 +533,10 @@ def test_lazies_that_never_end() -> None:
         render(User(lazy))
 
     error = raised(ContentError, write)
-    assert ("lazies return lazies, 100 times over", lines_of(write, 1)) == (error.what, error.at)
+    assert ("a Lazy returned another Lazy, 100 times in a row", lines_of(write, 1)) == (
+        error.what,
+        error.at,
+    )
 
 
 # Templates.

@@ -1,1 +1,1 @@
-"""The passes: pure functions from tree to tree, one in each file, in the order of ``pipeline``."""
+"""The passes: pure functions from tree to tree, one in each file; ``pipeline`` has their order."""

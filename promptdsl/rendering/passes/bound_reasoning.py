@@ -1,4 +1,4 @@
-"""Bound reasoning: the check that no part before it changes from one request to the next.
+"""Bound reasoning: the check that no part before the reasoning changes in a later request.
 
 Some models refuse a request in which any byte before their earlier reasoning has changed.
 Source: Anthropic's documentation of preserved thinking.
@@ -53,7 +53,7 @@ def _precedes(turn: Node, index: int, last: int, config: Resolved) -> bool:
 
 
 def _changing_part(turn: Node) -> Node | None:
-    """Return the first part of a turn that may differ in the next request, or has such data."""
+    """Return the first part of a turn that may differ in the next request, or has data that may."""
     for node, _ in walk(turn):
         if isinstance(node, VolatileNode | LazyNode):
             return node

@@ -25,12 +25,12 @@ def consolidate(root: RootNode, *, merges: bool) -> RootNode:
     """Return the tree with one system turn, the first of its turns.
 
     It contains every system turn, every loose section, and the system messages at the beginning of
-    a recorded conversation, in document order, and then the form of the answer, where that is text.
-    Where the settings merge no turns, a prompt whose system content is recorded, and comes first,
-    keeps these messages.
+    a recorded conversation, in document order, and then the output schema, if that is text. If the
+    settings merge no turns, and the prompt begins with recorded system messages and has no other
+    system content, these messages stay as they are.
     """
     forms = [prompted_turn(node) for node in root.equipment if isinstance(node, PromptedOutputNode)]
-    # Most prompts have one system turn, or none: a look at the masks tells.
+    # Most prompts have one system turn, or none: the masks are enough to know that.
     candidates = [child for child in root.content if child._mask & _SYSTEM_CONTENT]
     if not candidates:
         return with_content(root, (*forms, *root.content)) if forms else root
@@ -56,7 +56,7 @@ def consolidate(root: RootNode, *, merges: bool) -> RootNode:
     if not parts:
         return root
     if len(parts) == 1 and parts[0]._mask & SYSTEM:
-        # The same root, where the turn is first already.
+        # If the turn is first already, this is the same root.
         return with_content(root, (parts[0], *rest))
     # The children of system turns and the loose sections are one set of siblings.
     siblings = [
@@ -70,7 +70,7 @@ def consolidate(root: RootNode, *, merges: bool) -> RootNode:
         while isinstance(inner, FormatNode):
             inner = inner.content[0]
         if isinstance(inner, Node) and inner.options.reserved_tags:
-            # All parts have the same reserved tags, but recorded ones, which have none.
+            # All parts have the same reserved tags, except for recorded ones, which have none.
             noted = inner.options
             options = Options(reserved_tags=noted.reserved_tags, opens_code=noted.opens_code)
             break
@@ -87,9 +87,9 @@ def consolidate(root: RootNode, *, merges: bool) -> RootNode:
 
 
 def _behind_recorded(root: RootNode, forms: list[TurnNode]) -> RootNode:
-    """Return the tree with turns behind the system messages that the first recording begins with.
+    """Return the tree with turns after the system messages that the first recording begins with.
 
-    These stay messages of their own.
+    These messages are not merged with the turns.
     """
     first = cast("RecordedNode", root.content[0])
     count = leading_systems(first.items)
@@ -115,7 +115,7 @@ def _system_turn(message: Message, recorded: RecordedNode) -> TurnNode:
             case _ if isinstance(block, DataBlock):
                 content.append(data_node(block, recorded._at, is_value=False))
             case TextBlock():
-                # What a payload has in two blocks stays in two blocks.
+                # Two blocks of a payload stay two blocks.
                 content.append(
                     make(
                         VerbatimNode,

@@ -21,9 +21,9 @@ from promptdsl.tree.turn_nodes import (
 
 
 def expand(root: RootNode) -> RootNode:
-    """Return the tree with fragments dissolved, and without turns that are empty.
+    """Return the tree with the parts of fragments in their place, and without empty turns.
 
-    An empty turn with a title or a cache breakpoint stays, so that a loss reports it.
+    An empty turn with a title or a cache breakpoint stays, so that a hint reports it.
     """
     content: list[Node] = []
     for child in dissolved(root.content):
@@ -62,10 +62,10 @@ def expand(root: RootNode) -> RootNode:
 
 
 class _Around(NamedTuple):
-    """The fragments around a part: names of components, the outermost first, and a format.
+    """The fragments around a part: names of components, the outermost first, and a text format.
 
-    ``libraries`` are the sections of libraries among these components, ``None`` for one that is
-    overridden.
+    ``libraries`` are the sections of libraries among these components, ``None`` for a section that
+    is overridden.
     """
 
     names: tuple[str, ...] = ()
@@ -114,9 +114,9 @@ _EVENT_BLOCKS = EVENT_BLOCK | EVENT_BLOCK << SHIFT
 def dissolved_in_turn(turn: Node) -> tuple[Child, ...]:
     """Return the content of a turn without the fragments, groups and notes directly in it.
 
-    Event blocks must be direct children of their turn, so an event turn loses its formats, too, and
-    the components that write event blocks. A limit, which holds none, stays: it is measured before
-    it is applied.
+    Event blocks must be direct children of their turn. So an event turn loses its formats, too, and
+    the components that write event blocks. A limit contains no event blocks, so it stays: it is
+    measured before it is applied.
     """
     is_event = bool(turn._mask & EVENT)
     kept = (LimitNode, ComponentNode) if is_event else (ComponentNode, FormatNode)

@@ -38,8 +38,8 @@ def fill(root: RootNode, *, ask: Ask) -> RootNode:
     while waiting := _waiting_lazies(root):
         if rounds == DEEPEST:
             raise ContentError(
-                f"lazies return lazies, {DEEPEST} times over",
-                fix="return text or a part that is written",
+                f"a Lazy returned another Lazy, {DEEPEST} times in a row",
+                fix="return text, or a part without a Lazy",
                 at=(waiting[0].lazy.source,),
             )
         rounds += 1

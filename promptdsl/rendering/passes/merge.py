@@ -1,4 +1,4 @@
-"""Merge: neighbouring turns of one role become one message, their blocks side by side."""
+"""Merge: neighbouring turns of one role become one message, with the blocks of all."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -16,16 +16,16 @@ from promptdsl.tree.turn_nodes import MergedNode, RecordedNode, RootNode, TurnNo
 def merge(root: RootNode, *, enabled: bool) -> RootNode:
     """Return the tree with neighbouring turns of one role joined; tool turns stay apart.
 
-    Turns with ``merge=False`` or with different names stay apart, and developer turns merge only
-    with turns of their own kind: written, recorded, event or request-only.
+    Turns with ``merge=False`` or with different names stay apart. Developer turns merge only with
+    turns of their own kind: written, recorded, event or grounding.
     """
     if not enabled or not _has_neighbours(root):
         return root
     turns: list[TurnNode | RecordedNode] = []
     # Neighbouring messages of a recording that do not merge stay together in one run.
     run: list[_RecordedMessage] = []
-    for _, entries in groupby(_mergeable(root), key=lambda entry: entry[1]):
-        group = [part for part, _ in entries]
+    for _, items in groupby(_mergeable(root), key=lambda item: item[1]):
+        group = [part for part, _ in items]
         first = group[0]
         if len(group) == 1 and isinstance(first, tuple):
             if run and first[0] is not run[0][0]:
@@ -69,7 +69,7 @@ def _has_neighbours(root: RootNode) -> bool:
 
 
 def _are_alike(first: TurnNode | Message, second: TurnNode | Message) -> bool:
-    """Return whether neighbours of one role may merge: an event does not with instructions."""
+    """Return whether neighbours of one role may merge; an event and an instruction may not."""
     return first.role != "tool" and (first.role not in _BY_KIND or first.kind == second.kind)
 
 
@@ -148,12 +148,12 @@ def merge_key(
 def _joined_run(run: list[_RecordedMessage]) -> RecordedNode:
     """Return neighbouring messages of one recording as a run."""
     (node, first), last = run[0], run[-1][1]
-    whole = first == 0 and last == len(node.items) - 1
-    return node if whole else cut(node, first, last + 1)
+    is_complete = first == 0 and last == len(node.items) - 1
+    return node if is_complete else cut(node, first, last + 1)
 
 
 def _merged(turns: list[TurnNode | RecordedNode]) -> MergedNode:
-    """Return several turns as one; its kind tells whether the next request contains it, too."""
+    """Return several turns as one; its kind shows whether the next request contains it, too."""
     sources = [turn.items[0] if isinstance(turn, RecordedNode) else turn for turn in turns]
     kinds: list[Kind] = [source.kind for source in sources]
     spoken = max((i for i, kind in enumerate(kinds) if kind in CONVERSATION), default=-1)

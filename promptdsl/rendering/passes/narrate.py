@@ -1,4 +1,4 @@
-"""Narrate: turns events into fenced text, in the role that the configuration gives them."""
+"""Narrate: renders events as fenced text, in the role that the configuration gives them."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -26,7 +26,7 @@ from promptdsl.tree.turn_nodes import RootNode, TurnNode
 
 Narrator = Callable[[str, Mapping[str, object]], tuple[str, ...]]
 """A function that returns the pieces of an event's text, from its type and its encoded fields."""
-_FIELDS = {kind.type: [it.name for it in attrs.fields(kind)] for kind in get_args(EventBlock)}
+_FIELDS = {kind.type: [field.name for field in attrs.fields(kind)] for kind in get_args(EventBlock)}
 
 
 def narrate(root: RootNode, *, config: Resolved, event_pieces: Narrator) -> RootNode:
@@ -66,7 +66,7 @@ def _narrated(turn: Node, config: Resolved, event_pieces: Narrator) -> TurnNode:
 def _event_fence(
     node: EventBlockNode, options: Options, config: Resolved, event_pieces: Narrator
 ) -> FenceNode:
-    """Return the fence of an event block: its fields, by ``format_block`` or template, and text."""
+    """Return the fence of an event block: its fields by ``format_block`` or template, and text."""
     block = node.block
     delimiter: Delimiter = getattr(config.delimiters, block.type)
     inside: Child | None = None
@@ -142,7 +142,7 @@ def _event_fields(
             encoded.label = labels.get(path)
             if is_json:
                 pieces = json_pieces(value, path, labels)
-                encoded.pieces = tuple(labelled(nested(it), it.label) for it in pieces)
+                encoded.pieces = tuple(labelled(nested(piece), piece.label) for piece in pieces)
         return encoded
 
     texts: dict[str, object] = {}

@@ -29,10 +29,10 @@ PAIRED = WITHIN | RECORDED
 
 
 class _Step(NamedTuple):
-    """A turn in pairing: the ids of the calls it makes and answers, and whether it ``speaks``.
+    """A turn in pairing: the ids of the calls it makes and of the calls it answers.
 
-    A turn speaks if it has other content of an assistant or a user. After it, open calls cannot be
-    answered any more.
+    A turn ``speaks`` if it has other content of an assistant or a user. After it, open calls cannot
+    be answered any more.
     """
 
     node: Node
@@ -69,13 +69,13 @@ def pair(root: RootNode, *, mode: Mode) -> RootNode:
 
 
 _Place: TypeAlias = tuple[int, str]
-"""The number of a turn or recorded message in the tree before pairing, and its address."""
+"""The location of a turn or recorded message: its number before pairing, and its address."""
 
 
 class Removed(NamedTuple):
     """A call or a result that pairing removed, as the only part of its turn or message.
 
-    ``source`` is its line, ``place`` that of its turn in the tree before pairing.
+    ``source`` is its line, ``place`` the location of its turn in the tree before pairing.
     """
 
     turn: TurnNode | RecordedNode
@@ -121,7 +121,7 @@ def _scan(node: RecordedNode, open_calls: OpenCalls) -> PairingError | None:
     """Scan a recording; the next request scans only its new messages."""
     if open_calls or len(node.items) < conversation_cache.SHORTEST:
         return _scan_from(node, 0, open_calls)
-    start, whole = first_of(node), recording(node).items
+    start, recorded_messages = first_of(node), recording(node).items
     end = start + len(node.items)
     faults: list[PairingError] = []
 
@@ -130,7 +130,12 @@ def _scan(node: RecordedNode, open_calls: OpenCalls) -> PairingError | None:
         first, count, last_calls = known
         # No call is open before a user message: that would have been a fault.
         clean = start == first or (start > first and node.items[0].role == "user")
-        if clean and count > end and whole[end]._plain and whole[end].role == "user":
+        if (
+            clean
+            and count > end
+            and recorded_messages[end]._plain
+            and recorded_messages[end].role == "user"
+        ):
             return known
         if not clean or not start <= count <= end:
             first, count, last_calls = start, start, ()
@@ -230,7 +235,7 @@ def _recorded_step(message: Message, node: RecordedNode) -> _Step:
 class _Batch:
     """The calls of a turn: its index, its open calls by id, the index after its results.
 
-    ``place`` is that of the turn before pairing.
+    ``place`` is the location of the turn before pairing.
     """
 
     caller: int
@@ -247,7 +252,7 @@ class _Repair:
         self.turns: list[Node] = []
         self.removed: list[Removed] = []
         self.fates: dict[str, str] = {}
-        """By id of the last call with it: why a further result of this call is removed."""
+        """The reason why a further result of a call is removed, by the id of the call."""
 
     def repaired(self, root: RootNode) -> list[Node]:
         """Return the turns of a tree, in pairs."""
@@ -287,14 +292,14 @@ class _Repair:
         if self.fill:
             turns[batch.end : batch.end] = [_interrupted(caller, id) for id in open_calls]
         elif open_calls:
-            rest, gone = _without_calls(caller, open_calls)
+            rest, removed_calls = _without_calls(caller, open_calls)
             why = "it has no result"
-            self.removed += [_removed(caller, part, batch.place, why) for part, _ in gone]
+            self.removed += [_removed(caller, part, batch.place, why) for part, _ in removed_calls]
             turns[batch.caller : batch.caller + 1] = [] if rest is None else [rest]
 
 
 def _placed_steps(root: RootNode) -> Iterator[tuple[_Step, _Place]]:
-    """Yield the turns and recorded messages of a tree, each with its place."""
+    """Yield the turns and recorded messages of a tree, each with its location."""
     counts: Counter[str] = Counter()
     number = count()
     for child in root.content:
@@ -337,7 +342,7 @@ _Reduced: TypeAlias = tuple[Node | None, list[tuple[Node | Block, str]]]
 
 
 def _without_calls(node: Node, ids: Iterable[str]) -> _Reduced:
-    """Return a turn without calls of these ids; of several calls with one id, the last go."""
+    """Return a turn without calls of these ids; of calls with one id, the last ones are removed."""
     calls = calls_in(node.items[0]) if isinstance(node, RecordedNode) else calls_of(node)
 
     def call_id(part: Node | Block) -> str | None:

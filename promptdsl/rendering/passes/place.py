@@ -1,4 +1,7 @@
-"""Place: moves request-only turns to their position, and other turns out of open tool calls."""
+"""Place: moves groundings to their position, and other turns out of open tool calls.
+
+A grounding here is the content of a ``Grounding`` or an ``Ephemeral``.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -22,7 +25,7 @@ from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, RootNode, T
 
 
 def place(root: RootNode, *, config: Resolved) -> RootNode:
-    """Return the tree with every request-only turn mapped to its role, once, at its position.
+    """Return the tree with every grounding at its position, as a turn of its mapped role.
 
     A turn between tool calls and their results that is not part of the conversation moves after
     the last of these results. Raises :class:`PlacementError` for a ``Developer`` turn there.
@@ -36,7 +39,7 @@ def place(root: RootNode, *, config: Resolved) -> RootNode:
 
 
 def _positioned(content: Iterable[Node], config: Resolved) -> list[Node]:
-    """Return the turns with every request-only turn at its position, in its mapped role."""
+    """Return the turns with every grounding at its position, in its mapped role."""
     system: list[Node] = []
     conversation: list[Node] = []
     waiting: dict[str, list[RequestOnlyNode]] = {}
@@ -55,7 +58,7 @@ def _positioned(content: Iterable[Node], config: Resolved) -> list[Node]:
             and not conversation
             and (count := leading_systems(child.items))
         ):
-            # Where the settings merge no turns, its system messages are still in it.
+            # If the settings merge no turns, its system messages are still in it.
             system.append(cut(child, 0, count))
             if count < len(child.items):
                 conversation.append(cut(child, count))
@@ -76,10 +79,10 @@ def _positioned(content: Iterable[Node], config: Resolved) -> list[Node]:
 
 
 def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
-    """Return a request-only turn as a turn of its mapped role, its content in a fence."""
+    """Return a grounding as a turn of its mapped role, its content in a fence."""
     delimiter = config.delimiters.ephemeral
     content = request.content
-    is_told = request._mask & masks.HINTED == masks.HINTED  # a hint tells that it is empty
+    has_hint = request._mask & masks.HINTED == masks.HINTED  # a hint that it is empty
     shown = (("type", request.type), ("title", request.title))
     attributes = "".join(
         f' {name}="{_attribute(value, request, config)}"' for name, value in shown if value
@@ -97,7 +100,7 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
         attributes=attributes,
         at=request,
         values=request.grounding,
-        raw_values=() if is_told else tuple(value for _, value in shown if value),
+        raw_values=() if has_hint else tuple(value for _, value in shown if value),
     )
     role, options = mapped_role(request, config.ephemeral_role), request.options
     return make_turn(
@@ -106,14 +109,17 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
 
 
 def _attribute(value: str, request: RequestOnlyNode, config: Resolved) -> str:
-    """Return a value for one line of a fence, without what only looks like a tag either."""
+    """Return a value for one line of a fence, without characters that look like brackets."""
     names = request.options.reserved_tags or config.tags
     return line_in_fence(value, names, config.literals)
 
 
-def _before_user(conversation: list[Node], entries: list[TurnNode]) -> list[Node]:
-    """Put entries directly before the last turn a user wrote, or at the end without such a turn."""
-    if not entries:
+def _before_user(conversation: list[Node], turns: list[TurnNode]) -> list[Node]:
+    """Return a conversation with turns directly before the last turn that a user wrote.
+
+    Without such a turn they are at the end.
+    """
+    if not turns:
         return conversation
     for index in range(len(conversation) - 1, -1, -1):
         child = conversation[index]
@@ -122,15 +128,15 @@ def _before_user(conversation: list[Node], entries: list[TurnNode]) -> list[Node
             last = _last_user(child.items)
             if last is not None:
                 head = [cut(child, 0, last)] if last else []
-                return [*before, *head, *entries, cut(child, last), *after]
+                return [*before, *head, *turns, cut(child, last), *after]
         elif (
             isinstance(child, TurnNode)
             and child.role == "user"
             and child.kind == "written"
             and has_content(child.content)
         ):
-            return [*before, *entries, child, *after]
-    return [*conversation, *entries]
+            return [*before, *turns, child, *after]
+    return [*conversation, *turns]
 
 
 def _last_user(messages: tuple[Message, ...]) -> int | None:
@@ -147,7 +153,7 @@ def _last_user(messages: tuple[Message, ...]) -> int | None:
 
 
 def _after_results(content: Iterable[Node]) -> list[Node]:
-    """Move turns that are not part of the conversation after the results of open tool calls."""
+    """Return the turns, those that are no part of the conversation after results of open calls."""
     placed: list[Node] = []
     delayed: list[Node] = []
     open_calls: set[str] = set()

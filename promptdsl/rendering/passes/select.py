@@ -16,7 +16,7 @@ def select(root: RootNode, *, audience: str) -> RootNode:
     def keep(node: Node) -> Node | None:
         options = node.options
         reader = "people" if isinstance(node, NoteNode) else options.audience
-        # What is empty and marked for no audience itself has lost its parts here.
+        # An empty node without an audience of its own has lost its parts in this pass.
         emptied = not node.content and reader == "all" and not options.cache
         if emptied and getattr(node, "title", None) is not None:
             return None
