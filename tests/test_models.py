@@ -744,13 +744,11 @@ def test_the_text_of_the_hint() -> None:
     """It says what holds instead, and what is meant."""
     (family,), (nowhere,) = named("claude-opuss-5-5"), named("gpt5")
     assert (
-        "this model is unknown, so the defaults of anthropic apply: "
-        "did you mean 'claude-opus-5-5'?"
+        "this model is unknown, so the defaults of anthropic apply: did you mean 'claude-opus-5-5'?"
     ) == family
     assert "this model is unknown, so there is no target: did you mean 'gpt-5'?" == nowhere
     assert [
-        "this model is unknown, so the defaults of anthropic apply: "
-        "register_model() adds its facts"
+        "this model is unknown, so the defaults of anthropic apply: register_model() adds its facts"
     ] == named("claude-of-tomorrow")
 
 

@@ -18,9 +18,10 @@ Param: TypeAlias = dict[str, Any]  # Any: JSON of a provider
 
 
 def cached_prefix(written: WrittenPayload) -> Param:
-    """Return the payload up to its last cache mark, and what makes it a request.
+    """Return the payload up to its last cache mark, as a request.
 
-    Calls that are open at the mark are kept with their results.
+    Calls that are open at the cache mark are kept with their results. A short user message is
+    added where the provider needs one at the end.
     """
     payload, wire = written.payload(), written.facts.wire
     question = WrittenPayload(Prompt((spoken("user", OPENING),)), written.facts).payload()
@@ -30,14 +31,15 @@ def cached_prefix(written: WrittenPayload) -> Param:
     if not marks:
         entries[:] = question[wire.entries]
         if not _cut(payload, wire.system, wire.mark):
-            # The choice may name a tool that is cut, and a cache of tools does not depend on it.
+            # The choice may name a removed tool, and a cache of tools does not depend on it.
             _cut(payload, wire.choice, wire.mark)
             if not _cut(payload, wire.tools, wire.mark):
                 raise _without_marks(written)
         return payload
     end: Address = (wire.entries, *marks[-1])
     places = [place for place in written.places() if place.entry is not None]
-    later = (it.address for it in places if it.id and _position(it.address) > _position(end))
+    with_ids = (place.address for place in places if place.id)
+    later = (address for address in with_ids if _position(address) > _position(end))
     for address in later:
         if not _open_calls(places, end):
             break
@@ -50,26 +52,29 @@ def cached_prefix(written: WrittenPayload) -> Param:
 
 
 def _end_entries(entries: list[Param], end: Address, question: list[Param]) -> None:
-    """Leave out the entries after an end, and the parts after it in its entry."""
-    number, part = _position(end)
+    """Remove the messages after an end, and the payload parts after it in its message."""
+    number, index = _position(end)
     del entries[number + 1 :]
     if len(end) > 3:
         key = str(end[2])
-        parts = entries[number][key][: part + 1]
-        if any("document" in it for it in parts) and not any("text" in it for it in parts):
-            # A provider whose parts are told by their keys wants a text beside a document.
+        parts = entries[number][key][: index + 1]
+        if any("document" in part for part in parts) and not any("text" in part for part in parts):
+            # Bedrock, whose payload parts have no type, needs a text with a document.
             parts += question[0][key]
         entries[number] = {**entries[number], key: parts}
 
 
 def _marked(params: object, mark: str) -> list[int]:
-    """Return the indices of the parts with a cache mark, where these are a list."""
+    """Return the indices of the payload parts with a cache mark; none if ``params`` is no list."""
     parts = enumerate(params) if is_list(params) else ()
     return [index for index, part in parts if is_mapping(part) and mark in part]
 
 
 def _cut(payload: Param, path: Path, mark: str) -> bool:
-    """Cut a list after its last mark; without one, take out what is there, and return ``False``."""
+    """Cut a list after its last cache mark; return whether it has one.
+
+    Without a cache mark the complete list is removed.
+    """
     for key in path[:-1]:
         payload = payload.get(key, {})
     marked = _marked(payload.get(path[-1]), mark) if path else []
@@ -81,7 +86,7 @@ def _cut(payload: Param, path: Path, mark: str) -> bool:
 
 
 def _position(address: Address) -> tuple[int, int]:
-    """Return the number of an entry, and of the part in it, 0 where there are no parts."""
+    """Return the number of a message, and of the payload part in it, 0 if it has no parts."""
     return int(address[1]), int(address[3]) if len(address) > 3 else 0
 
 

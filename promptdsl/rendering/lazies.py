@@ -1,4 +1,4 @@
-"""Calls or awaits the functions of lazies, and makes a part from each result."""
+"""The parts of lazies: their functions are called or awaited, and each result becomes a part."""
 
 from collections.abc import Iterable, Sequence
 from typing import cast
@@ -46,7 +46,7 @@ async def await_lazies(waiting: Sequence[Waiting], request: RenderRequest) -> li
 
 
 def replay(answers: Iterable[list[Node | None]]) -> Ask:
-    """Return a resolver that replays the recorded results of lazies, round by round."""
+    """Return a function that returns the results of lazies that were awaited, round by round."""
     rounds = iter(tuple(answers))
 
     def ask(waiting: Sequence[Waiting]) -> Sequence[Node | None]:

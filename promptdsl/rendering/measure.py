@@ -1,4 +1,4 @@
-"""Counts the tokens of the parts of a tree, in the form that its target receives."""
+"""The tokens of the parts of a tree, counted in the format that its target receives."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import is_
@@ -54,14 +54,14 @@ from promptdsl.tree.turn_nodes import (
 T = TypeVar("T")
 
 PRICED = frozenset({"image", "audio", "document", "video", "reasoning", "unknown"})
-"""The types of the blocks that an adapter may send in another form, or not at all."""
+"""The types of the blocks that an adapter may send in another format, or not at all."""
 
 ALONE = [step for step in FOR_TARGET if step[0] in ("consolidate", "narrate", "place")]
 """The passes for a turn that is measured alone, without its neighbours."""
 
 
 class Measuring:
-    """Counts the parts of one prompt for a budget, in tokens of its target.
+    """The counter of the parts of one prompt for a budget, in tokens of its target.
 
     Implements the protocol in ``budget/measure_protocol.py``. ``with_bytes`` returns an attachment
     with the bytes that a ``media_loader`` loads for it, given the role of its message.
@@ -100,10 +100,10 @@ class Measuring:
 
     @property
     def opening(self) -> Seam:
-        """How what is before the conversation saves tokens: fewer than none if the model begins.
+        """The tokens saved before the conversation, below 0 if the model has the first turn.
 
-        A target is sent a short turn of a user then. Not known is that it is sent, too, before a
-        turn with a name or one that stays apart, and behind instructions.
+        A target is then sent a short user turn before it. It is also sent one before a turn with a
+        name, before one that stays apart and after instructions, which is not counted here.
         """
         key = self._seam("assistant", "written", None).key
         if key is None or self.facts.provider is None:
@@ -128,7 +128,7 @@ class Measuring:
         return _run_counts(run, ("planned", self.tokens, self.facts), self._message)
 
     def seams(self, turn: Node) -> Sequence[Seam]:
-        """Return how the message of a turn merges, of a run how each message does.
+        """Return how the message of a turn merges with its neighbour; for a run, how each does.
 
         All system content is one message, in which the parts have a blank line between them.
         """
@@ -161,7 +161,7 @@ class Measuring:
         return self._with_results(seam) if has_results else seam
 
     def _with_results(self, seam: Seam) -> Seam:
-        """Return how a turn with results merges: these are messages of their own, or sent first."""
+        """Return how a turn with results merges: results are messages of their own, or first."""
         return seam if self.wire.two_sided else Seam(seam.key, 0)
 
     def _seam(self, role: Role, kind: Kind, name: str | None, *, merges: bool = True) -> Seam:
@@ -169,7 +169,7 @@ class Measuring:
         known = (role, kind, name)
         is_sided = wire.two_sided and (role != "developer" or not self.facts.instructions)
         if wire.takes_neighbours and not self.config.merge_consecutive:
-            # Each message is a turn, but for results.
+            # Each message is a turn, except for results.
             is_sided = role == "tool"
         seam = self.known_seams.get(known) if merges or is_sided else None
         if seam is not None:
@@ -224,7 +224,7 @@ class Measuring:
             for part in turn.nodes:
                 if id(part.node) in missing:
                     is_error = _error_around(part, node)
-                    # The results of a turn are messages before that of its other parts.
+                    # The results of a turn are messages before the message of its other parts.
                     role = messages[-1 if is_error is None else 0].role if messages else "user"
                     counts[id(part.node)] = self._blocks(part.blocks(), role, is_error)
         missing -= counts.keys()
@@ -291,10 +291,7 @@ class Measuring:
         return total + (self._price(priced, role, is_error) if priced else 0)
 
     def _price(self, blocks: Sequence[Block], role: Role, is_error: bool | None) -> int:
-        """Return the tokens that blocks add to the payload their adapter writes: 0 for a loss.
-
-        The payload is that of a short prompt with nothing else in it.
-        """
+        """Return the tokens that blocks add to the payload of a short prompt: 0 for a loss."""
         if self.with_bytes is not None:
             blocks = [
                 self.with_bytes(block, role) if isinstance(block, MediaBlock) else block
@@ -305,22 +302,22 @@ class Measuring:
             if place not in self.unpriced:
                 self.unpriced[place] = self._written((), *place)
             return max(self._written(blocks, *place) - self.unpriced[place], 0)
-        except PromptError:  # it is raised again when they are sent
+        except PromptError:  # raised again when the blocks are sent
             return sum(block_tokens(block, self.tokens, self.facts) for block in blocks)
 
     def _written(self, blocks: Sequence[Block], role: Role, is_error: bool | None) -> int:
         """Return the tokens of the payload of a prompt with some blocks and a short text."""
         from promptdsl.providers.written import WrittenPayload
 
-        question, said = Message("user", "."), (*blocks, TextBlock("."))
+        question, content = Message("user", "."), (*blocks, TextBlock("."))
         if is_error is not None:
             call = Message("assistant", (ToolUseBlock("call", "tool", "{}"),))
-            result = ToolResultBlock("call", said, is_error=is_error)
+            result = ToolResultBlock("call", content, is_error=is_error)
             messages: tuple[Message, ...] = (question, call, Message(role, (result,)))
         elif role == "user":
-            messages = (Message(role, said),)
+            messages = (Message(role, content),)
         else:
-            messages = (question, Message(role, said))
+            messages = (question, Message(role, content))
         return WrittenPayload(Prompt(messages), self.facts).tally(self.tokens).total
 
 
@@ -335,7 +332,7 @@ def _error_around(part: WrittenNode, turn: Node) -> bool | None:
 
 
 def _run_counts(run: RecordedNode, key: object, count: Callable[[Message], T]) -> Sequence[T]:
-    """Return the count of each message of a run; the conversation remembers it under ``key``."""
+    """Return the count of each message of a run; the conversation caches the counts by ``key``."""
     if len(run.items) < conversation_cache.SHORTEST:
         return [*map(count, run.items)]
 
@@ -352,7 +349,7 @@ def _run_counts(run: RecordedNode, key: object, count: Callable[[Message], T]) -
 def messages_total(prompt: Prompt, tree: RootNode, tokens: Tokens, facts: ModelFacts) -> int:
     """Return the tokens of a prompt without a target: of its messages and its tools."""
     counts = message_counts(tree, prompt.messages, tokens, facts)
-    return sum(counts) + beside_tokens(prompt, tokens, facts) + REPLY
+    return sum(counts) + definition_tokens(prompt, tokens, facts) + REPLY
 
 
 def message_counts(
@@ -360,7 +357,7 @@ def message_counts(
 ) -> list[int]:
     """Return the tokens of each message that a tree was lowered to, its frame included.
 
-    The counts of recorded messages are remembered with their conversation.
+    The counts of recorded messages are cached with their conversation.
     """
 
     def count(message: Message) -> int:
@@ -379,7 +376,7 @@ def message_counts(
     return [*counts, *map(count, messages[len(counts) :])]
 
 
-def beside_tokens(prompt: Prompt, tokens: Tokens, facts: ModelFacts) -> int:
+def definition_tokens(prompt: Prompt, tokens: Tokens, facts: ModelFacts) -> int:
     """Return the tokens of a prompt's tools and of its output schema."""
     total = sum(tool_tokens(tool, tokens) for tool in prompt.tools)
     total += tools_frame(facts) if prompt.tools else 0

@@ -1,4 +1,4 @@
-"""Loads attachments at an address by the author's ``media_loader``, where a target needs bytes."""
+"""The bytes of attachments, loaded by the author's ``media_loader`` where a target needs them."""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -76,8 +76,8 @@ class MediaLoading:
     ) -> MediaBlock:
         """Return an attachment as it will be sent, for a budget that counts its tokens.
 
-        It is unchanged where the target needs no bytes, and where these could not be loaded or are
-        still to be awaited.
+        It is unchanged if the target needs no bytes, and if the bytes could not be loaded or must
+        still be awaited.
         """
         address = block.source.value
         if not _needs_bytes(block, role, facts):
@@ -121,7 +121,7 @@ class MediaLoading:
                 raise result
 
     def _bytes(self, address: str, tree: Node) -> bytes:
-        """Return the bytes at an address; it is loaded once, also if that failed."""
+        """Return the bytes at an address, which is loaded once, even if that fails."""
         if address in self.failed:
             raise self.failed[address]
         if address not in self.data:
@@ -147,7 +147,7 @@ class MediaLoading:
         return _checked(result, address, tree)
 
     def _filled(self, block: MediaBlock, tree: Node) -> MediaBlock:
-        """Return an attachment with its bytes, whose type and size are those of a file's."""
+        """Return an attachment with its bytes, which are checked like those of a file."""
         address, key = block.source.value, (block.source, block.type)
         source = self.sources.get(key)
         if source is None:
@@ -227,12 +227,12 @@ def _checked(data: object, address: str, tree: Node) -> bytes:
 
 
 def _failed(address: str, tree: Node, error: Exception) -> MediaError:
-    said = ""
+    message = ""
     with suppress(Exception):
-        # It may be a stranger's: the answer of the server at the address.
-        said = on_one_line(f": {error}"[:300])
-    problem = f"media_loader failed for {_shown(address)}: {type(error).__name__}{said}"
-    fix = "mend the function, or leave the attachment out"
+        # The text may be any: that of an answer of the server at the address.
+        message = on_one_line(f": {error}"[:300])
+    problem = f"media_loader failed for {_shown(address)}: {type(error).__name__}{message}"
+    fix = "correct the function, or leave the attachment out"
     return MediaError(problem, fix=fix, at=(_line_of(address, tree),))
 
 

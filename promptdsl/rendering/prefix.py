@@ -1,4 +1,4 @@
-"""What two requests share at their beginning, which a provider's prompt cache may serve."""
+"""The beginning that two requests share, which a provider's prompt cache may serve."""
 
 from promptdsl.foundation.errors import ContentError, TargetError
 from promptdsl.foundation.source import author, door
@@ -18,9 +18,9 @@ def prefix_report(before: Rendered, after: Rendered) -> PrefixReport:
     >>> report.shared > 0
     True
 
-    ``report.served`` are those that the provider's prompt cache serves, by its rule: cache marks do
-    not change what is shared, but they may change what is served. Tokens are counted with the
-    counter of the second result; results without a target are compared in the form for OpenAI.
+    ``report.served`` are those that the provider's prompt cache serves, by its rule. Cache marks do
+    not change ``shared``, but they may change ``served``. Tokens are counted with the counter of
+    the second result. Results without a target are compared in the format of OpenAI.
     Raises :class:`TargetError` for two different targets, which share no cache.
     """
     for rendered in (before, after):

@@ -50,10 +50,10 @@ def root_around(tree: object) -> RootNode:
     if not node._mask & (TURN | REQUEST | SECTION | RECORDED) and not isinstance(
         node, FragmentNode
     ):
-        beside = node._mask & TOOL or isinstance(node, CacheBreakpointNode)
+        is_top_level = node._mask & TOOL or isinstance(node, CacheBreakpointNode)
         raise ContentError(
             f"render() takes a Timeline, a turn, a Section or a Fragment, not {named_label(node)}",
-            fix="write it in a Timeline" if beside else "put it in a User or a System",
+            fix="write it in a Timeline" if is_top_level else "put it in a User or a System",
             at=(author(), node.source),
         )
     with detached():
@@ -61,11 +61,11 @@ def root_around(tree: object) -> RootNode:
 
 
 def _open_block_with(part: Node) -> Node | None:
-    """Return the open block that a part has joined; a finished part is free to be used."""
+    """Return the open block that a part has joined, ``None`` for a finished part."""
     opened = innermost() if is_unused(part) else None
     while opened is not None:
         block, opened = opened.component, opened.around
-        if block is not None and any(entry is part for entry in block.content):
+        if block is not None and any(child is part for child in block.content):
             return block
     return None
 
@@ -125,14 +125,14 @@ def _root_of_prompt(prompt: Prompt) -> RootNode:
     from promptdsl.components.tool_definitions import Output, Tool
 
     with detached():
-        # The form of an answer that is text is in the messages already.
+        # An output schema that is text is in the messages already.
         forms = filter(None, (prompt.sent_output,))
         equipment = [*map(Tool, prompt.tools), *map(Output, forms)]
         messages = [*prompt.messages]
-        for index, (before, it) in enumerate(pairwise(prompt.messages), 1):
-            # A system message that was read behind another one is sent behind it.
-            if before.role == it.role == "system" and it.kind == "recorded":
-                messages[index] = it.replace(role="developer", kind="recorded_system")
+        for index, (before, message) in enumerate(pairwise(prompt.messages), 1):
+            # A system message that was read after another one is sent after it.
+            if before.role == message.role == "system" and message.kind == "recorded":
+                messages[index] = message.replace(role="developer", kind="recorded_system")
         content = (*equipment, History(messages, keep_compacted=True))  # it was sent so
         for part in (*content, *content[-1].content):
             object.__setattr__(part, "_code", author())
@@ -143,9 +143,9 @@ def _root_of_prompt(prompt: Prompt) -> RootNode:
 
 
 def _as_sent(prompt: Prompt, _model: str | None, provider: str | None) -> Mapping[str, object]:
-    """Return the settings of a prompt that was read: what was sent apart stays apart.
+    """Return the settings of a prompt that was read: separate messages stay separate.
 
-    Of a stored conversation the calls are elsewhere.
+    The calls of a stored conversation are not in the prompt, so calls are not paired.
     """
     is_unpaired = prompt.unpaired_at in wire_of(provider).origins
     if prompt.stored is not None or is_unpaired:

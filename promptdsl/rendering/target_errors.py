@@ -1,4 +1,4 @@
-"""The errors of a result that has no payload, none for a target, or not what is asked for."""
+"""The errors of a result without a payload, for another target, or without an attribute."""
 
 from collections.abc import Sequence
 
@@ -29,7 +29,7 @@ def no_target(model: str | None) -> TargetError:
 
 
 def other_target(target: str, facts: ModelFacts) -> TargetError:
-    """Return the error for the method of another target than that of the result."""
+    """Return the error for a method like ``to_openai()`` of a result for another target."""
     model, own_method = facts.model, f"to_{facts.wire.form}"
     named = f"model={model!r}, " if facts_for(model, target).known else ""
     fix = (

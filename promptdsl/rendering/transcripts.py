@@ -1,4 +1,4 @@
-"""Joins transcripts to what stands above them: replies, written turns, providers, pairing."""
+"""The functions that transcripts need of higher packages: for replies, turns and pairing."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def _read(value: object, named: ProviderName | None) -> NewMessage:
     if isinstance(value, Reading):
         message, (entries, provider) = value.message, value.response
         if named not in (None, provider):
-            what = f"this stream was read as one of {provider}, not of {named}"
+            what = f"this stream was read as a stream of {provider}, not of {named}"
             fix = f"name it there: read_stream(stream, provider={named!r})"
             raise DataError(what, fix=fix, at=(author(),))
     else:
@@ -47,7 +47,7 @@ def _written(turn: Any) -> Message:  # Any: a node, of one of many classes
 
     if not isinstance(turn, TurnNode) or turn.role == "ephemeral":
         fix = "append User(...), Assistant(...), ToolMessage(...), Event(...), Developer(...)"
-        raise ContentError(f"a {type(turn).__name__} is no turn of a conversation", fix=fix)
+        raise ContentError(f"a {type(turn).__name__} is not a turn of a conversation", fix=fix)
     root_around(turn)  # refuses a turn of an open block
     if turn.role == "event":
         return _event(turn)
@@ -68,11 +68,11 @@ def _written(turn: Any) -> Message:  # Any: a node, of one of many classes
 
 
 def _nothing() -> TranscriptError:
-    return TranscriptError("this turn has nothing to record", fix="write what was said")
+    return TranscriptError("this turn has nothing to record", fix="write its text")
 
 
 def _event(turn: Any) -> Message:  # Any: a TurnNode
-    """Return the message of an event; its text is as a user would write it, and a value later."""
+    """Return the message of an event; its text is that of a user turn, and a value later."""
     from promptdsl.components.scope import detached
     from promptdsl.components.timeline import Timeline
     from promptdsl.components.turns import User
@@ -113,7 +113,7 @@ def _check_provider(name: str) -> None:
 
 
 def _repair(messages: list[Message], mode: Repair) -> tuple[list[tuple[int, Message]], list[str]]:
-    """Return messages in pairs by the pass that pairs a prompt, and what it did."""
+    """Return messages in pairs by the pass ``pair``, and a report of each change."""
     from promptdsl.rendering.passes.pair import pair, removed_by_pairing
     from promptdsl.rendering.passes.read import mask_of
     from promptdsl.tree.turn_nodes import RecordedNode, RootNode, ToolTurnNode
@@ -124,7 +124,7 @@ def _repair(messages: list[Message], mode: Repair) -> tuple[list[tuple[int, Mess
     root = make(RootNode, (run,), mask=mask, at=at, transformation=None, equipment=())
     done = pair(root, mode=mode)
     kept: list[tuple[int, Message]] = []
-    told = (
+    reports = (
         []
         if mode == "error"
         else [
@@ -138,8 +138,8 @@ def _repair(messages: list[Message], mode: Repair) -> tuple[list[tuple[int, Mess
         elif isinstance(turn, ToolTurnNode):
             result = Message.tool_result(turn.tool_use_id, INTERRUPTED, error_type="interrupted")
             kept.append((-1, result))
-            told.append(f"the call {turn.tool_use_id!r} is answered as interrupted")
-    return kept, told
+            reports.append(f"the call {turn.tool_use_id!r} is answered as interrupted")
+    return kept, reports
 
 
 join(Above(_read, _recording, _check_provider, _repair))

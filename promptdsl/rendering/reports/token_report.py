@@ -8,7 +8,7 @@ from promptdsl.budget.dropped import Dropped
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.source import Source
 from promptdsl.foundation.unicode import on_one_line
-from promptdsl.rendering.measure import beside_tokens
+from promptdsl.rendering.measure import definition_tokens
 from promptdsl.rendering.reports.cache_order import Payload
 from promptdsl.rendering.reports.outcome import Outcome
 from promptdsl.rendering.reports.token_parts import Ledger, TokenPart, span_tokens
@@ -69,7 +69,7 @@ class TokenReport:
     @cached_property
     def tools(self) -> int:
         """The tokens of the tools and of the output schema that are sent."""
-        return beside_tokens(self._outcome.equipped, self._tokens, self._outcome.facts)
+        return definition_tokens(self._outcome.equipped, self._tokens, self._outcome.facts)
 
     @property
     def form(self) -> int:
@@ -159,7 +159,7 @@ def _total(outcome: Outcome, tokens: Tokens) -> tuple[int, str]:
         return total_of(outcome.payload, tokens, facts)
     counter = _LabelledTokens(tokens)
     total = sum(message_tokens(message, counter, facts) for message in sent.messages)
-    total += beside_tokens(sent, counter, facts) + REPLY
+    total += definition_tokens(sent, counter, facts) + REPLY
     attached = any(map(has_media, sent.messages))
     equipped = bool(sent.tools or sent.output)
     return total, label_of(counter.label, has_media=attached, has_tools=equipped)
