@@ -38,8 +38,9 @@ def cached_prefix(written: WrittenPayload) -> Param:
         return payload
     end: Address = (wire.entries, *marks[-1])
     places = [place for place in written.places() if place.entry is not None]
-    with_ids = (place.address for place in places if place.id)
-    later = (address for address in with_ids if _position(address) > _position(end))
+    later = (
+        place.address for place in places if place.id and _position(place.address) > _position(end)
+    )
     for address in later:
         if not _open_calls(places, end):
             break

@@ -67,7 +67,7 @@ _FRAME = ("section", "gap")
 def _part(turn_block: TurnBlock, block: Sequence[int], *, is_mark: bool) -> WrittenNode | None:
     """Return the part that wrote a block, or with ``is_mark`` the cache mark after the block.
 
-    ``None`` stands for the turn.
+    The result is ``None`` for the turn itself.
     """
     turn, page, part = turn_block.turn, turn_block.page, None
     if is_mark and turn.node.options.cache and turn_block.place == len(turn.blocks) - 1:

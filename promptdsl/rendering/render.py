@@ -78,7 +78,7 @@ def render(tree: Node | Prompt, *surplus: Never, **options: Unpack[RenderOptions
 
     - ``model``, ``provider``: the target. Providers are ``openai``, ``openai_responses``,
       ``openai_compatible``, ``anthropic``, ``gemini``, ``bedrock`` and ``chat_template``; the name
-      of a known model tells its provider. Without both, ``payload()`` is an error, but
+      of a known model is enough. Without both, ``payload()`` is an error, but
       ``to_anthropic()`` and the others work.
     - ``budget``: the most tokens of the request, ``"window"`` for the context window of the model;
       by default there is no limit. ``reserve`` of them stay free for the answer (0).

@@ -269,8 +269,8 @@ class _Repair:
                 if step.speaks:
                     self._close(batch)
                     batch = None
-            node, gone = _with_results(step.node, step.answers, answered)
-            for part, id in gone:
+            node, removed_parts = _with_results(step.node, step.answers, answered)
+            for part, id in removed_parts:
                 why = self.fates.get(id, "no call before it has its id")
                 self.removed.append(_removed(step.node, part, place, why))
             if node is None:
@@ -369,7 +369,7 @@ def _reduced(
     node: Node, id_of: Callable[[Node | Block], str | None], left: Counter[str]
 ) -> _Reduced:
     """Return a turn with at most ``left`` parts of each id."""
-    gone: list[tuple[Node | Block, str]] = []
+    removed_parts: list[tuple[Node | Block, str]] = []
 
     def stays(part: Node | Block) -> bool:
         id = id_of(part)
@@ -377,7 +377,7 @@ def _reduced(
             return True
         left[id] -= 1
         if left[id] < 0:
-            gone.append((part, id))
+            removed_parts.append((part, id))
         return left[id] >= 0
 
     rest: Node
@@ -385,6 +385,6 @@ def _reduced(
         message = node.items[0]
         content = tuple(block for block in message.content if stays(block))
         rest = replace(node, items=(message.replace(content=content),))
-        return rest if content else None, gone
+        return rest if content else None, removed_parts
     rest = rewrite(node, lambda part: part if stays(part) else None, within=WITHIN)
-    return rest if rest.content else None, gone
+    return rest if rest.content else None, removed_parts

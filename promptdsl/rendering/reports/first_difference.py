@@ -259,7 +259,7 @@ class MessageParts:
         return [start for start, piece in pairs if (id(piece.turn), piece.number) in numbers]
 
     def _turn_part(self, turn: WrittenTurn | None) -> MessagePart:
-        """Return the part of a turn; a turn that is not merged is the whole message."""
+        """Return the part of a turn; a turn that is not merged is the complete message."""
         if turn is None or len(self.entry.turns) == 1:
             return self.as_part
         return MessagePart(name_of(turn.node), turn.address, turn.node.source)

@@ -73,8 +73,12 @@ def _version(spans: Iterable[Span]) -> str:
 
 
 def _recorded(tree: Node) -> list[Message]:
-    recorded = (node for node, _ in walk(tree) if isinstance(node, RecordedNode))
-    return [message for node in recorded for message in node.items]
+    return [
+        message
+        for node, _ in walk(tree)
+        if isinstance(node, RecordedNode)
+        for message in node.items
+    ]
 
 
 def _message(message: Message) -> dict[str, Any]:  # Any: JSON

@@ -123,8 +123,8 @@ def compared(before: Outcome, after: Outcome) -> PrefixReport:
     first = first_difference(before, after) or Difference("changed", "the request", shared.place)
     # A chat template writes an end after the last turn, but not before another turn.
     extends = shared.is_complete or ("prompt" in shared.payload and first.how == "appended")
-    gone = [sum(part.tokens for part in side.dropped()) for side in (before, after)]
-    more = gone[1] - gone[0]
+    dropped = [sum(part.tokens for part in side.dropped()) for side in (before, after)]
+    more = dropped[1] - dropped[0]
     return PrefixReport(count, served, old, new, label, first, extends, rule.minimum, more)
 
 

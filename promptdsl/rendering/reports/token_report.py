@@ -38,7 +38,7 @@ class TokenReport:
     """
 
     total: int
-    """The tokens of the whole request, as it is sent."""
+    """The tokens of the complete request, as it is sent."""
 
     def __init__(self, outcome: Outcome) -> None:
         self._outcome = outcome
@@ -219,17 +219,25 @@ def _with_dropped(parts: list[TokenPart], dropped: Iterable[Dropped]) -> Iterabl
             holders.setdefault(part.path if is_section else "", index)
     # The dropped parts by the index of the part they are listed after.
     after: dict[int, list[TokenPart]] = {}
-    for gone in dropped:
+    for dropped_part in dropped:
         index, depth = len(parts) - 1, 0
-        if gone.what == "history":
-            holder = holders.get(gone.source)
+        if dropped_part.what == "history":
+            holder = holders.get(dropped_part.source)
             if holder is not None:
                 index, depth = holder, 1
-        elif gone.what.startswith("section "):
-            holder = holders.get(gone.path.rpartition("/")[0])
+        elif dropped_part.what.startswith("section "):
+            holder = holders.get(dropped_part.path.rpartition("/")[0])
             if holder is not None:
                 index, depth = ends[holder], parts[holder].depth + 1
-        part = TokenPart(depth, gone.what, gone.path, gone.tokens, gone.source, None, gone.why)
+        part = TokenPart(
+            depth,
+            dropped_part.what,
+            dropped_part.path,
+            dropped_part.tokens,
+            dropped_part.source,
+            None,
+            dropped_part.why,
+        )
         after.setdefault(index, []).append(part)
     for index, part in enumerate(parts):
         yield part
