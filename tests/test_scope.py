@@ -318,7 +318,7 @@ def test_the_first_use_freezes_a_part() -> None:
 
     error = raised(ScopeError, write)
     assert lines_of(write, 3, 1) == error.at
-    assert "this Section is finished, it cannot be opened as a block" == error.what
+    assert "this Section cannot be opened as a block: it is finished" == error.what
 
 
 @pytest.mark.parametrize("name", ["content", "title", "options", "anything"])

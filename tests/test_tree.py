@@ -503,7 +503,7 @@ def test_a_node_is_no_block() -> None:
 
     error = raised(ScopeError, write)
     assert lines_of(write, 2, 1) == error.at
-    assert "write a new one, or put the finished one in place with include(...)" == error.fix
+    assert "write a new one, or use the finished one with include(...)" == error.fix
 
 
 @every_component

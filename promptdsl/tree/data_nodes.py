@@ -1,4 +1,4 @@
-"""The nodes of blocks that become text before they are sent."""
+"""The nodes of data blocks, JSON and code, which become text before they are sent."""
 
 from promptdsl.foundation.escaping import json_text
 from promptdsl.foundation.source import Position, Source

@@ -1,4 +1,7 @@
-"""The nodes that passes replace in a render: groups of other nodes, lazies and notes."""
+"""The nodes that do not reach the messages: groups of other nodes, lazies and notes.
+
+The passes of a render replace them by their content, or leave them out.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
 
 @node_class
 class FragmentNode(Node):
-    """Several parts without a frame; passes replace it by its parts."""
+    """Several parts with nothing around them; a pass replaces the fragment by its parts."""
 
     _holds_parts = True
 
@@ -44,7 +47,7 @@ class FirstFitNode(FragmentNode):
 
 @node_class
 class LimitNode(FragmentNode):
-    """Text that is cut to ``most`` tokens or characters; ``keep`` names the end that stays."""
+    """Text of at most ``most`` tokens or characters; ``keep`` names the end that stays."""
 
     _placement: Literal["text"]
 
@@ -70,19 +73,19 @@ class ReserveNode(Node):
 def _names(names: str | Iterable[str]) -> tuple[str, ...]:
     if isinstance(names, str):
         return (names,)
-    # A history refuses what is no name.
+    # A History raises the error for a value that is not a name.
     return tuple(names) if isinstance(names, Iterable) else (names,)  # pyright: ignore[reportUnnecessaryIsInstance]
 
 
 @attrs.frozen
 class ClearResults:
-    """How old results of tools are cleared: their content becomes a placeholder.
+    """The rule for old tool results: their content is replaced by a placeholder ("cleared").
 
-    The results of the last ``keep`` calls (1 or more) stay, and those of the tools in ``exclude``,
-    by name. More are cleared in steps that save ``at_least`` tokens. By default the step is that of
-    the history's cut, and results are cleared when a budget is too small; with ``at_least`` they
-    are cleared without a budget, too. With ``inputs``, the arguments of cleared calls become an
-    object with the placeholder.
+    The results of the last ``keep`` calls (1 or more) stay. The results of the tools named in
+    ``exclude`` stay, too. Results are cleared in steps: a step saves ``at_least`` tokens or more.
+    Without ``at_least`` the step is the ``step`` of the history, and results are cleared only when
+    a budget is too small. With ``at_least`` they are cleared without a budget, too. With
+    ``inputs``, the arguments of cleared calls become an object with the placeholder.
 
     >>> from promptdsl import ClearResults, History
     >>> History([], clear_results=ClearResults(keep=3, exclude=("memory",))).clear_results.keep
@@ -100,13 +103,13 @@ class ClearResults:
 class ConversationNode(FragmentNode):
     """A history: recorded messages, and the turns that were written in its block.
 
-    After the pass ``read`` the messages are runs, events and request-only turns.
+    After the pass ``read`` its content is runs of messages, events and groundings.
 
     A budget drops its oldest exchanges at ``priority``, in steps of ``step`` tokens. The last
-    ``keep`` exchanges always stay. No recorded result has more than ``max_result_tokens``; old
-    ones are cleared as ``clear_results`` says. The rounds of messages that ``pin`` names stay as
-    they are. With ``keep_compacted``, what a provider's compaction stands for is sent, too. With
-    ``cut_line``, a line is sent where a budget drops something.
+    ``keep`` exchanges always stay. No recorded result has more than ``max_result_tokens``.
+    ``clear_results`` is the rule by which old results are cleared. The rounds of messages that
+    ``pin`` names do not change. With ``keep_compacted``, the messages that a provider's compaction
+    replaces are sent, too. With ``cut_line``, a line is sent where a budget drops something.
     """
 
     _placement: Literal["turn"]
@@ -148,15 +151,15 @@ class ComponentNode(FragmentNode):
     ``section`` is the section of a library that the component is.
     """
 
-    _beside = ("running", "instead_of")
+    _notes = ("running", "instead_of")
     _internal = ("by", "section")
     name: str
     by: str | None
     section: LibrarySection | None = None
-    running: Any  # Any: of ``components``, a floor above this room
+    running: Any  # Any: a type of ``components``, a higher layer
     """Its generator, suspended at ``yield`` while its block is open. Not a field."""
     instead_of: Node
-    """The part that an override put it in the place of, as it was written. Not a field."""
+    """The part that an override replaced by this one, as it was written. Not a field."""
 
     def _name(self) -> str:
         return self.name
@@ -169,7 +172,7 @@ class ComponentNode(FragmentNode):
 
 @node_class
 class FormatNode(FragmentNode):
-    """Parts in another text format than the text around them."""
+    """Parts whose text format differs from the format of the text around them."""
 
     format: str
 
@@ -181,13 +184,13 @@ class FormatNode(FragmentNode):
 class LazyNode(Node):
     """A part that ``function`` returns when the prompt is rendered.
 
-    ``weight`` is its share of the budget among lazies. ``overrides`` are the overridden components
-    at the place where it was written.
+    ``weight`` is its share of the tokens that a budget divides among lazies. ``overrides`` are the
+    components that were overridden where it was written.
     """
 
     function: Callable[..., object]
     weight: float
-    overrides: Any = ()  # Any: of ``components``, a floor above this room
+    overrides: Any = ()  # Any: a type of ``components``, a higher layer
 
 
 @node_class

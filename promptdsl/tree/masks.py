@@ -1,8 +1,8 @@
-"""The mask of a node: an integer with the kind of the node and of the nodes below it.
+"""The mask of a node: an integer whose bits are the kind of the node and of the nodes below it.
 
 A mask has two halves. The **surface** bits describe the node itself: a turn, a section, text. The
-**deep** bits describe the node and all nodes below it: media, tool calls, cache marks. So one ``&``
-tells whether a child is allowed, and whether a pass has work to do:
+**deep** bits describe the node and all nodes below it: media, tool calls, cache marks. One ``&``
+is enough to know whether a child is allowed, or whether a pass has work to do:
 
 >>> from promptdsl import Assistant, Timeline, ToolUse
 >>> call = ToolUse("look", {}, id="a")
@@ -24,9 +24,9 @@ RESULT = 1 << 2
 EVENT = 1 << 3
 """An event turn."""
 REQUEST = 1 << 4
-"""A request-only turn."""
+"""A grounding, or other content for this request only."""
 DEVELOPER = 1 << 5
-"""A developer turn, or a recording of a single instruction."""
+"""A developer turn, or a recorded conversation that is a single instruction."""
 TURN = 1 << 6
 SECTION = 1 << 7
 TEXT = 1 << 8
@@ -42,7 +42,7 @@ NAMED = 1 << 12
 SPOKEN = 1 << 13
 """A user or assistant turn without options."""
 ROOT = 1 << 14
-"""A whole prompt, which cannot be a child."""
+"""A complete prompt, which cannot be a child."""
 
 SHIFT = 15
 SURFACE = (1 << SHIFT) - 1
@@ -55,7 +55,9 @@ RECORDED = 1 << 21
 TOOL = 1 << 22
 """... a tool or an output schema."""
 HOLLOW = 1 << 23
-"""... a fragment, note, lazy or template, or empty, or a text with a hint: passes look at it."""
+"""... opaque to a fast render, so passes look at it.
+
+It is a fragment, a note, a lazy or a template, or it is empty, or it is a text with a hint."""
 AUDIENCE = 1 << 24
 """... for a single audience."""
 CACHE = 1 << 25
@@ -65,26 +67,28 @@ DEEP = LIFTED << SHIFT | RECORDED | TOOL | HOLLOW | AUDIENCE | CACHE
 
 # The state of a component.
 PLACED = 1 << 26
-"""It was put into an open block."""
+"""It was written in an open block."""
 OPEN = 1 << 27
-"""Its own block was opened, and not closed without an error."""
+"""Its ``with`` block was opened. The bit stays if an error ended the block."""
 CLOSED = 1 << 28
-"""Its own block was left."""
+"""Its ``with`` block ended."""
 BARE = 1 << 29
-"""It has no arguments, and nothing was written in its block, if that was opened."""
+"""It is empty: it has no arguments, and nothing was written in its block."""
 
-# All 30 bits are taken, so two states are pairs: a block that ends well is not open any more, and a
-# text, which has no block, is closed only with a hint.
+# All 30 bits are used, so some states are two bits together. They are not ambiguous: a block that
+# ended without an error has no bit OPEN, and a text has no block, so CLOSED marks its hint.
 FAILED = OPEN | CLOSED
-"""An error left its own block."""
+"""An error ended its block."""
 HINTED = BARE | CLOSED
-"""A hint tells of it: its block ended and is empty, or two sentences of its text touch. Such a node
-is hollow, too."""
+"""A hint reports it: its block is empty, or two sentences of its text touch.
+
+Such a node has the bit HOLLOW, too."""
 BUSY = PLACED | OPEN
+"""It is in an open block, or its own block is open: its arguments may still move."""
 COMPACTED = RECORDED | ITEM
-"""A run of recorded messages in which a provider's compaction stands: such a run is no item."""
+"""A run of recorded messages that contains a provider's compaction: a run is never an item."""
 
 
 def bits(surface: int, below: int = 0) -> int:
-    """Return the mask of a node from its surface bits and the joined masks of its children."""
+    """Return the mask of a node, made of its surface bits and the masks of its children."""
     return surface | (surface & LIFTED) << SHIFT | below & DEEP

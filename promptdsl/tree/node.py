@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from promptdsl.foundation.library_section import LibrarySection
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
-"""A name, which can be a tag. An address is made of names, ``/``, numbers and JSON strings."""
+"""A name that can be a tag. An address is made of names, ``/``, numbers and JSON strings."""
 
 HISTORY = "history"
-"""The address of a recording, of which ``history[2]`` is a message."""
+"""The address of a recorded conversation; ``history[2]`` is one of its messages."""
 
 
 @attrs.frozen
@@ -40,41 +40,46 @@ class Options:
     tags: tuple[str, ...] = ()
     audience: str = "all"
     cache: bool | Cache = False
-    """The cache mark after it; ``True`` is a mark with the default lifetime of the provider."""
+    """The cache mark after this part; ``True`` is the provider's default lifetime."""
     merge: bool = True
     priority: float | None = None
-    """A budget drops the lowest priority first, and never ``None``."""
+    """A budget drops the lowest priority first. It never drops a part with ``None``."""
     encoding: Literal["minimal", "full"] | None = None
-    """How values in its fence or tag are encoded, ``None`` as around it."""
+    """How values between its delimiters or tags are encoded; ``None``: as around it."""
     separator: str | None = None
-    """The white space between its parts, ``None`` for that of its kind."""
+    """The white space between its parts; ``None``: the default of its kind."""
     within: tuple[str, ...] = ()
-    """The names of the components that wrote it, the outermost first."""
+    """The names of the components whose functions wrote it, the outermost first."""
     libraries: "tuple[LibrarySection | None, ...]" = attrs.field(default=(), eq=False)
-    """The sections of libraries among these, the innermost last, ``None`` for one that is
-    overridden; for the text of a template, the sections that it includes."""
+    """The library sections among these components, the innermost last.
+
+    ``None`` is a section that is overridden. For the text of a template, these are the sections
+    that it includes."""
     number: int = attrs.field(default=1, eq=False)
-    """Its number among the turns of one id, in written order."""
+    """Its number among the turns with the same id, in written order."""
     reserved_tags: frozenset[str] = attrs.field(default=frozenset(), eq=False)
-    """The tags that are written in its turn, folded: no value in it writes them."""
+    """The tags that the author wrote in its turn, case-folded: no value in it may write them."""
     closed: frozenset[str] = attrs.field(default=frozenset(), eq=False)
-    """The tags that the author's text of a turn of the conversation closes, folded: no value in
-    that turn writes them."""
+    """The tags that the author closes in a turn of the conversation, case-folded.
+
+    No value in that turn may write them."""
     opens_code: int = attrs.field(default=0, eq=False)
-    """The number of texts in its turn that may leave a code fence of the author's open."""
+    """The number of texts in its turn that may leave an author's code fence open."""
     tags_of_source: "tuple[WrittenTags, ...]" = attrs.field(default=(), eq=False)
     """The tags in the source of a template, for its text."""
 
     @property
     def address(self) -> str:
-        """The id as an address has it: a name, or a JSON string on one line with its number."""
+        """The id as it is written in an address: a name, or a JSON string with its number."""
         id = self.id or ""
         if self.number == 1 and NAME.match(id) and id != HISTORY:
             return id
         quoted = json.dumps(id, ensure_ascii=False)
         if not quoted.isprintable():
-            marks = (mark if mark.isprintable() else json.dumps(mark)[1:-1] for mark in quoted)
-            quoted = "".join(marks)
+            letters = (
+                letter if letter.isprintable() else json.dumps(letter)[1:-1] for letter in quoted
+            )
+            quoted = "".join(letters)
         return quoted if self.number == 1 else f"{quoted}#{self.number}"
 
 
@@ -82,12 +87,12 @@ DEFAULTS = Options()
 
 
 def mark_of(options: Options) -> Cache | None:
-    """Return the cache mark of options, ``None`` without one."""
+    """Return the cache mark of options, ``None`` if there is none."""
     return "default" if options.cache is True else options.cache or None
 
 
 def implied(options: Options) -> int:
-    """Return the mask bits of options."""
+    """Return the mask bits that follow from options."""
     mask = NAMED if options.id is not None else 0
     if options.audience != "all":
         mask |= AUDIENCE
@@ -113,8 +118,8 @@ class Node:
     """
 
     __slots__ = ("_code", "_mask", "_offset", "content", "options")
-    _beside: ClassVar[tuple[str, ...]] = ()
-    """The slots that are not fields: notes about a node that are not compared or saved."""
+    _notes: ClassVar[tuple[str, ...]] = ()
+    """The slots that are not fields: they are not compared, printed or saved."""
     _internal: ClassVar[tuple[str, ...]] = ()
     """The fields that are of no use to an author: ``dir()`` leaves them out."""
     _field_names: ClassVar[tuple[str, ...]] = ()
@@ -122,31 +127,29 @@ class Node:
     _defaults: ClassVar[Mapping[str, object]] = EMPTY
     """The optional fields and their defaults."""
     _node: ClassVar[type["Node"]]
-    """What it is in a tree: the class itself, or for a component the class of nodes it is of."""
+    """The class of its nodes in a tree: for a component its node class, else the class itself."""
     _frozen: ClassVar[type["Node"]]
-    """The class that it gets at its first use, a subclass of it; for others the class itself."""
+    """The class that a component gets at its first use, a subclass; else the class itself."""
     _saved_as: ClassVar[type["Node"]]
-    """The class that is named where it is pickled."""
-    _second_block: ClassVar[str] = (
-        "write a new one, or put the finished one in place with include(...)"
-    )
-    """What to do instead of opening a finished one as a block."""
+    """The class that a pickle names."""
+    _second_block: ClassVar[str] = "write a new one, or use the finished one with include(...)"
+    """The advice for a finished component that is opened as a block."""
     _outline: ClassVar[Callable[["Node"], str]]
-    """The outline of a node, set by the room, because the outline knows every class of node."""
+    """The function for the outline of a node. ``tree/__init__.py`` sets it: it needs all nodes."""
     _refused: ClassVar[set[str]] = set()
-    """The names that only have an error with advice: ``unknown_names`` adds them."""
+    """The names that only raise an error with advice; ``unknown_names.py`` adds them."""
     _unadded: ClassVar[str] = 'write them side by side, as arguments: User("I am ", name)'
-    """What to write instead of a sum."""
+    """The advice for a node that is added with ``+``."""
     _holds_parts: ClassVar[bool] = False
-    """Whether a budget may drop the nodes in it; in a text they are pieces of the text."""
+    """Whether a budget may drop the nodes in it. In a text it may not: they are pieces of it."""
     _is_prose: ClassVar[bool] = False
-    """Whether it is plain text, which may follow a label or a box on its line."""
+    """Whether it is plain text, which may follow a label or a check box on the same line."""
     _may_quote: ClassVar[bool] = False
-    """Whether its text may show the outline of a part on purpose."""
+    """Whether its text may contain the outline of a part on purpose."""
     _volatile_fields: ClassVar[tuple[str, ...]] = ()
-    """The fields of data that may hold volatile values, or (``labels``) the labels of such."""
-    _placement: Any  # Any: where the class does not tell, it may be any
-    """What it is in a prompt, for type checkers alone; ``components.contents`` lists them."""
+    """The data fields that may hold volatile values; ``labels`` holds only their labels."""
+    _placement: Any  # Any: a class without a placement may be anywhere
+    """Where it may be in a prompt, for type checkers alone; ``components.contents`` lists them."""
     _head: ClassVar[str | None] = None
     """The first word in the address of its messages, by default their role."""
 
@@ -156,14 +159,14 @@ class Node:
     _code: CodeType | Source | None
     """The code object that wrote it, or its file and line where there is no code object."""
     _offset: int
-    """The offset of the instruction in the code object, -1 where that is unknown."""
+    """The offset of the instruction in the code object, -1 if it is unknown."""
 
     def __init_subclass__(cls) -> None:
         cls._node = cls._frozen = cls._saved_as = cls
 
     @property
     def _at(self) -> Position | Source | None:
-        """The position in the author's code: a code object and an offset, which are cheap."""
+        """The position in the author's code: a code object and an offset, cheaper than a line."""
         code = self._code
         return (code, self._offset) if isinstance(code, CodeType) else code
 
@@ -181,7 +184,7 @@ class Node:
 
     def __dir__(self) -> Iterable[str]:
         """Return the names that an author may use, and those with an underscore."""
-        return set(object.__dir__(self)).difference(Node._refused, self._beside, self._internal)
+        return set(object.__dir__(self)).difference(Node._refused, self._notes, self._internal)
 
     def __copy__(self) -> "Node":
         return self
@@ -200,7 +203,7 @@ class Node:
         return "".join(_printed(self))
 
     def __str__(self) -> str:
-        """Return the outline of the part, below a line that says what it is and where it stands."""
+        """Return a line with the name of the part and its source line, then its outline."""
         name = label(self) if self.options.id is None else f"{label(self)} {self.options.id!r}"
         place = "" if self.source is None else f" at {self.source}"
         return f"<{name}{place}: not rendered>\n{Node._outline(self)}".rstrip("\n")
@@ -224,11 +227,11 @@ class Node:
         return type(self).__name__.removesuffix("Node")
 
     def _summary(self) -> str:
-        """Return what an outline says of it: its name, and its fields in a few words."""
+        """Return its text in an outline: its name, and its fields in a few words."""
         return label(self).lower()
 
     def _authored(self) -> Iterable[str]:
-        """Return the author's texts in its fields, whose tags no value beside it may forge."""
+        """Return the author's texts in its fields; no value near them may forge their tags."""
         return ()
 
     @door
@@ -243,15 +246,15 @@ class Node:
 
     def __enter__(self) -> "Node":
         finished = type(self) is self._frozen
-        problem = "finished, it cannot be opened as a block" if finished else "no block"
+        problem = "it is finished" if finished else "it takes only arguments"
         raise ScopeError(
-            f"this {label(self)} is {problem}",
+            f"this {label(self)} cannot be opened as a block: {problem}",
             fix=self._second_block if finished else "give it its content as arguments",
             at=(author(), self.source),
         )
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        """Never called, because ``__enter__`` always raises."""
+        """Do nothing: Python never calls it, because ``__enter__`` always raises."""
 
     def __reduce__(self) -> tuple[object, ...]:
         return _restored, (list(_records(self)),)
@@ -264,23 +267,23 @@ N = TypeVar("N", bound=Node)
 
 
 def node_class(cls: type[N]) -> type[N]:
-    """Return a class of nodes: its annotated names are slots and fields, their values defaults.
+    """Return a node class: its annotated names become slots and fields, their values defaults.
 
-    Slots have to be there when a class is made, so this makes it again, as ``attrs.define`` does:
-    a method cannot use ``super()``. A metaclass would need no decorator, but it makes every
-    ``isinstance`` of a node take twice the time. The module has to import ``annotations`` from
-    ``__future__``.
+    A class cannot get slots later, so this makes a second class, as ``attrs.define`` does. Its
+    methods therefore cannot use ``super()``. A metaclass would need no decorator, but it makes
+    every ``isinstance`` of a node take twice the time. The module has to import ``annotations``
+    from ``__future__``.
     """
     body = {name: value for name, value in vars(cls).items() if name not in _OF_INSTANCES}
     fields = [
         name
         for name, kind in cls.__annotations__.items()
-        if name not in ("content", "_placement", *cls._beside) and "ClassVar" not in kind
+        if name not in ("content", "_placement", *cls._notes) and "ClassVar" not in kind
     ]
-    own_defaults = {name: body.pop(name) for name in fields if name in body}
+    defaults = {name: body.pop(name) for name in fields if name in body}
     body["_field_names"] = (*cls._field_names, *fields)
-    body["_defaults"] = {**cls._defaults, **own_defaults}
-    body["__slots__"] = (*fields, *(body.get("_beside", ())))
+    body["_defaults"] = {**cls._defaults, **defaults}
+    body["__slots__"] = (*fields, *(body.get("_notes", ())))
     return cast("type[N]", type(cls.__name__, cls.__bases__, body))
 
 
@@ -301,7 +304,7 @@ def make(
     options: Options = DEFAULTS,
     **fields: object,
 ) -> N:
-    """Return a new node of a class, as passes make it; authors call components.
+    """Return a new node of a class. Passes use it; authors call components.
 
     ``at`` is its position in the author's code, or a node with the same position.
     """
@@ -336,7 +339,7 @@ def walk(root: Node) -> Iterator[tuple[Node, int]]:
 
 
 def label(node: Node) -> str:
-    """Return the name of a node in messages to its author: that of its component."""
+    """Return the name of a node in errors and hints: the name of its component."""
     return node._name()
 
 
@@ -346,7 +349,7 @@ def named_label(node: Node) -> str:
 
 
 def found_in(*data: object) -> list[Node]:
-    """Return the nodes in plain data, at any depth."""
+    """Return the nodes inside plain data, at any depth."""
     nodes: list[Node] = []
     waiting: list[object] = [*data]
     seen: set[int] = set()
@@ -448,7 +451,7 @@ def _records(root: Node) -> Iterator[_Record]:
 
 
 def _restored(records: list[_Record]) -> Node:
-    """Return the tree that :func:`_records` took apart."""
+    """Return the tree of the records that :func:`_records` yielded."""
     nodes: list[Node] = []
     for cls, children, mask, at, options, fields in reversed(records):
         content = tuple(nodes.pop() if child is None else child for child in children)

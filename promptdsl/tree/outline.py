@@ -1,4 +1,4 @@
-"""The outline of a prompt: a line for each part."""
+"""The outline of a prompt: one line for each part, with its size and its source line."""
 
 from collections.abc import Iterable
 
@@ -19,9 +19,10 @@ DEEPEST = 40
 
 
 def outline(root: Node) -> str:
-    """Return the parts below a node, indented, each with its size in characters and its line.
+    """Return one line for each part below a node, indented, with its size and its source line.
 
-    A part without parts, such as a ``Tool``, is itself the only line.
+    The size is in characters. For a part without parts, such as a ``Tool``, the only line is the
+    part itself.
     """
     return outline_text(outline_rows(root))
 
@@ -30,14 +31,14 @@ def outline_text(rows: Iterable[JsonDict]) -> str:
     """Return the rows of an outline as lines."""
     lines: list[str] = []
     for row in rows:
-        # From DEEPEST on the indentation stays: it would grow with the square of the depth.
+        # The indentation ends at DEEPEST levels: the text would grow with the square of the depth.
         text = "  " * min(row["depth"], DEEPEST) + on_one_line(row["what"])
         lines.append(f"{text:<{WIDTH}}  {row['source']}".rstrip() if "source" in row else text)
     return "\n".join(lines)
 
 
 def outline_rows(root: Node) -> list[JsonDict]:
-    """Return the parts below a node as data: how deep each is, what it is, and its line."""
+    """Return the lines of an outline as data: ``depth``, ``what`` it is, and its ``source``."""
     rows: list[JsonDict] = []
 
     def add(depth: int, what: str, where: object) -> None:
@@ -86,8 +87,8 @@ def _described(node: Node) -> str:
 
 
 def _components(node: Node) -> str:
-    """Return the names of the components that wrote a node and are not in the tree any more."""
-    sections = {it.name: str(it) for it in node.options.libraries if it}
+    """Return the names of the components that wrote a node, after passes removed their nodes."""
+    sections = {section.name: str(section) for section in node.options.libraries if section}
     names = [sections.get(name, name) for name in node.options.within]
     return f" by={'/'.join(names)}" if names else ""
 

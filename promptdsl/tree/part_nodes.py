@@ -1,4 +1,4 @@
-"""The nodes inside turns: texts, attachments, calls, results and event blocks."""
+"""The nodes inside turns: texts, attachments, tool calls, tool results and event blocks."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class TextNode(Node):
 
 @node_class
 class TextBlockNode(TextNode):
-    """The text of a block that has a cache mark, in its options, or keys of its own."""
+    """The text of a block that has a cache mark in its options, or further keys in ``extra``."""
 
     extra: JsonObject
 
@@ -174,7 +174,7 @@ class ExampleNode(Node):
 
 @node_class
 class ExampleSideNode(Node):
-    """One side of an example; ``name`` is ``input`` or ``output``."""
+    """One of the two sides of an example; ``name`` is ``input`` or ``output``."""
 
     _holds_parts = True
 
@@ -189,7 +189,7 @@ class ExampleSideNode(Node):
 
 @node_class
 class TableNode(Node):
-    """A table of plain data; with ``format=None`` in the format of the text around it."""
+    """A table of plain data; ``format=None`` is the format of the text around it."""
 
     _placement: Literal["text"]
 
@@ -222,7 +222,7 @@ class CodeNode(Node):
 class JsonNode(Node):
     """A value as JSON ``text``, in which ``<``, ``>`` and ``&`` are escaped.
 
-    ``pieces`` are its parts where some are volatile values, which have a label.
+    ``pieces`` are the pieces of the text, if some are volatile values: these have a label.
     """
 
     _placement: Literal["text"]
@@ -239,7 +239,7 @@ class JsonNode(Node):
 
 @node_class
 class UntrustedNode(Node):
-    """Text from an untrusted source, always between delimiters. ``origin`` names the source."""
+    """Text from an untrusted source, always between tags. ``origin`` names the source."""
 
     _placement: Literal["text"]
 
@@ -257,39 +257,41 @@ class UntrustedNode(Node):
 class TemplateNode(Node):
     """A template, rendered with its variables when the prompt is rendered.
 
-    ``overrides`` are the overridden sections of libraries at the place where it was written: it may
-    include them.
+    ``overrides`` are the library sections that were overridden where it was written: the template
+    may include them.
     """
 
     _placement: Literal["text"]
 
     _volatile_fields = ("variables",)
 
-    _beside = ("keywords", "compiled")
+    _notes = ("keywords", "compiled")
     _internal = ("template", "overrides")
     template: Any  # Any: only the renderer of templates reads it
     variables: Mapping[str, object]
-    overrides: Any = ()  # Any: of ``components``, a floor above this room
+    overrides: Any = ()  # Any: a type of ``components``, a higher layer
     keywords: tuple[str, ...]
-    """The variables that were given as keywords. Not a field, like ``compiled``: for a hint."""
-    compiled: Any  # Any: of ``templates``, whose classes come with Jinja
-    """The template as it was compiled when it was rendered, ``None`` if other text replaces it."""
+    """The names of the variables that were passed as keywords, for a hint. Not a field."""
+    compiled: Any  # Any: a type of ``templates``, whose classes come with Jinja
+    """The compiled template, after it was rendered; ``None`` if other text replaces it.
+
+    Not a field."""
 
 
 @node_class
 class VerbatimNode(Node):
-    """Finished text, sent unchanged but guarded: it cannot close the fence around it.
+    """Finished text, which is sent unchanged, but cannot close the delimiters around it.
 
-    ``pieces`` are its parts, the values among them :class:`Labelled`; recorded text has none.
+    ``pieces`` are the pieces of the text; its values are :class:`Labelled`. Recorded text has none.
     """
 
     text: str
     cache: Cache | None = None
     pieces: tuple[str, ...] = ()
     raw_values: tuple[str, ...] = ()
-    """The values in it, before they were encoded."""
+    """The values in it, not encoded."""
     starts_block: bool = False
-    """Whether the text before it is another block."""
+    """Whether a new block begins here, so the text before it is another block."""
 
     def _summary(self) -> str:
         return size(self.text)
@@ -297,9 +299,9 @@ class VerbatimNode(Node):
 
 @node_class
 class FenceNode(Node):
-    """Content between two delimiters that nothing inside can close.
+    """Content between two delimiters; nothing inside can forge the closing one.
 
-    ``names`` are the tag names of delimiters that are tags, ``literals`` the other delimiters. With
+    ``names`` are the tag names, if the delimiters are tags; ``literals`` are other delimiters. With
     ``values`` all strings in it are values.
     """
 
@@ -309,7 +311,7 @@ class FenceNode(Node):
     literals: tuple[str, ...]
     values: bool
     raw_values: tuple[str, ...]
-    """The values in its opening delimiter, before they were encoded."""
+    """The values in its opening delimiter, not encoded."""
 
     def _summary(self) -> str:
         return self.open.strip() or "unfenced"

@@ -1,4 +1,4 @@
-"""Cuts runs of recorded messages, and remembers results about their conversation."""
+"""Runs of recorded messages: cut them, and remember results about their conversation."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar, cast
@@ -14,31 +14,32 @@ T = TypeVar("T")
 _set = object.__setattr__
 
 MOST = 12
-"""The most results to remember: a counter that is made for each request adds its own."""
+"""The most results to remember: each token counter of a request adds its own results."""
 
 
 def cut(
     run: RecordedNode, start: int, stop: int | None = None, *, mask: int | None = None
 ) -> RecordedNode:
-    """Return the messages of a run from ``start`` to ``stop`` as a run."""
-    part = copied(run, run.content, run._mask if mask is None else mask)
-    _set(part, "items", run.items[start:stop])
-    _set(part, "start", run.start + start)
-    _set(part, "known", getattr(run, "known", None))
-    return part
+    """Return the messages of a run from ``start`` to ``stop`` as a new run."""
+    shorter = copied(run, run.content, run._mask if mask is None else mask)
+    _set(shorter, "items", run.items[start:stop])
+    _set(shorter, "start", run.start + start)
+    _set(shorter, "known", getattr(run, "known", None))
+    return shorter
 
 
 def options_of(message: Message) -> Options:
-    """Return the options of the turn of a recorded message: its id, its speaker and its notes."""
+    """Return the turn options of a recorded message: its id, its speaker, its metadata and tags."""
     return Options(id=message.id, name=message.name, metadata=message.metadata, tags=message.tags)
 
 
 def remember(run: RecordedNode, key: object, fold: Callable[[Sequence[Message], T | None], T]) -> T:
-    """Return the result of ``fold`` over a recording, from its first message to the end of a run.
+    """Return the result of ``fold`` for the messages of a conversation up to the end of a run.
 
-    ``fold`` gets these messages and its last result, ``None`` at first, which may cover fewer
-    messages or more. So it needs to read only the new messages of a growing conversation. A result
-    is replaced under its ``key``, never changed, because two threads may use one conversation.
+    ``fold`` gets these messages and its previous result, ``None`` at first. The previous result may
+    cover fewer messages, or more. So ``fold`` has to read only the new messages of a growing
+    conversation. A result is replaced under its ``key``, never changed: two threads may use the
+    same conversation.
     """
     known = recording(run)
     stop = run.start - known.start + len(run.items)
@@ -58,12 +59,12 @@ def recordings(root: Node) -> Iterator[RecordedNode]:
 
 
 def first_of(run: RecordedNode) -> int:
-    """Return the index of the first message of a run in its recording."""
+    """Return the index of the first message of a run in its recorded conversation."""
     return run.start - recording(run).start
 
 
 def recording(run: RecordedNode) -> Recording:
-    """Return the recording of a run; by default, the run itself as a recording."""
+    """Return the cache of a run's conversation; a run without one gets a cache of its own."""
     known: Recording | None = getattr(run, "known", None)
     if known is None:
         known = Recording((), run.items, run._mask, run.start)

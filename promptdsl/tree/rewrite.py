@@ -1,4 +1,7 @@
-"""Functions that make trees from trees; an unchanged node stays the same object."""
+"""Functions that make a tree from a tree; an unchanged node stays the same object.
+
+:func:`rewrite` is the general one. The others read trees, or copy single nodes.
+"""
 
 from collections import ChainMap
 from collections.abc import Callable, Container, Iterable, Iterator, MutableMapping
@@ -48,7 +51,7 @@ def replace(node: N, **changes: Any) -> N:  # Any: the fields of any class
 
 
 def copied(node: N, content: tuple[Child, ...], mask: int) -> N:
-    """Return a copy of a node with another content and mask; faster than :func:`replace`."""
+    """Return a copy of a node with other content and another mask; faster than :func:`replace`."""
     cls = node._node
     copy = cast("N", object.__new__(cls))
     _set(copy, "content", content)
@@ -62,7 +65,7 @@ def copied(node: N, content: tuple[Child, ...], mask: int) -> N:
 
 
 def covering(content: Iterable[Child]) -> int:
-    """Return the deep bits of all nodes in a content."""
+    """Return the deep bits of all nodes in the content."""
     mask = 0
     for child in content:
         if not isinstance(child, str):
@@ -71,25 +74,25 @@ def covering(content: Iterable[Child]) -> int:
 
 
 def with_content(node: N, content: tuple[Child, ...]) -> N:
-    """Return a node with another content and the mask for it; the same node if unchanged."""
+    """Return a node with other content and the mask for it; the same node if nothing changes."""
     old = node.content
     if len(old) == len(content) and all(map(is_, old, content)):
         return node
     surface = node._mask & masks.SURFACE
-    own = surface | (surface & masks.LIFTED) << masks.SHIFT
+    bits = surface | (surface & masks.LIFTED) << masks.SHIFT
     if isinstance(node, NoteNode):
-        own = masks.HOLLOW | masks.AUDIENCE
+        bits = masks.HOLLOW | masks.AUDIENCE
     elif isinstance(node, FragmentNode):
-        # The surface bits of its parts are also its own.
-        own = masks.HOLLOW
+        # A fragment has the surface bits of its parts.
+        bits = masks.HOLLOW
         for child in content:
-            own |= masks.TEXT if isinstance(child, str) else child._mask & masks.SURFACE
+            bits |= masks.TEXT if isinstance(child, str) else child._mask & masks.SURFACE
     else:
-        own |= implied(node.options)
+        bits |= implied(node.options)
     if isinstance(node, ToolTurnNode):
-        own |= masks.RESULT << masks.SHIFT  # the turn itself is the result
+        bits |= masks.RESULT << masks.SHIFT  # the turn itself is the result
     below = covering(content) if content else masks.HOLLOW
-    copy = copied(node, content, node._mask & ~(masks.DEEP | masks.SURFACE) | own | below)
+    copy = copied(node, content, node._mask & ~(masks.DEEP | masks.SURFACE) | bits | below)
     if isinstance(node, ComponentNode):
         _set(copy, "running", getattr(node, "running", None))
     return copy
@@ -105,21 +108,21 @@ def make_turn(
     kind: Kind,
     options: Options = DEFAULTS,
 ) -> T:
-    """Return a turn with the mask of its content; ``surface`` is its bit beside ``TURN``."""
+    """Return a turn with the mask of its content; ``surface`` is its bit besides ``TURN``."""
     mask = masks.bits(masks.TURN | surface, covering(content)) | implied(options)
     return make(cls, content, mask=mask, at=at, options=options, role=role, kind=kind)
 
 
 def mapped_role(turn: Node, role: Role) -> Role:
-    """Return the role of an event or a request-only turn that a configuration maps to ``role``.
+    """Return the role of an event or a grounding that the configuration sends as ``role``.
 
-    With an attachment it is a turn of the user: no instruction can hold one.
+    With an attachment it is ``user``: an instruction cannot hold an attachment.
     """
     return "user" if turn._mask & masks.MEDIA << masks.SHIFT else role
 
 
 def has_content(content: Iterable[Child]) -> bool:
-    """Return whether a content has any part besides tool results and empty parts."""
+    """Return whether the content has any part besides tool results and empty parts."""
     waiting: list[Child] = list(content)
     while waiting:
         part = waiting.pop()
@@ -138,17 +141,17 @@ _ALWAYS_CONTENT = (
     *(str, MediaNode, ToolUseNode, ReasoningNode, EventBlockNode, TextBlockNode),
     *(LazyNode, TemplateNode),
 )
-"""The kinds of parts that are content, an empty string aside."""
+"""The kinds of parts that are always content, except an empty string."""
 
 
 def rewrite(
-    root: N, change: Callable[[Node], Node | None], *, within: int, whole: Container[int] = ()
+    root: N, change: Callable[[Node], Node | None], *, within: int, kept: Container[int] = ()
 ) -> N:
     """Return the tree with ``change`` applied bottom-up to the nodes that have a bit of ``within``.
 
-    ``change`` returns the node itself, another node, or ``None`` to leave it out; for the root, a
-    node of its class. Where nothing below a node changed, the node stays the same object. What is
-    below a node whose ``id()`` is in ``whole`` stays as it is.
+    ``change`` returns the node itself, another node, or ``None`` to leave the node out. For the
+    root it returns a node of the same class. A node stays the same object if nothing below it
+    changed. The content of a node whose ``id()`` is in ``kept`` does not change.
     """
     open_nodes: list[tuple[Node, list[Child], Iterator[Child]]] = [(root, [], iter(root.content))]
     while True:
@@ -163,18 +166,19 @@ def rewrite(
                 open_nodes[-1][1].append(changed)
         elif isinstance(child, str) or not child._mask & within:
             done.append(child)
-        elif id(child) in whole:
+        elif id(child) in kept:
             open_nodes.append((child, [*child.content], iter(())))
         else:
             open_nodes.append((child, [], iter(child.content)))
 
 
 def unique_ids(component: Node, content: tuple[Child, ...]) -> None:
-    """Raise :class:`PlacementError` when two siblings have one id.
+    """Raise :class:`PlacementError` when two siblings have the same id.
 
-    The parts of a fragment are siblings of the parts beside the fragment, so they are compared in
-    the component around the outermost fragment. The alternatives of a ``FirstFit`` may share ids:
-    only one of them is sent. So may groundings, whose ids are data: see :func:`numbered`.
+    The parts of a fragment are siblings of the fragment's neighbours. So they are compared in the
+    component around the outermost fragment. The alternatives of a ``FirstFit`` may share ids: only
+    one of them is sent. Groundings may share ids, too, because their ids are data: see
+    :func:`numbered`.
     """
     inside = not isinstance(component, FragmentNode)
     levels = [_Siblings(content, alternatives=isinstance(component, FirstFitNode))]
@@ -184,8 +188,8 @@ def unique_ids(component: Node, content: tuple[Child, ...]) -> None:
             levels.pop()
             if not levels:
                 return
-            # Join the ids of the alternatives and those around them: the smaller set is added to
-            # the larger one, because alternatives may nest deep.
+            # Join the ids of the alternatives and the ids around them. The smaller set is added to
+            # the larger one, because alternatives may be nested deep.
             around = levels[-1]
             earlier, later = around.ids, level.ids
             if not around.alternatives and not earlier.keys().isdisjoint(later.keys()):
@@ -213,7 +217,7 @@ def unique_ids(component: Node, content: tuple[Child, ...]) -> None:
 
 
 class _Siblings:
-    """Siblings, or alternatives, which may share ids: the waiting ones, and the ids so far."""
+    """Siblings to compare, and their ids so far; alternatives may share ids."""
 
     __slots__ = ("alternatives", "ids", "waiting")
 
@@ -224,12 +228,12 @@ class _Siblings:
 
 
 def twice(id: str | None, first: Node, second: Node, around: Node) -> PlacementError:
-    """Return the error for two siblings with one id."""
+    """Return the error for two siblings with the same id."""
     fix = "ids are unique among siblings: rename one of them"
     if first is second:
-        fix = "it is placed twice: include it once, or write it twice, with two ids"
+        fix = "it is the same part twice: include it once, or write two parts with two ids"
     elif first.source == second.source:
-        fix = f'its line runs twice: make the id an argument, or number it: f"{id}-{{number}}"'
+        fix = f'this line runs twice: make the id an argument, or number it: f"{id}-{{number}}"'
     return PlacementError(
         f"the id {id!r} is used twice in one {label(around)}",
         fix=fix,
@@ -238,15 +242,16 @@ def twice(id: str | None, first: Node, second: Node, around: Node) -> PlacementE
 
 
 def numbered(content: tuple[Child, ...]) -> tuple[Child, ...]:
-    """Return the children of a timeline; those whose ids are one text have different numbers.
+    """Return the children of a timeline; children with the same id get different numbers.
 
-    A section of the system message and a turn in the prompt's code come first, then request-only
-    and recorded turns in written order. A number that a turn has already is kept, or becomes a
-    higher one. The alternatives of a ``FirstFit`` may have the same numbers.
+    A section of the system message and a turn in the prompt's code get the first numbers. Then
+    groundings and recorded turns are numbered in written order. A number that a turn has already
+    stays, or becomes higher. The alternatives of a ``FirstFit`` may have the same numbers.
     """
     parts = [*_named_parts(content)]
     named = [part.options for part in parts]
-    if len({it.id for it in named}) == len(named) and all(it.number == 1 for it in named):
+    ids = {options.id for options in named}
+    if len(ids) == len(named) and all(options.number == 1 for options in named):
         return content
     sections = {part.options.id: 1 for part in parts if part._mask & masks.SECTION}
     coded = {
@@ -279,12 +284,12 @@ def _named_parts(content: Iterable[Child]) -> Iterator[Node]:
 
 
 def _is_coded(part: Node) -> bool:
-    """Return whether a part is a turn in the prompt's code, whose id no other turn has."""
+    """Return whether a part is a turn in the prompt's code; its id is unique."""
     return isinstance(part, TurnNode) and part.kind == "written"
 
 
 _Numbers: TypeAlias = MutableMapping[str | None, int]
-"""By id, the highest number so far."""
+"""The highest number so far, by id."""
 
 
 def _numbers(
@@ -299,10 +304,10 @@ def _numbers(
         id = part.options.id
         if isinstance(part, FirstFitNode) and not is_choice:
             tries = [ChainMap[str | None, int]({}, highest) for _ in part.content]
-            for alternative, own in zip(part.content, tries, strict=True):
-                yield from _numbers((alternative,), own, coded, is_choice=True)
-            for own in tries:
-                for id, number in own.maps[0].items():
+            for alternative, numbers in zip(part.content, tries, strict=True):
+                yield from _numbers((alternative,), numbers, coded, is_choice=True)
+            for numbers in tries:
+                for id, number in numbers.maps[0].items():
                     highest[id] = max(number, highest.get(id, 0))
         elif isinstance(part, FragmentNode):
             waiting += reversed(part.content)
@@ -314,7 +319,7 @@ def _numbers(
 
 
 def hollow(root: Node) -> list[Node]:
-    """Return ``root`` and all hollow nodes below it."""
+    """Return ``root`` and all nodes below it that passes look at (``HOLLOW``)."""
     return below(root, masks.HOLLOW)
 
 
@@ -330,9 +335,10 @@ def below(root: Node, bit: int) -> list[Node]:
 
 
 def is_settled(nodes: Iterable[Node]) -> bool:
-    """Return whether the hollow nodes of a tree are no ``FirstFit``, ``Limit`` or ``Reserve``.
+    """Return whether these nodes of a tree leave nothing for a budget to choose.
 
-    Nor may one of them be a history whose results are cut or cleared, or that was compacted.
+    A ``FirstFit``, a ``Limit`` and a ``Reserve`` are choices. So is a history whose results are
+    shortened or cleared, or that contains a compaction.
     """
     return not any(
         node._node in _CHOICES or edits_results(node) or is_compacted(node) for node in nodes
@@ -340,14 +346,14 @@ def is_settled(nodes: Iterable[Node]) -> bool:
 
 
 def edits_results(node: Node) -> bool:
-    """Return whether a node is a history whose recorded results are cut or cleared."""
+    """Return whether a node is a history whose recorded results are shortened or cleared."""
     return isinstance(node, ConversationNode) and not (
         node.max_result_tokens is None and node.clear_results is None
     )
 
 
 def is_compacted(node: Node) -> bool:
-    """Return whether a node is a history in which a provider's compaction stands."""
+    """Return whether a node is a history that contains a provider's compaction."""
     return isinstance(node, ConversationNode) and node._mask & masks.COMPACTED == masks.COMPACTED
 
 

@@ -1,4 +1,4 @@
-"""Turn nodes: the children of a timeline, such as turns, recordings and tools."""
+"""The children of a prompt: turns, recorded messages, tools and the output schema."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from promptdsl.tree.words import cached
 
 @node_class
 class RootNode(Node):
-    """A whole prompt. ``transformation`` is the configuration from its author.
+    """A complete prompt. ``transformation`` is the configuration from its author.
 
     ``equipment`` contains the nodes that the pass ``equip`` moved out of its content: tools, the
-    output schema, and cache breakpoints without a message to mark.
+    output schema, and cache breakpoints that no message can carry.
     """
 
     _placement: Literal["prompt"]
 
     content: tuple[Node, ...]  # pyright: ignore[reportIncompatibleVariableOverride] # frozen
-    transformation: Any  # Any: a layer of ``config``, which this room may not import
+    transformation: Any  # Any: a configuration of ``config``, which this package may not import
     equipment: tuple[Node, ...]
     _internal = ("equipment",)
     _second_block: ClassVar[str] = (
@@ -38,7 +38,7 @@ class RootNode(Node):
 
 @node_class
 class TurnNode(Node):
-    """A turn, which becomes a message. ``kind`` is its origin, even if its role is mapped."""
+    """A turn, which becomes a message. ``kind`` is its origin; a configuration may map ``role``."""
 
     _placement: Literal["turn"]
 
@@ -72,9 +72,10 @@ class ToolTurnNode(TurnNode):
 
 @node_class
 class RequestOnlyNode(Node):
-    """A request-only turn; ``type`` and ``title`` are written in its fence.
+    """A ``Grounding`` or an ``Ephemeral``: a turn for this request only.
 
-    Its ``position`` is ``None`` for the default. With ``grounding`` every string in it is a value.
+    ``type`` and ``title`` are written in its opening tag. ``position`` is ``None`` for the default.
+    With ``grounding`` every string in it is a value.
     """
 
     _placement: Literal["turn"]
@@ -103,28 +104,28 @@ class MergedNode(TurnNode):
 
 @node_class
 class ConsolidatedNode(TurnNode):
-    """The system turns and loose sections of a prompt, which become its one system message."""
+    """The system turns and loose sections of a prompt, which become one system message."""
 
 
 @node_class
 class RecordedNode(Node):
-    """Recorded messages: a whole history as its author passed it, or a run of its messages.
+    """Recorded messages: a complete history as its author passed it, or a run of its messages.
 
-    The ``items`` of a whole history are in the wire form ``form``. The pass ``read`` replaces it by
-    its runs, which are also nodes of this class: their ``items`` are messages, and their ``form``
-    is ``"messages"``.
+    The ``items`` of a complete history are in the provider format ``form``. The pass ``read``
+    replaces the history by its runs, which are nodes of this class, too. The ``items`` of a run are
+    messages, and its ``form`` is ``"messages"``.
     """
 
-    _beside = ("known",)
+    _notes = ("known",)
     _head = "history"
     items: Any  # a provider's list or payload until the pass ``read``, then a tuple of messages
     form: str
     start: int
     """The index of its first message in the history."""
     known: Recording | None
-    """The cache of its history. Not a field, so it may be set after the node is frozen.
+    """The cache of its conversation. Not a field, so it may be set after the node is frozen.
 
-    The component sets it when its messages continue a known conversation; ``read`` and
+    ``History`` sets it when its messages continue a conversation that is cached. ``read`` and
     ``tree/recorded.py`` set it for a run.
     """
 
@@ -138,10 +139,11 @@ class ToolNode(Node):
 
     _placement: Literal["turn"]
 
-    _beside = ("function",)
+    _notes = ("function",)
     definition: ToolDefinition
     function: Callable[..., object] | None
-    """The function that :func:`run_calls` runs. Not a field: a tool is what a model reads of it."""
+    """The function that :func:`run_calls` runs. Not a field: tools are equal if a model reads the
+    same."""
 
     def _summary(self) -> str:
         mark = self.definition.cache
@@ -162,7 +164,7 @@ class OutputNode(Node):
 
 @node_class
 class PromptedOutputNode(OutputNode):
-    """The schema of the answer, where the pass ``consolidate`` writes it into the system text."""
+    """The schema of the answer, when the pass ``consolidate`` writes it into the system text."""
 
 
 @node_class
@@ -176,7 +178,7 @@ class CacheBreakpointNode(Node):
 
 
 def among_turns(root: Node) -> Iterator[Node]:
-    """Yield the children of a timeline, those in its fragments too, in document order."""
+    """Yield the children of a timeline and of its fragments, in document order."""
     waiting: list[Child] = [*reversed(root.content)]
     while waiting:
         part = waiting.pop()

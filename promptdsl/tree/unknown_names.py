@@ -1,4 +1,7 @@
-"""The names that an author may look for in a part, which has them only once it is rendered."""
+"""The names that a part does not have: an author who uses one gets an error with advice.
+
+Many of them are names of the rendered prompt.
+"""
 
 from typing import Never
 
@@ -10,8 +13,8 @@ from promptdsl.tree.node import Node, named_label
 class UnknownName:
     """An attribute that a node does not have, with advice.
 
-    A ``__getattr__`` of nodes would make each access of an attribute slower: CPython 3.11 reads the
-    slots of a class without one directly.
+    A ``__getattr__`` of nodes would make each access of an attribute slower: CPython 3.11 reads
+    slots directly only if the class has no ``__getattr__``.
     """
 
     def __init__(self, what: str, fix: str) -> None:
@@ -24,7 +27,7 @@ class UnknownName:
 
 
 def refuse(cls: type[Node], name: str, what: str, fix: str) -> None:
-    """Let a name of a class of nodes raise an error with advice, and stay out of ``dir()``."""
+    """Make a name of a node class raise an error with advice, and leave it out of ``dir()``."""
     setattr(cls, name, UnknownName(what, fix))
     Node._refused.add(name)
 

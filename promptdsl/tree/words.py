@@ -1,4 +1,4 @@
-"""The words of an outline that several nodes use."""
+"""Words that several nodes write in an outline: sizes, cache marks and priorities."""
 
 from promptdsl.messages.field_checks import Cache
 

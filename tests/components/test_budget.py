@@ -598,7 +598,7 @@ def test_what_is_no_reserve(tokens: Any) -> None:
 
 def test_a_reserve_is_no_block() -> None:
     """There is nothing to write in a reserve."""
-    with pytest.raises(ScopeError, match="this Reserve is no block"):
+    with pytest.raises(ScopeError, match="this Reserve cannot be opened as a block"):
         Reserve(5).__enter__()
 
 

@@ -128,8 +128,8 @@ def with_reserved_tags(root: RootNode, config: Resolved) -> RootNode:
         )
         return replace(node, options=options)
 
-    # A section may be placed between turns and also in a turn, where the turn's tags are reserved.
-    return rewrite(root, change, within=TURN | REQUEST | HOLLOW | _SYSTEM, whole=noted)
+    # A section may stand beside turns and in one of them, where those of the turn are reserved.
+    return rewrite(root, change, within=TURN | REQUEST | HOLLOW | _SYSTEM, kept=noted)
 
 
 _SYSTEM = SYSTEM | SECTION
