@@ -24,7 +24,7 @@ from promptdsl.messages.message import Message
 from promptdsl.tree.group_nodes import ClearResults, ConversationNode, ReserveNode
 from promptdsl.tree.node import Child, Node
 from promptdsl.tree.recorded import remember
-from promptdsl.tree.rewrite import hollow, is_settled
+from promptdsl.tree.rewrite import hollow, leaves_no_choice
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 
 NEAR = 8
@@ -73,7 +73,7 @@ def fit(
 
     :class:`BudgetError` if the parts that have to stay are too long.
     """
-    has_choices = not is_settled(hollow(tree))
+    has_choices = not leaves_no_choice(hollow(tree))
     measure = measuring() if has_choices else None
     cut_tree, cuts = limited(tree, measure) if measure else (tree, ())
     complete = first_alternatives(cut_tree) if has_choices else cut_tree

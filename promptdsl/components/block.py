@@ -40,7 +40,7 @@ from promptdsl.foundation.source import Position, Source, end_traceback
 from promptdsl.tree import masks
 from promptdsl.tree.group_nodes import ConversationNode, FragmentNode, LimitNode
 from promptdsl.tree.masks import BARE, CLOSED, DEEP, HOLLOW, OPEN, SURFACE
-from promptdsl.tree.node import DEFAULTS, Child, Node, found_in, label, make, named_label
+from promptdsl.tree.node import DEFAULTS, Child, Node, label, make, named_label, nodes_in
 from promptdsl.tree.part_nodes import TextNode
 from promptdsl.tree.rewrite import unique_ids
 from promptdsl.tree.turn_nodes import OutputNode, ToolNode
@@ -164,7 +164,7 @@ def begin(
         place(component)
     except PromptError as error:
         fields = [getattr(component, name, None) for name in type(component)._field_names]
-        retract((*args, *volatile_in(args), *found_in(id, *options.values(), *fields)))
+        retract((*args, *volatile_in(args), *nodes_in(id, *options.values(), *fields)))
         end_traceback(error)
         raise
 
@@ -179,7 +179,7 @@ def begin_leaf(component: Component, unknown: Mapping[str, Never]) -> None:
         place(component)
     except PromptError as error:
         fields = [getattr(component, name, None) for name in type(component)._field_names]
-        retract(found_in(*unknown.values(), *fields))
+        retract(nodes_in(*unknown.values(), *fields))
         end_traceback(error)
         raise
 

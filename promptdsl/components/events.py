@@ -16,7 +16,7 @@ from promptdsl.foundation.trusted import Trusted
 from promptdsl.foundation.unicode import on_one_line
 from promptdsl.messages import EventBlock, StateChangeBlock, SystemEventBlock, UserActionBlock
 from promptdsl.tree.masks import BARE, EVENT_BLOCK, bits
-from promptdsl.tree.node import Node, found_in, label, named_label
+from promptdsl.tree.node import Node, label, named_label, nodes_in
 from promptdsl.tree.part_nodes import EventBlockNode, ValueNode, VolatileNode
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _begin_event(
         component.labels = frozen(labels) if volatile else EMPTY
         component.block = cls(*plain_fields.values(), plain_details)
     except PromptError as error:
-        retract((*content, *found_in(*fields.values(), *details.values())))
+        retract((*content, *nodes_in(*fields.values(), *details.values())))
         end_traceback(error.located(component.source))
         raise
     # Author text in a field is noted by name, as the block holds plain strings.

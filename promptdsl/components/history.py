@@ -28,7 +28,7 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.provider_names import ProviderName
 from promptdsl.tree import masks
 from promptdsl.tree.group_nodes import ClearResults, ConversationNode
-from promptdsl.tree.node import Child, Node, found_in, label, make, named_label
+from promptdsl.tree.node import Child, Node, label, make, named_label, nodes_in
 from promptdsl.tree.turn_nodes import RecordedNode, TurnNode
 from promptdsl.tree.unknown_names import refuse
 
@@ -218,7 +218,7 @@ def _begin_history(component: H, messages: object, form: str, options: RecordedO
         check_flag(component, "cut_line", component.cut_line)
         origin = _checked_origin(component, options.get("origin"), form)
     except PromptError:
-        retract(found_in(messages, *options.values()))
+        retract(nodes_in(messages, *options.values()))
         raise
     if messages is ABSENT:
         component._mask |= masks.BARE

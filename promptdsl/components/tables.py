@@ -15,7 +15,7 @@ from promptdsl.foundation.trusted import Trusted
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.tree.masks import HOLLOW
-from promptdsl.tree.node import Node, found_in, named_label
+from promptdsl.tree.node import Node, named_label, nodes_in
 from promptdsl.tree.part_nodes import TableNode, VolatileNode
 
 Names: TypeAlias = tuple[str, ...]
@@ -76,7 +76,7 @@ class Table(Component, TableNode):
                     fix="name every column of a JSON table once",
                 )
         except PromptError as error:
-            retract(found_in(data, columns, format, *unknown.values()))
+            retract(nodes_in(data, columns, format, *unknown.values()))
             end_traceback(error.located(self.source))
             raise
         self.rows = tuple(rows) if any(rows) else ()

@@ -20,7 +20,7 @@ from promptdsl.templates.source import TemplateSource, check_inputs
 from promptdsl.templates.template_folder import WhiteSpace
 from promptdsl.templates.variables import check_variables
 from promptdsl.tree.masks import HOLLOW, TEXT, bits
-from promptdsl.tree.node import Node, found_in, named_label
+from promptdsl.tree.node import Node, named_label, nodes_in
 from promptdsl.tree.part_nodes import TemplateNode, VolatileNode
 
 _SECTION = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*:[^/\\:\s{]")
@@ -194,7 +194,7 @@ def _begin_template(
         if volatile:
             adopt_values(component, volatile)
     except PromptError as error:
-        parts = found_in(mapping, inputs)
+        parts = nodes_in(mapping, inputs)
         retract(parts)
         parts = [part for part in parts if not isinstance(part, VolatileNode)]
         if parts:

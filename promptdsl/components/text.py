@@ -46,7 +46,7 @@ from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import author, end_traceback
 from promptdsl.foundation.unicode import exact
 from promptdsl.tree.masks import BUSY, HOLLOW
-from promptdsl.tree.node import DEFAULTS, Node, Options, found_in, label, named_label
+from promptdsl.tree.node import DEFAULTS, Node, Options, label, named_label, nodes_in
 from promptdsl.tree.part_nodes import (
     CodeNode,
     HeadingNode,
@@ -276,7 +276,7 @@ class Volatile(Component, VolatileNode):
         start(self)
         if not is_text(label):
             given: object = label
-            retract(found_in(value, label))
+            retract(nodes_in(value, label))
             if given is LEFT_OUT:
                 raise left_out(self)
             raise bad_option(self, "label", given, "write its name, a string")
@@ -321,7 +321,7 @@ class Untrusted(Component, UntrustedNode):
                 self.options = Options(encoding=encoding)
             self.origin = None if source is None else value_text(source)
         except PromptError as error:
-            retract(found_in(text, source))
+            retract(nodes_in(text, source))
             end_traceback(error.located(self.source))
             raise
         if isinstance(text, VolatileNode) or isinstance(source, VolatileNode):
@@ -360,7 +360,7 @@ class Json(Component, JsonNode):
                 adopt_values(self, volatile)
                 self.pieces = json_pieces(read_json(self.text), ("value",), labels)
         except PromptError as error:
-            retract(found_in(value))
+            retract(nodes_in(value))
             end_traceback(error.located(self.source))
             raise
         place(self)
@@ -391,7 +391,7 @@ def _begin_value(
             raise left_out(component)
         component.text = value_text(value)
     except PromptError as error:
-        retract(found_in(value, *others))
+        retract(nodes_in(value, *others))
         end_traceback(error.located(component.source))
         raise
 

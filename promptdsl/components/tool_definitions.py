@@ -28,7 +28,7 @@ from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.prompt import OUTPUT_MODES, OutputMode, OutputSchema, ToolDefinition
 from promptdsl.messages.schemas import at_root, check_shape, closed
 from promptdsl.tree.masks import TOOL
-from promptdsl.tree.node import found_in
+from promptdsl.tree.node import nodes_in
 from promptdsl.tree.turn_nodes import OutputNode, ToolNode
 
 _NO_ARGUMENTS: JsonObject = {"type": "object", "properties": {}}
@@ -83,7 +83,7 @@ class Tool(Component, ToolNode):
                 own_name, own_description = _text("name", name), _text("description", description)
                 self.definition = _definition(function, own_name, own_description, input_schema)
         except PromptError as error:
-            retract(found_in(function, name, description, input_schema))
+            retract(nodes_in(function, name, description, input_schema))
             raise _with_line(error, self) from None
         place(self)
 
@@ -140,7 +140,7 @@ class Output(Component, OutputNode):
                 made = _output_schema(schema, own_name, own_description, strict)
                 self.schema = attrs.evolve(made, mode=_mode(mode))
         except PromptError as error:
-            retract(found_in(schema, name, description))
+            retract(nodes_in(schema, name, description))
             raise _with_line(error, self) from None
         place(self)
 

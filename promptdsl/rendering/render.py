@@ -50,7 +50,7 @@ from promptdsl.rendering.text.lower import lower
 from promptdsl.tree.group_nodes import ConversationNode
 from promptdsl.tree.masks import EVENT, FAILED, HOLLOW, OPEN, REQUEST, SHIFT
 from promptdsl.tree.node import Node
-from promptdsl.tree.rewrite import hollow, is_settled
+from promptdsl.tree.rewrite import hollow, leaves_no_choice
 from promptdsl.tree.turn_nodes import PromptedOutputNode, RootNode
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def _rendered(root: RootNode, request: RenderRequest, ask: Ask) -> Rendered:
         stages.append((name, tree))
     lose = partial(attrs.evolve, LONE_SURROGATE)
     losses = (lose(path=f"history[{index}]", source=node.source) for node, index in lost)
-    fits_as_is = not tree._mask & HOLLOW or is_settled(hollow(tree))
+    fits_as_is = not tree._mask & HOLLOW or leaves_no_choice(hollow(tree))
     return _for_target(request, tuple(stages), tuple(losses), fits_as_is=fits_as_is)
 
 
@@ -266,7 +266,7 @@ def _again(
     ):
         template = None
     other = attrs.evolve(_repeated(request), provider=provider, template=template, again=True)
-    return _for_target(other, stages, losses, fits_as_is=is_settled(hollow(stages[-1][1])))
+    return _for_target(other, stages, losses, fits_as_is=leaves_no_choice(hollow(stages[-1][1])))
 
 
 def _again_at_once(request: RenderRequest) -> RenderRequest:

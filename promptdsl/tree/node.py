@@ -348,7 +348,7 @@ def named_label(node: Node) -> str:
     return with_article(label(node))
 
 
-def found_in(*data: object) -> list[Node]:
+def nodes_in(*data: object) -> list[Node]:
     """Return the nodes inside plain data, at any depth."""
     nodes: list[Node] = []
     waiting: list[object] = [*data]

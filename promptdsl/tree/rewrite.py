@@ -334,7 +334,7 @@ def below(root: Node, bit: int) -> list[Node]:
     return nodes
 
 
-def is_settled(nodes: Iterable[Node]) -> bool:
+def leaves_no_choice(nodes: Iterable[Node]) -> bool:
     """Return whether these nodes of a tree leave nothing for a budget to choose.
 
     A ``FirstFit``, a ``Limit`` and a ``Reserve`` are choices. So is a history whose results are
