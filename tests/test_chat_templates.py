@@ -75,7 +75,7 @@ def test_names(given: object, fix: str) -> None:
     [
         ({"bos_token": None}, "bos_token is a string, not NoneType"),
         ({"eos_token": 5}, "eos_token is a string, not int"),
-        ({"tool_source": "x" * 1_000_001}, "a chat template of more than 1,000,000 characters"),
+        ({"tool_source": "x" * 1_000_001}, "the chat template has more than 1,000,000 characters"),
         ({"special_tokens": [1]}, "a special token is a string, not int"),
         ({"now": "noon"}, "now is a datetime, not str"),
         ({"variables": [1]}, r"variables are a mapping or pairs, not \[1\]"),
@@ -91,7 +91,7 @@ def test_wrong(options: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("options", "fix"),
     [
-        ({"bos_token": None}, 'leave it out where there is none, or write ""'),
+        ({"bos_token": None}, 'leave it out if there is none, or write ""'),
         ({"variables": 5}, 'write variables={"enable_thinking": False}'),
         ({"now": "noon"}, "write now=datetime(2026, 11, 21)"),
     ],
@@ -118,7 +118,7 @@ def test_reserved(name: str, fix: str) -> None:
     """No variable stands in the place of what the prompt says, or of an option."""
     with pytest.raises(OptionError) as caught:
         ChatTemplate("x", variables={name: 1})
-    assert (f"variables may not replace {name!r}", fix) == (caught.value.what, caught.value.fix)
+    assert (f"{name!r} cannot be set in variables", fix) == (caught.value.what, caught.value.fix)
 
 
 def test_one_special_token() -> None:

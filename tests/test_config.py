@@ -699,7 +699,7 @@ class Anything:
 
 
 ANYTHING = Anything()
-NO_FENCE = "write a pair of texts, one text as a prefix, or None for no fence"
+NO_FENCE = "write a pair of texts, one text as a prefix, or None for no delimiters"
 BAD: list[tuple[dict[str, Any], str]] = [
     (
         {"rolemapping": {}},
@@ -768,18 +768,18 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"tool_pairing": "fil"}, "unknown tool_pairing 'fil'\n  did you mean 'fill'?"),
     (
         {"delimiters": {"ephemeral": {"text": "Note: "}}},
-        "delimiters.ephemeral is no delimiter: {'text': 'Note: '}\n  " + NO_FENCE,
+        "delimiters.ephemeral cannot be {'text': 'Note: '}\n  " + NO_FENCE,
     ),
-    ({"delimiters": {"event": ""}}, "delimiters.event is no delimiter: ''\n  " + NO_FENCE),
+    ({"delimiters": {"event": ""}}, "delimiters.event cannot be ''\n  " + NO_FENCE),
     (
         {"delimiters": {"event": {"text": 1}}},
-        "delimiters.event.text is no delimiter: 1\n  " + NO_FENCE,
+        "delimiters.event.text cannot be 1\n  " + NO_FENCE,
     ),
     ({"format": ANYTHING}, "unknown format ANYTHING\n  known: markdown, xml"),
     ({"merge_consecutive": 1}, "merge_consecutive is True or False, not 1" + FLAG),
     ({"guard_conversation": None}, "guard_conversation is True or False, not None" + FLAG),
-    ({"silent_hints": "a"}, "silent_hints is a list of names of hints, not 'a'" + NAMED),
-    ({"silent_hints": ["wite_space"]}, "no hint has the name 'wite_space'" + NEAR),
+    ({"silent_hints": "a"}, "silent_hints is a list of hint names, not 'a'" + NAMED),
+    ({"silent_hints": ["wite_space"]}, "unknown hint name 'wite_space'" + NEAR),
 ]
 BAD_DELIMITERS = ["", ("", "</e>"), ("<e>", ""), ("<e>",), ("a", "b", "c"), (1, 2), 3, True, b"ab"]
 
@@ -808,7 +808,7 @@ def test_what_is_no_delimiter(path: str, written: Any) -> None:
     """A delimiter is a pair of texts, a text or None, and none of the texts is empty."""
     with pytest.raises(ConfigError) as caught:
         config({"delimiters": {path: written}})
-    assert f"delimiters.{path} is no delimiter: {written!r}" == caught.value.what
+    assert f"delimiters.{path} cannot be {written!r}" == caught.value.what
 
 
 @pytest.mark.parametrize("written", BAD_DELIMITERS)
@@ -816,7 +816,7 @@ def test_what_is_no_delimiter_of_a_type(written: Any) -> None:
     """The delimiter of one type of event is checked like any other."""
     with pytest.raises(ConfigError) as caught:
         config({"delimiters": {"event": {"text": written}}})
-    assert f"delimiters.event.text is no delimiter: {written!r}" == caught.value.what
+    assert f"delimiters.event.text cannot be {written!r}" == caught.value.what
 
 
 BLANK = "is blank, or no valid text\n  choose one that can be seen, such as '[[event'"

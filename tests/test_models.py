@@ -1242,8 +1242,8 @@ def test_cache_marks_elsewhere(model: str, provider: str | None, marks: bool) ->
 
 # What users add.
 
-TOKENS = "write how many, a whole number above 0, or None"
-FACTORS = "write four numbers, as (typical, must fit, other scripts typical, other must fit)"
+TOKENS = "write a whole number above 0, or None"
+FACTORS = "write four numbers: (typical, must fit, other scripts typical, other must fit)"
 KINDS = "write a tuple of these: image, audio, document, video"
 LLAMA = "meta-llama/Llama-3.3-70B-Instruct"
 
@@ -1420,7 +1420,7 @@ def test_every_setting_of_a_registered_transformation() -> None:
     [
         (
             str,
-            f"the transformation of a model is no function: {str}\n  pass the function to "
+            f"the transformation of a model cannot be a function: {str}\n  pass the function to "
             "render(transformation=...)",
         ),
         ({"fromat": "xml"}, "unknown key 'fromat' in a configuration\n  did you mean 'format'?"),
@@ -1503,8 +1503,9 @@ def test_a_pattern_that_is_wrong(pattern: Any) -> None:
         register_model(pattern, provider="openai")
     line = currentframe().f_lineno - 1
     expected = f"{__file__}:{line}: a pattern is the name of a model, not {pattern!r}"
-    assert f"{expected}\n  write it as it begins: register_model('my-model', ...)" == str(
-        caught.value
+    assert (
+        f"{expected}\n  write the name, or its beginning: register_model('my-model', ...)"
+        == str(caught.value)
     )
 
 

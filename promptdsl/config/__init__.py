@@ -1,1 +1,5 @@
-"""Settings of a render, and the facts of models and providers."""
+"""The settings of a render, and the facts about models and providers.
+
+``models.py`` finds the facts about a model, ``transformation.py`` merges the settings, and
+``wire.py`` describes the requests of a provider.
+"""

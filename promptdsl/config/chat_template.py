@@ -1,4 +1,4 @@
-"""The chat template of an open model: a Jinja text, and the special tokens that it prints."""
+"""The chat template of an open model: a Jinja text, and the special tokens that it writes."""
 
 import os
 import re
@@ -14,26 +14,26 @@ from promptdsl.foundation.frozen import EMPTY, frozen
 from promptdsl.foundation.source import door, end_traceback
 
 TOKENS = ("bos_token", "eos_token")
-"""The tokens of a tokenizer that have a field of their own."""
+"""The special tokens that have a field of their own."""
 
 MAX_SOURCE = 1_000_000
-"""Characters of a template."""
+"""The most characters of a template."""
 
 RESERVED = frozenset((*TOKENS, "messages", "tools", "add_generation_prompt", "strftime_now"))
 """The variables of a template that come from the prompt, or have a field of their own."""
 
 
-# The converters of attrs have to be plain functions: mypy reads their types.
+# A converter of attrs has to be a function without a decorator: mypy reads its types.
 
 
-def _variables(given: Mapping[str, object] | Iterable[tuple[str, object]]) -> Mapping[str, object]:
-    return _checked_variables(given)
+def _variables(pairs: Mapping[str, object] | Iterable[tuple[str, object]]) -> Mapping[str, object]:
+    return _checked_variables(pairs)
 
 
-def _special_tokens(given: Iterable[str]) -> tuple[str, ...]:
+def _special_tokens(texts: Iterable[str]) -> tuple[str, ...]:
     try:
-        several = isinstance(given, Iterable) and not isinstance(given, str)  # pyright: ignore[reportUnnecessaryIsInstance]
-        tokens: tuple[Any, ...] = tuple(given) if several else (given,)  # Any: checked below
+        several = isinstance(texts, Iterable) and not isinstance(texts, str)  # pyright: ignore[reportUnnecessaryIsInstance]
+        tokens: tuple[Any, ...] = tuple(texts) if several else (texts,)  # Any: checked below
         for token in tokens:
             _check_text("a special token", token)
     except PromptError as error:
@@ -44,13 +44,13 @@ def _special_tokens(given: Iterable[str]) -> tuple[str, ...]:
 
 @door
 def _checked_variables(
-    given: Mapping[str, object] | Iterable[tuple[str, object]],
+    pairs: Mapping[str, object] | Iterable[tuple[str, object]],
 ) -> Mapping[str, object]:
     try:
-        variables = dict(given)
+        variables = dict(pairs)
     except (TypeError, ValueError):
         raise ContentError(
-            f"variables are a mapping or pairs, not {shown(given)}",
+            f"variables are a mapping or pairs, not {shown(pairs)}",
             fix='write variables={"enable_thinking": False}',
         ) from None
     for name in variables:
@@ -64,7 +64,7 @@ def _checked_variables(
             fix = "the prompt sets it: choose another name"
             if option in (*TOKENS, "now"):
                 fix = f"write {option}= instead"
-            raise OptionError(f"variables may not replace {name!r}", fix=fix)
+            raise OptionError(f"{name!r} cannot be set in variables", fix=fix)
     kept: Mapping[str, object] = frozen(variables)
     return kept
 
@@ -74,7 +74,7 @@ def _check_field(_: object, field: "attrs.Attribute[str]", value: object) -> Non
     _check_text(field.name, value)
     if field.name.endswith("source") and isinstance(value, str) and len(value) > MAX_SOURCE:
         raise ContentError(
-            f"a chat template of more than {MAX_SOURCE:,} characters", fix="give a shorter one"
+            f"the chat template has more than {MAX_SOURCE:,} characters", fix="give a shorter one"
         )
 
 
@@ -82,7 +82,7 @@ def _check_text(name: str, value: object) -> None:
     if not isinstance(value, str):
         raise ContentError(
             f"{name} is a string, not {type(value).__name__}",
-            fix='leave it out where there is none, or write ""',
+            fix='leave it out if there is none, or write ""',
         )
 
 
@@ -99,13 +99,14 @@ class ChatTemplate:
     """A Jinja chat template, and the variables it is rendered with.
 
     - ``source``: the template, at most 1,000,000 characters.
-    - ``bos_token``, ``eos_token``: the tokenizer's; a template prints nothing for one left out.
-    - ``now``: the time for a template that asks for it. Without it, a template that needs the time
-      is refused, because the same prompt has to be the same text.
+    - ``bos_token``, ``eos_token``: tokens of the tokenizer; an omitted one is written as nothing.
+    - ``now``: the time for a template that asks for it. Without it, such a template is an error,
+      because the same prompt has to give the same text.
     - ``variables``: all other variables of the template, such as ``enable_thinking``, as a mapping
-      or as pairs. They are author text, so their control tokens stay whole.
-    - ``special_tokens``: further control tokens of the tokenizer, which are broken in every text.
-    - ``tool_source``: the template of prompts with tools, where it is another one.
+      or as pairs. They are author text, so the control tokens in them are not changed.
+    - ``special_tokens``: further control tokens of the tokenizer. No text can write one of them: it
+      is sent in two pieces.
+    - ``tool_source``: the template for prompts with tools, if it is a different one.
 
     >>> from promptdsl import ChatTemplate, Timeline, User, render
     >>> template = ChatTemplate("{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}")
@@ -113,7 +114,7 @@ class ChatTemplate:
     '<user>Hi.'
 
     Raises :class:`ContentError` for a value of a wrong type, :class:`OptionError` for a variable
-    that has an option of its own.
+    that the prompt sets, or that is an option here.
     """
 
     source: str = attrs.field(validator=_check_field)
@@ -129,9 +130,9 @@ class ChatTemplate:
     def of(cls, given: object, **options: Any) -> "ChatTemplate":  # Any: the fields of the class
         """Return the template of a text, or of a Hugging Face tokenizer or processor.
 
-        ``options`` are fields. Of several templates the one called ``default`` is taken, and
+        ``options`` are fields. If a tokenizer has several templates, ``default`` is used, and
         ``tool_use`` for prompts with tools. Raises :class:`ContentError` for a tokenizer without a
-        template, and for anything else; :class:`OptionError` for an unknown option.
+        template and for a value of another type; :class:`OptionError` for an unknown option.
         """
         for name in options:
             if name not in _OPTIONS:
@@ -159,7 +160,7 @@ class ChatTemplate:
         return cls(**fields)
 
     def with_tools(self) -> "ChatTemplate":
-        """Return the template of prompts with tools."""
+        """Return the template for prompts with tools."""
         return attrs.evolve(self, source=self.tool_source or self.source, tool_source="")
 
 
@@ -167,17 +168,18 @@ _OPTIONS = frozenset(field.name for field in attrs.fields(ChatTemplate)) - {"sou
 _FILE_NAME = re.compile(r"[\w.-]*/[\w./-]*|[\w./\\:-]+\.(?:jinja2?|json|txt)")
 
 
-def _not_a_text(given: object, path: str) -> ContentError:
+def _not_a_text(value: object, path: str) -> ContentError:
     return ContentError(
-        f"{str(given)!r} is the path of a chat template, not its text",
+        f"{str(value)!r} is the path of a chat template, not its text",
         fix=f"give its text: {path}.read_text(), or the tokenizer it belongs to",
     )
 
 
-def _tokenizer_fields(given: object) -> dict[str, Any]:  # Any: what each field of the class takes
-    if isinstance(given, os.PathLike):
-        raise _not_a_text(given, "path")  # pyright: ignore[reportUnknownArgumentType]
-    tokenizer: Any = given  # Any: a tokenizer of any library
+def _tokenizer_fields(value: object) -> dict[str, Any]:  # Any: each field has its own type
+    """Return the fields of the chat template of a tokenizer, or raise :class:`ContentError`."""
+    if isinstance(value, os.PathLike):
+        raise _not_a_text(value, "path")  # pyright: ignore[reportUnknownArgumentType]
+    tokenizer: Any = value  # Any: a tokenizer of any library
     named: Mapping[str, object] = EMPTY
     source: object = None
     with suppress(AttributeError):
@@ -188,10 +190,10 @@ def _tokenizer_fields(given: object) -> dict[str, Any]:  # Any: what each field 
     if not isinstance(source, str):
         raise ContentError(
             f"a chat template is a Jinja text or a tokenizer that has one, not "
-            f"{type(given).__name__}",
+            f"{type(value).__name__}",
             fix="give its text: chat_template=tokenizer.chat_template",
         )
-    # The processor of a model for pictures contains its tokenizer.
+    # The processor of an image model contains the tokenizer.
     tokenizer = getattr(tokenizer, "tokenizer", tokenizer)
     special: dict[str, object] = dict(getattr(tokenizer, "special_tokens_map", None) or {})
     variables: dict[str, object] = {}

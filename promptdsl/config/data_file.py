@@ -1,4 +1,4 @@
-"""The tables of ``models.toml``: providers and their facts, models, families, vocabularies."""
+"""The tables of ``models.toml``: providers and their facts, models, families, token encodings."""
 
 import os
 from collections.abc import Mapping

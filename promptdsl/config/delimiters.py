@@ -1,4 +1,4 @@
-"""Delimiters: the texts at both ends of an event or a request-only turn, which fence it in."""
+"""Delimiters: the texts that are written before and after an event or a grounding."""
 
 import re
 from typing import Literal
@@ -13,27 +13,27 @@ _set = object.__setattr__
 
 @attrs.frozen(cache_hash=True)
 class Delimiter:
-    """The two ends of a fence.
+    """The opening and closing delimiter of a text.
 
-    ``default`` is a tag that takes attributes (``open`` is the tag without them); ``pair`` is two
-    texts, ``prefix`` is ``open`` alone, ``none`` is no fence.
+    ``kind`` is ``default`` for a tag that takes attributes (``open`` is the tag without them),
+    ``pair`` for two texts, ``prefix`` for ``open`` alone, ``none`` for no delimiters.
     """
 
     kind: Literal["default", "pair", "prefix", "none"]
     open: str = ""
     close: str = ""
     tag_name: str | None = attrs.field(init=False, eq=False, repr=False)
-    """The name of the tag that ``open`` is, or ``None``."""
+    """The tag name if ``open`` is a tag, else ``None``."""
     is_tag: bool = attrs.field(init=False, eq=False, repr=False)
-    """Whether both ends are one tag, so that guarding its name guards the whole fence."""
+    """Whether both texts are the same tag. Then it is enough to guard the tag name."""
     literals: tuple[str, ...] = attrs.field(init=False, eq=False, repr=False)
-    """The ends that are not tags; the text inside is guarded against these literal texts."""
+    """The delimiters that are not tags; the text between them may not contain these texts."""
 
     def __attrs_post_init__(self) -> None:
         opening, closing = _TAG.fullmatch(self.open), _CLOSING_TAG.fullmatch(self.close)
         name = opening[1] if opening else None
         is_tag = closing is not None and closing[1] == name
-        # Stripped, because the line ends around a text could complete an end with white space.
+        # Stripped: the line ends around a text could complete a delimiter with white space.
         literals = () if is_tag else tuple(text.strip() for text in (self.open, self.close) if text)
         _set(self, "tag_name", name)
         _set(self, "is_tag", is_tag)
@@ -47,7 +47,7 @@ EPHEMERAL_DELIMITER = Delimiter("default", "<context>", "</context>")
 
 @attrs.frozen(cache_hash=True)
 class Delimiters:
-    """The delimiter of every type of event, and of request-only turns."""
+    """The delimiters of every type of event, and of groundings (``ephemeral``)."""
 
     user_action: Delimiter = EVENT_DELIMITER
     state_change: Delimiter = EVENT_DELIMITER
@@ -57,7 +57,7 @@ class Delimiters:
 
     @property
     def all(self) -> tuple[Delimiter, ...]:
-        """Every delimiter, those of events first."""
+        """All delimiters, those of events first."""
         events = (self.user_action, self.state_change, self.system_event, self.text)
         return (*events, self.ephemeral)
 

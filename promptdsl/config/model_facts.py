@@ -1,4 +1,4 @@
-"""Facts about a model: the fields of :class:`ModelFacts`, and the check of users' facts."""
+"""The facts about a model: the fields of :class:`ModelFacts`, and the checks of users' facts."""
 
 from collections.abc import Mapping, Sequence
 from math import inf
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 MappedRole: TypeAlias = Literal["user", "developer", "system"]
 Roles: TypeAlias = tuple[tuple[str, MappedRole], ...]
-"""The roles one layer sets: ``("event", role)`` and ``("ephemeral", role)``."""
+"""The roles that one layer of settings sets: ``("event", role)`` and ``("ephemeral", role)``."""
 
 
 class TokenFactors(NamedTuple):
-    """The tokens of a model for one token of o200k_base, where its own encoding is not public.
+    """How many tokens a model has for one token of o200k_base, if its encoding is not public.
 
-    The typical factors are the usual ones; those that must fit are enough for nearly every text.
-    The first two are for text in ASCII, the others for text in other scripts.
+    The typical factors give the usual count. The ``must_fit`` factors are enough for nearly every
+    text. The first two are for text in ASCII, the others for text in other scripts.
     """
 
     typical: float
@@ -37,7 +37,7 @@ class TokenFactors(NamedTuple):
 
 
 ReasoningBack: TypeAlias = Literal["never", "turn", "always"]
-"""When reasoning goes back: never, since the last turn of the user alone, or always."""
+"""When reasoning is sent back: never, only since the last user turn (``turn``), or always."""
 ListRole: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
 
@@ -102,8 +102,8 @@ class Facts(TypedDict, total=False):
 class ModelFacts:
     """The abilities and limits of a target: of a model at a provider.
 
-    ``known`` is whether the name of the model matched a pattern. Without a match, the facts are the
-    careful defaults of the provider. :func:`register_model` adds facts.
+    ``known`` is whether the name of the model matched a pattern. If not, the facts are the careful
+    defaults of the provider. :func:`register_model` adds facts.
 
     >>> from promptdsl import Timeline, User, render
     >>> facts = render(Timeline(User("Hi.")), model="gpt-4o").facts
@@ -117,19 +117,19 @@ class ModelFacts:
     event_role: MappedRole = "user"
     ephemeral_role: MappedRole = "user"
     system: bool = True
-    """Whether the wire has a system role."""
+    """Whether requests have a system role."""
     developer: bool = False
-    """Whether the wire has a developer role."""
+    """Whether requests have a developer role."""
     instructions: bool = False
-    """Whether an instruction in mid-conversation has a native form."""
+    """Whether requests can carry an instruction in the middle of a conversation."""
     several_systems: bool = True
-    """Whether Chat takes several leading system messages; where not, they are sent as one."""
+    """Whether Chat takes several leading system messages. If not, they are sent as one."""
     later_system: bool | None = None
-    """Whether Chat takes a system message after the first; ``None``: not known, so it is sent.
+    """Whether Chat takes a system message after the first. ``None``: not known, so it is sent.
 
-    Where it takes none, it is sent as fenced text of a user, in its place."""
+    If not, its text is sent as a user message between delimiters, in the same position."""
     result_instructions: bool = True
-    """Whether it may follow the result of a tool directly."""
+    """Whether such an instruction may follow the result of a tool directly."""
     names: bool = False
     """Whether a message may carry a speaker's name."""
     user_after_results: bool = True
@@ -137,110 +137,111 @@ class ModelFacts:
     result_names: bool = False
     """Whether the result of a tool has to carry the name of the tool."""
     list_roles: tuple[ListRole, ...] = ("system", "user", "assistant", "tool")
-    """The roles whose content may be a list of parts in Chat; that of others is one text."""
+    """The roles whose content may be a list of parts in Chat. For others it is one text."""
     prefill: bool = False
     """Whether the last message may be an assistant turn that the model continues."""
     cache_marks: bool = False
     """Whether the request can carry cache marks."""
     answer_marks: bool = False
-    """Whether the answers of the model may carry one."""
+    """Whether assistant messages may carry a cache mark."""
     tool_marks: bool = False
-    """Whether tools may carry one."""
+    """Whether tools may carry a cache mark."""
     lasting_marks: bool = False
-    """Whether the marks of Chat are ``cache_control``, with a time to live, as at OpenRouter."""
+    """Whether the cache marks of Chat are ``cache_control`` with a lifetime, as at OpenRouter."""
     message_marks: bool = False
-    """Whether such a mark is on the whole result of a tool, as at LiteLLM, not on its last part."""
+    """Whether such a mark is on the tool message, as at LiteLLM, and not on its last part."""
     cache_minimum: int | None = None
-    """The tokens a prompt needs to be cached; ``None`` where it is not known."""
+    """The tokens that a prompt needs to be cached; ``None`` if it is not known."""
     binds_reasoning: bool = False
-    """Whether reasoning is bound to the exact bytes before it."""
+    """Whether reasoning is only valid after the exact bytes that were before it."""
     reasoning_key: str | None = None
-    """The key of an answer of Chat in which its reasoning goes back, or ``content``.
+    """The key of an assistant message in Chat in which its reasoning is sent back, or ``content``.
 
-    ``content`` is for a server that takes it in the text, between ``thinking_tags``."""
+    ``content`` is for a server that takes reasoning in the text, between ``thinking_tags``."""
     reasoning_back: ReasoningBack = "never"
-    """When a server's own reasoning goes back without a signature of the provider's form."""
+    """When a server's reasoning without a signature is sent back to it."""
     missing_reasoning: str | None = None
-    """The text in place of reasoning that an answer with calls does not have, where it must."""
+    """The text that is sent for missing reasoning, if an assistant message with calls needs it."""
     thinking_tags: tuple[str, str] | None = None
-    """The tags around reasoning at the beginning of a text of Chat, where a server writes these."""
+    """The tags around reasoning at the beginning of a text of Chat, if a server writes them."""
     kept_keys: tuple[str, ...] = ()
-    """The further keys of an answer, or of a call, that go back to the server as they came."""
+    """The further keys of an assistant message, or of a call, that are sent back unchanged."""
     litellm_keys: bool = False
-    """Whether Chat has LiteLLM's own keys, for signed reasoning and the signatures of calls."""
+    """Whether Chat has LiteLLM's keys for signed reasoning and for the signatures of calls."""
     joins_texts: bool = True
-    """Whether Chat joins texts side by side; where not, each is a part of its own."""
+    """Whether neighbouring texts are joined in Chat. If not, each is a part of its own."""
     signatures: bool = False
     """Whether the first call of each step of the current turn needs a thought signature."""
     chat: bool = True
-    """Whether OpenAI serves the model in Chat Completions; where not, only in Responses."""
+    """Whether OpenAI serves the model in Chat Completions. If not, only in Responses."""
     chat_tools: bool = True
-    """Whether the model takes tools in Chat Completions; where not, only in Responses."""
+    """Whether the model takes tools in Chat Completions. If not, only in Responses."""
     typed_tools: bool = True
-    """Whether every tool of Chat has to say its type, ``function``."""
+    """Whether every tool of Chat needs the key ``type`` with the value ``function``."""
     strict_tools: bool = True
-    """Whether a tool may be ``strict``, where the provider has that."""
+    """Whether a tool may be ``strict``, if the provider has strict tools."""
     forced_tools: bool = True
-    """Whether the model can be made to call a tool (``required``, or a tool's name)."""
+    """Whether a request can force the model to call a tool (``required``, or a tool's name)."""
     schema_output: bool = False
-    """Whether the request can ask for an answer in the form of a JSON schema."""
+    """Whether a request can ask for an answer that fits a JSON schema."""
     media: tuple[MediaKind, ...] = ()
-    """The types of attachments that a request can carry and the model is not known to refuse."""
+    """The types of attachments that a request can carry, unless the model is known to refuse it."""
     document_types: tuple[str, ...] | None = None
-    """The media types of documents that are sent as files; ``None`` for all that the target has."""
+    """The media types of documents that are sent as files; ``None``: all types of the provider."""
     file_addresses: bool = False
-    """Whether Chat takes the address of a document in place of its bytes."""
+    """Whether Chat takes the address of a document instead of its bytes."""
     result_media: tuple[str, ...] = ()
     """The attachments that the result of a tool may contain: types of blocks, or media types."""
     beside_results: tuple[str, ...] | None = None
-    """The types of blocks that may be in one turn with results; ``None`` for all."""
+    """The types of blocks that may be in a turn with tool results; ``None``: all types."""
     s3_media: bool = True
-    """Whether the address of an attachment may be in S3, where the request has such addresses."""
+    """Whether the address of an attachment may be in S3, if a request can have S3 addresses."""
     exact_id: int | None = None
-    """The letters and digits of the id of a call in Chat, where it has just so many."""
+    """The exact number of letters and digits of a call's id in Chat; ``None``: any number."""
     longest_id: int | None = 40
-    """The characters that the id of a call may have in Chat; ``None`` for no limit."""
+    """The most characters of a call's id in Chat; ``None``: no limit."""
     signed_reasoning: bool = True
-    """Whether the model takes signed reasoning again, where the request can carry it."""
+    """Whether the model takes signed reasoning back, if a request can carry it."""
     tool_schemas: str | None = None
-    """The rules for the schema of any tool, of ``schema_rules.toml``; ``None``: all is sent."""
+    """The name of the rules in ``schema_rules.toml`` for all tools; ``None``: all is sent."""
     strict_schemas: str | None = None
-    """The rules for what is held to its schema: strict tools, and the form of the answer."""
+    """The name of the rules for strict tools and for the output schema."""
     image_tokens: ImageFormula | None = None
-    """The formula of a picture's tokens; ``None`` where it is not known.
+    """The formula for the tokens of an image; ``None`` if it is not known.
 
-    Its figures depend on the model's name (``tokens.images``): an unknown name has the usual ones,
-    and no other formula can be added."""
+    Its figures depend on the model's name (``tokens.images``). An unknown name has the usual
+    figures. No other formula can be added."""
     encoding: str | None = None
-    """The model's encoding, as tiktoken calls it; ``None`` where it is not public or not known."""
+    """The tiktoken name of the model's encoding; ``None`` if it is not public or not known."""
     token_factors: TokenFactors | None = None
-    """The factors for counts of o200k_base; ``None`` where ``encoding`` is exact, for a model of
-    OpenAI, and without a model."""
+    """The factors for counts of o200k_base.
+
+    ``None`` if ``encoding`` is exact, for a model of OpenAI, and without a model."""
     window: int | None = None
-    """The tokens of input the model takes; ``None`` where it is not known."""
+    """The most tokens of input; ``None`` if it is not known."""
     output: int | None = None
-    """The tokens of the longest answer; ``None`` where it is not known."""
+    """The most tokens of an answer; ``None`` if it is not known."""
     template: "ChatTemplate | None" = attrs.field(default=None, hash=False)
-    """The chat template of an open model; ``None`` where it is not known."""
-    # Any: a configuration, of a module above
+    """The chat template of an open model; ``None`` if it is not known."""
+    # Any: a configuration, of a module that imports this one
     transformation: tuple[str, Any] | None = attrs.field(default=None, hash=False)
-    """The layer of the settings that were registered for the model, with its name."""
+    """The settings that were registered for the model: the name of the layer, and the layer."""
     guesses_media: bool = attrs.field(default=False, eq=False)
-    """Whether ``media`` is a guess: neither the model nor its family is known to take them."""
+    """Whether ``media`` is a guess: no fact about the model or its family names these types."""
     wire: Wire = attrs.field(
         default=attrs.Factory(lambda facts: wire_of(facts.provider), takes_self=True),
         eq=False,
         repr=False,
     )
-    """What requests and replies of the provider look like; it stays when a server is gone."""
+    """The record of the provider's requests and replies. It stays when a server is removed."""
     behind: "ModelFacts | None" = None
-    """The facts of the model at its own provider, where the target is a gateway to it."""
+    """The facts of the model at its own provider, if the target is a gateway to it."""
     role_layers: tuple[tuple[str, Roles], ...] = ()
-    """The roles that each layer sets: the provider's defaults, then the model's own."""
+    """The roles that each layer sets: first the provider's defaults, then the model's."""
 
     @property
     def label(self) -> str:
-        """The name of a known model, else the provider whose careful defaults these are."""
+        """The name of a known model, else the name of the provider with these careful defaults."""
         if self.provider is None:
             return "no target"
         if self.known:
@@ -251,15 +252,15 @@ class ModelFacts:
 
     @property
     def own_keys(self) -> tuple[str, ...]:
-        """The keys of an answer of Chat that only this server has."""
+        """The keys of an assistant message in Chat that only this server has."""
         key = self.reasoning_key
         return self.kept_keys if key in (None, "content") else (*self.kept_keys, str(key))
 
     @property
     def origins(self) -> tuple[str, ...]:
-        """The origins of what the target takes as its own; see :attr:`Wire.origins`.
+        """The origins of the blocks and tools that the target takes; see :attr:`Wire.origins`.
 
-        Behind a gateway, only a model with an API of the same form has blocks and tools of its own.
+        A model behind a gateway takes its provider's blocks only if both have the same format.
         """
         if self.behind is None:
             return self.wire.origins
@@ -269,20 +270,20 @@ class ModelFacts:
 
     @property
     def answer_origins(self) -> tuple[str, ...]:
-        """The origins whose reasoning, and further keys of an answer, the target takes again.
+        """The origins of the reasoning and the further keys that the target takes back.
 
-        Behind a gateway these are the gateway's own and the model's.
+        Behind a gateway these are the origins of the gateway and of the model.
         """
         if self.behind is None:
             return self.origins
         if self.behind.wire.chat:
-            # What OpenAI's Chat wrote goes back there; the reasoning of Responses has no place.
+            # The messages of OpenAI's Chat are sent back; Chat cannot carry reasoning of Responses.
             return (self.wire.name, self.behind.wire.chat)
         return (self.wire.name, *self.behind.origins)
 
     @property
     def cache_rule(self) -> "CacheRule":
-        """What the prompt cache of the target serves of a request after an earlier one."""
+        """The rule of the target's prompt cache: which tokens of a request it serves."""
         from promptdsl.config.wire import OPENAI_MARKS
 
         rule = self.wire.cache
@@ -292,7 +293,7 @@ class ModelFacts:
     def layers(self) -> tuple[tuple[str, Any], ...]:  # Any: as above
         """Return the configuration layers of this target, the provider's before the model's.
 
-        Each is a name and a plain configuration, such as ``("provider anthropic",
+        A layer is a name and a plain configuration, such as ``("provider anthropic",
         {"role_mapping": {"event": "developer", "ephemeral": "developer"}})``. A layer that sets
         nothing is left out, so without a provider there are no layers.
         """
@@ -322,7 +323,7 @@ _LISTS: Mapping[str, tuple[str, ...]] = {
     "list_roles": get_args(ListRole),
     "kept_keys": (_KEYS,),
 }
-"""By fact that is a list of types, the types it may name."""
+"""The values that each list fact may contain, by the name of the fact."""
 _OPTIONAL = frozenset(
     {*_COUNTS, *_TEXTS, "image_tokens", "token_factors", "template", "later_system"}
     | {"tool_schemas", "strict_schemas"}
@@ -331,7 +332,7 @@ _OPTIONAL = frozenset(
 
 
 def facts_in(table: Mapping[str, object]) -> Facts:
-    """Return the facts in a table of a data file; lists become tuples."""
+    """Return the facts of a table in a data file; lists become tuples."""
     facts = {
         name: tuple(cast("list[object]", value)) if isinstance(value, list) else value
         for name, value in table.items()
@@ -341,7 +342,7 @@ def facts_in(table: Mapping[str, object]) -> Facts:
 
 
 def checked_facts(facts: Facts) -> Facts:
-    """Return checked facts in the types of :class:`ModelFacts`; a wrong one is an error."""
+    """Return facts in the types of :class:`ModelFacts`; :class:`OptionError` for a wrong one."""
     for name, value in facts.items():
         if name not in FACT_NAMES:
             raise OptionError(f"unknown fact {name!r}", fix=nearest(name, FACT_NAMES))
@@ -370,15 +371,15 @@ def checked_facts(facts: Facts) -> Facts:
 def _fix(name: str, value: object) -> str | None:
     """Return the advice for a wrong value, ``None`` for a right one."""
     if name in ("template", "transformation") or (value is None and name in _OPTIONAL):
-        return None  # these are checked when they are read
+        return None  # a template and a transformation are checked when they are read
     if name in _FLAGS or name == "later_system":
         is_right, fix = isinstance(value, bool), "write True or False"
     elif name in _COUNTS:
         most = 64 if name == "exact_id" else maxsize
         is_right = type(value) is int and 0 < value <= most
-        fix = "write how many, a whole number above 0, or None"
+        fix = "write a whole number above 0, or None"
         if name == "exact_id":
-            fix = "write how many, from 1 to 64, or None"
+            fix = "write a whole number from 1 to 64, or None"
     elif name in _TEXTS:
         is_right = isinstance(value, str) and (value != "" or name == "missing_reasoning")
         fix = "write a string, or None"
@@ -390,7 +391,7 @@ def _fix(name: str, value: object) -> str | None:
         fix = "write two texts, such as ('<think>', '</think>'), or None"
     elif name == "token_factors":
         is_right = _are_factors(value)
-        fix = "write four numbers, as (typical, must fit, other scripts typical, other must fit)"
+        fix = "write four numbers: (typical, must fit, other scripts typical, other must fit)"
     elif name not in _LISTS:
         choices = _CHOICES[name]
         is_right, fix = is_one_of(value, choices), nearest(value, choices)
@@ -400,18 +401,18 @@ def _fix(name: str, value: object) -> str | None:
         if choices[-1] == _MEDIA_TYPES:
             wrong = [kind for kind in wrong if not (isinstance(kind, str) and "/" in kind)]
         if choices[-1] == _KEYS:
-            wrong = [it for it in wrong if not _is_own_key(it)]
+            wrong = [key for key in wrong if not _is_further_key(key)]
         is_right, fix = not wrong, nearest(next(iter(wrong), ""), choices)
     else:
         is_right, fix = False, f"write a tuple of these: {', '.join(_LISTS[name])}"
     return None if is_right else fix
 
 
-def settings_in(facts: Facts, subject: str) -> Any:  # Any: a configuration, of a module above
+def settings_in(facts: Facts, subject: str) -> Any:  # Any: a configuration of another module
     """Return the transformation of a model or a server; :class:`ConfigError` for a function."""
     settings = facts.get("transformation")
     if callable(settings):
-        problem = f"the transformation of a {subject} is no function: {shown(settings)}"
+        problem = f"the transformation of a {subject} cannot be a function: {shown(settings)}"
         raise ConfigError(problem, fix="pass the function to render(transformation=...)")
     return settings
 
@@ -420,11 +421,11 @@ _TAKEN = (
     *("role", "content", "name", "refusal", "audio", "tool_calls", "tool_call_id", "function_call"),
     *("id", "type", "function", "custom", "index", "item", "origin_of_keys", ""),
 )
-"""The keys of messages, calls and blocks that every server has: none of them is a further one."""
+"""The keys of messages, calls and blocks that every server has: none of them is a further key."""
 
 
-def _is_own_key(key: object) -> bool:
-    """Return whether a key may be one that only a server has."""
+def _is_further_key(key: object) -> bool:
+    """Return whether a key may be a further key, which only one server has."""
     return isinstance(key, str) and key not in _TAKEN and is_valid_unicode(key)
 
 
@@ -437,9 +438,10 @@ def _are_tags(value: object) -> bool:
 
 
 def _are_factors(value: object) -> bool:
-    """Return whether other scripts count no less than ASCII, so that no letter shortens a text.
+    """Return whether four factors are possible.
 
-    Nor may the factors that must fit be less than the typical ones.
+    Other scripts may not count less than ASCII: then a letter more could make a text cheaper. A
+    factor that must fit may not be less than the typical one.
     """
     match value:
         case [

@@ -1,4 +1,7 @@
-"""The facts about a model or provider, from ``models.toml`` and users' registrations."""
+"""The facts about a model at a provider, from ``models.toml`` and from users' registrations.
+
+:func:`facts_for` finds them, :func:`register_model` adds some.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -36,9 +39,9 @@ from promptdsl.messages.provider_names import ProviderName
 
 
 def facts_for(model: str | None, provider: str | None) -> ModelFacts:
-    """Return the facts about a model and a provider; either may be ``None``.
+    """Return the facts about a model at a provider; both may be ``None``.
 
-    A given provider wins: a model of another provider keeps only the facts that are true there.
+    If a provider is named, a model of another provider keeps only the facts that are true there.
     Without a provider, the name of the model decides. An unknown model gets careful defaults.
     """
     if provider is not None:
@@ -51,13 +54,13 @@ def facts_with(
     facts: ModelFacts,
     changes: tuple[tuple[str, Any], ...],  # Any: each fact has its own type
 ) -> ModelFacts:
-    """Return facts with changes; the same object for the same ones."""
+    """Return facts with changes; the same object for the same facts and changes."""
     return attrs.evolve(facts, **dict(changes))
 
 
 @attrs.frozen(eq=False, repr=False)
 class ModelEntry:
-    """The facts of the models of one name; ``on`` has the facts that are true on one provider."""
+    """The facts of the models with one name; ``on`` has facts that are true at one provider."""
 
     name: str
     provider: str
@@ -69,13 +72,13 @@ class ModelEntry:
 def _look_up(
     model: str | None, provider: str | None, added: "_Added", _servers: Added
 ) -> ModelFacts:
-    # The target: the provider given, else that of the model.
+    # The target: the provider that was named, else the provider of the model.
     entries = _entries(model or "", added)
     target = provider or _default_provider(model or "", entries)
     if target is None:
         counting = _counting(model, entries, OPEN) if model else Facts()
         return _facts(counting, model=model)
-    # Its layers: the facts of the provider, the server and their families, then of the model.
+    # The layers: the facts of the provider, of the server, of model families, then of the model.
     layers = [*_provider_layers(target, model or "")]
     stated, role_layers = Facts(), list[tuple[str, Roles]]()
     for entry in entries:
@@ -93,7 +96,7 @@ def _look_up(
             roles.append(("ephemeral", facts["ephemeral_role"]))
         if roles:
             role_layers.append((layer, tuple(roles)))
-    # The encoding, or else the factors.
+    # Tokens are counted by an encoding, or else by factors.
     stated["token_factors"] = None
     if stated.get("encoding") is None:
         stated.update(_counting(model or "", entries, target))
@@ -104,15 +107,15 @@ def _look_up(
         provider=target,
         model=model,
         known=known,
-        guesses_media=bool(model) and not (known or any("media" in it for it in families)),
+        guesses_media=bool(model) and not (known or any("media" in facts for facts in families)),
         role_layers=tuple(role_layers),
     )
 
 
 def _provider_layers(target: str, model: str) -> Iterator[tuple[str, Facts]]:
-    """Yield the facts of a provider, or of a server after those of its adapter, with names.
+    """Yield the facts of a provider with their names; for a server, those of its adapter first.
 
-    After the facts of each come those of the families of models that this model belongs to.
+    After the facts of each come the facts of the model families that this model belongs to.
     """
     server = server_of(target)
     if server is None:
@@ -131,12 +134,12 @@ def _provider_layers(target: str, model: str) -> Iterator[tuple[str, Facts]]:
 
 
 def _default_provider(model: str, entries: tuple[ModelEntry, ...]) -> str | None:
-    """Return the provider of a model where none is given: that of its facts, or of its family."""
+    """Return the provider of a model if none is named: that of its facts, or of its family."""
     if not entries:
         return family_provider(model)
     owner = entries[-1].provider
     if owner not in tables()["providers"] and server_of(owner) is None:
-        return None  # a server that is registered no more
+        return None  # the registration of this server ended
     in_chat = next(
         (entry.facts["chat"] for entry in reversed(entries) if "chat" in entry.facts), True
     )
@@ -149,7 +152,7 @@ def _facts(stated: Facts, **target: object) -> ModelFacts:
 
 
 def _facts_on(entry: ModelEntry, target: str) -> Facts | None:
-    """Return the facts of an entry that are true on a target, ``None`` without any."""
+    """Return the facts of an entry that are true at a target; ``None`` if there are none."""
     adapter = wire_of(target).adapter
     if entry.provider in (target, adapter):
         return entry.facts
@@ -165,37 +168,37 @@ def _facts_on(entry: ModelEntry, target: str) -> Facts | None:
 
 
 OPEN = "openai_compatible"
-"""The provider of servers that nobody named; it counts for an unknown model without a target."""
+"""The provider of servers without a name; its facts are used to count for an unknown model."""
 USUAL = "openai"
-"""The provider in whose form a prompt without a target is compared."""
+"""The provider in whose format a prompt without a target is compared."""
 
 
 def _counting(model: str, entries: tuple[ModelEntry, ...], target: str) -> Facts:
-    """Return the token factors of a model without a stated encoding, or the encoding of its words.
+    """Return how to count the tokens of a model whose facts have no encoding.
 
-    They depend on its name more than on the target: the facts of the model come first, then a word
-    of its name, then the target.
+    The result is an encoding or token factors. They depend more on the model's name than on the
+    target: the facts of the model come first, then a word of its name, then the target.
     """
-    vocabularies = [it for it in tables()["vocabularies"] if _has_word(model, it["words"])]
+    by_word = [table for table in tables()["vocabularies"] if _has_word(model, table["words"])]
     models = [entry.facts for entry in reversed(entries)]
-    for facts in (*models, *vocabularies, tables()["providers"][wire_of(target).adapter]):
+    for facts in (*models, *by_word, tables()["providers"][wire_of(target).adapter]):
         if "token_factors" in facts:
             factors = facts["token_factors"]
             return {"token_factors": None if factors is None else TokenFactors(*factors)}
-        # The encoding of an entry is true where the model is known, that of a word everywhere.
+        # The encoding of a word is always true; that of an entry only where the model is known.
         if "words" in facts:
             return {"encoding": facts["encoding"]}
     return {}
 
 
 def _has_word(model: str, words: Iterable[str]) -> bool:
-    """Return whether the name of a model has one of these words, a digit or a sign beside it."""
+    """Return whether the name of a model contains one of these words, with no letter next to it."""
     name = model.lower()
     return any(re.search(rf"(?<![a-z]){re.escape(word)}{_end(word)}", name) for word in words)
 
 
 def _end(word: str) -> str:
-    """Return what may not follow a word: behind a number no digit, as 4.51 is not 4.5."""
+    """Return a pattern for the end of a word: 4.5 is not a word of 4.51."""
     return "(?![a-z0-9])" if word[-1].isdigit() else "(?![a-z])"
 
 
@@ -211,11 +214,12 @@ def _built_in() -> Mapping[str, ModelEntry]:
 _PREFIX = re.compile(
     r"(?:.*/)?(?:(?:[a-z-]+\.)?(?:(?:anthropic|openai)\.|(?=amazon\.)))?", re.DOTALL
 )
-"""The prefixes of gateways and clouds: ``openrouter/anthropic/``, ``us.anthropic.``. The name of a
-model of Amazon begins with ``amazon.``, as others have models of the same name without it."""
+"""The prefixes of gateways and clouds: ``openrouter/anthropic/``, ``us.anthropic.``.
+
+``amazon.`` is kept: other providers have models with the same name without it."""
 
 _TUNED = re.compile(r"ft:([^:]+):.*", re.DOTALL)
-"""A fine-tuned model, which names its base: ``ft:gpt-4o-2024-08-06:organisation::id``."""
+"""A fine-tuned model with the name of its base: ``ft:gpt-4o-2024-08-06:organisation::id``."""
 
 _SUFFIX = re.compile(
     r"(?:[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|\d{3,4}|latest|default|v\d+"
@@ -223,8 +227,9 @@ _SUFFIX = re.compile(
     re.ASCII,
 )
 """A date or a version: ``-20261001``, ``@20261001``, ``-2026-10-01``, ``-0613``, ``-001``,
-``-latest``, ``-preview``, ``-preview-09-2025``, ``-v1:0``. One or two digits are no version: they
-name another model."""
+``-latest``, ``-preview``, ``-preview-09-2025``, ``-v1:0``.
+
+One or two digits are not a version: they name another model."""
 
 
 def _bare_name(model: str) -> str:
@@ -234,7 +239,7 @@ def _bare_name(model: str) -> str:
 
 
 def _entries(model: str, added: "_Added") -> tuple[ModelEntry, ...]:
-    """Return the entries of the longest pattern that matches: first ours, then the user's."""
+    """Return the entries of the longest matching pattern: the built-in one, then the user's."""
     bare = _bare_name(model)
     # OpenRouter writes ``anthropic/claude-sonnet-4.5``.
     names = (model, bare, bare.replace(".", "-") if "/" in model else bare)
@@ -253,7 +258,7 @@ def _patterns(added: "_Added") -> tuple[str, ...]:
 
 
 def family_provider(model: str) -> str | None:
-    """Return the provider of the family that a name belongs to, from its oldest generation on."""
+    """Return the provider of the model family that a name belongs to, ``None`` without a family."""
     name = _bare_name(model)
     head, _, rest = name.partition("-")
     digits = re.match(r"[0-9]{1,3}(?![0-9])", rest)
@@ -268,11 +273,11 @@ def family_provider(model: str) -> str | None:
 
 
 def near_name(model: str, provider: str | None) -> str | None:
-    """Return advice on an unknown name of a model, ``None`` for a name that may be any.
+    """Return the advice for an unknown model name, ``None`` if the name may be right.
 
-    A name is near a known one if it differs by one or two letters and by no digit: another number
-    is another model. Capitals, the order of words and what is between them do not count.
-    ``provider`` is the provider that was given.
+    A name is near a known one if one or two letters differ, and no digit: another number is another
+    model. Upper case, the order of words and the signs between them do not matter. ``provider`` is
+    the provider that was named.
     """
     return _advice(model, provider, _added, REGISTRY.added)
 
@@ -301,11 +306,11 @@ def _advice(model: str, provider: str | None, added: "_Added", _servers: Added) 
 
 _NO_DIGIT = re.compile(r"\D")
 _MOST_EDITS = 2
-"""The most letters by which a misspelt name differs."""
+"""The most letters that may differ in a misspelt name."""
 
 
 def _likeness(name: str, pattern: str) -> float:
-    """Return how alike two names are, from 0 to 1; 0 for names that differ in many letters.
+    """Return how similar two names are, from 0 to 1; 0 if more than two letters differ.
 
     The order of their words does not matter.
     """
@@ -322,7 +327,7 @@ def _likeness(name: str, pattern: str) -> float:
 
 
 def _edits(text: str, other: str) -> int:
-    """Return how many letters are added, left out or changed between two texts."""
+    """Return the number of letters that are added, removed or changed between two texts."""
     row = list(range(len(other) + 1))
     for count, letter in enumerate(text, 1):
         above, row = row, [count]
@@ -334,7 +339,7 @@ def _edits(text: str, other: str) -> int:
 
 @attrs.frozen(eq=False, repr=False)
 class _Added:
-    """The entries of users by pattern. Every change makes another object, the key of the caches."""
+    """The entries of users by pattern. A change makes a new object: it is the key of the caches."""
 
     entries: Mapping[str, ModelEntry] = EMPTY
 
@@ -342,21 +347,24 @@ class _Added:
 _CHANGING = Lock()
 _added = _Added()
 _registered: dict[str, tuple[ModelEntry, ...]] = {}
-"""The registrations of each pattern that were not removed; the last one is used."""
+"""The registrations of each pattern that are in force; the last one is used."""
 
 
 @door
 def register_model(pattern: str, /, *, provider: ProviderName, **facts: Unpack[Facts]) -> ExitStack:
     """Register facts about the models of a name, for the whole process.
 
-    ``facts`` are fields of :class:`ModelFacts`. They are used for names that are ``pattern``, or
-    ``pattern`` and a date or version; the longest pattern counts. ``provider`` is the target of
-    such a name where no provider is given. Facts that are left out keep the values that come with
-    promptdsl for the same pattern; registering a pattern again replaces the earlier registration.
-    ``window``, ``output`` and ``cache_minimum`` are tokens, ``template`` is the text of a chat
-    template or a Hugging Face tokenizer. ``transformation`` has settings, as a configuration or a
-    mapping: a layer above that of the provider. The result is a context manager, which removes
-    the registration at its end.
+    ``pattern`` is a model name, without a date or version. The facts are used for this name, with
+    or without a date or version. The longest pattern that matches is used. ``provider`` is the
+    target of the model when no provider is named.
+
+    ``facts`` are fields of :class:`ModelFacts`. Other facts keep the values that promptdsl has for
+    the same pattern. If you register a pattern again, the new registration replaces the earlier
+    one. ``window``, ``output`` and ``cache_minimum`` are in tokens. ``template`` is the text of a
+    chat template, or a Hugging Face tokenizer. ``transformation`` is a configuration or a mapping;
+    its settings override those of the provider.
+
+    The result is a context manager: its end removes the registration.
 
     >>> from promptdsl import Timeline, User, register_model, render
     >>> with register_model("my-model", provider="anthropic", window=32_000):
@@ -371,7 +379,7 @@ def register_model(pattern: str, /, *, provider: ProviderName, **facts: Unpack[F
         if not isinstance(pattern, str) or not pattern:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise OptionError(
                 f"a pattern is the name of a model, not {shown(pattern)}",
-                fix="write it as it begins: register_model('my-model', ...)",
+                fix="write the name, or its beginning: register_model('my-model', ...)",
             )
         check_provider(provider)
         entry = ModelEntry(pattern, provider, checked_facts(facts))
@@ -399,7 +407,7 @@ def _change_entries(
 
 
 def check_provider(provider: object) -> None:
-    """Raise :class:`TargetError` for anything but the name of a provider or of a server."""
+    """Raise :class:`TargetError` if a value is not the name of a provider or a server."""
     if isinstance(provider, str) and (provider in tables()["providers"] or server_of(provider)):
         return
     name = provider if isinstance(provider, str) else shown(provider)
@@ -416,15 +424,15 @@ def check_provider(provider: object) -> None:
 
 
 def named_origin(origin: str | None, form: str) -> str:
-    """Return the provider of a conversation in a form: the server that is named, if one is.
+    """Return the origin of a conversation in the format ``form``: ``origin``, or else ``form``.
 
-    Raises :class:`TargetError` for an unknown server, and for one with another form.
+    Raises :class:`TargetError` for an unknown server, and for a server with another format.
     """
     if origin is None:
         return form
     check_provider(origin)
-    own = wire_of(origin).form
-    if own != form:
-        problem = f"the conversations of {origin} have another form: {own}"
-        raise TargetError(problem, fix=f"write from_{own}(..., origin={origin!r})")
+    actual = wire_of(origin).form
+    if actual != form:
+        problem = f"the conversations of {origin} are in the format of {actual}"
+        raise TargetError(problem, fix=f"write from_{actual}(..., origin={origin!r})")
     return origin

@@ -1,4 +1,4 @@
-"""What targets do with the words of a JSON schema, from ``schema_rules.toml``."""
+"""The rules of ``schema_rules.toml``: which keywords of a JSON schema a target takes."""
 
 import os
 import re
@@ -11,19 +11,19 @@ import attrs
 from promptdsl.foundation.frozen import EMPTY
 
 Treatment: TypeAlias = Literal["sent", "described", "any_of", "enum", "open"]
-"""What happens to a word; the data file explains each."""
+"""How a keyword of a schema is sent; the data file explains each way."""
 RULE_NAMES = (
     *("claude_tools", "claude_strict", "bedrock_claude_strict", "bedrock_strict", "nova_tools"),
     *("openai_tools", "openai_strict", "servers_strict", "gemini_all"),
 )
-"""The names of all rules: the file is read when one is needed."""
+"""The names of all rules. They are listed here, so that the file is read only when needed."""
 OTHERS = "*"
-"""The word that stands for all others."""
+"""The row for all other keywords."""
 
 
 @attrs.frozen(eq=False)
 class WordRow:
-    """What happens to a word, but for some values; ``source`` says who found it out."""
+    """How a keyword is sent; ``sent_values`` are sent unchanged. ``source`` is the evidence."""
 
     treatment: Treatment
     sent_values: tuple[object, ...] = ()
@@ -34,38 +34,38 @@ class WordRow:
 
 @attrs.frozen(eq=False, slots=False)
 class SchemaRules:
-    """The rules of a target for any tool, or for what is held to its schema."""
+    """The rules of a target for all tools, or for strict tools and the output schema."""
 
     name: str
     title: str
     words: Mapping[str, WordRow]
-    """The row of each word, at the root too where ``root`` has none."""
+    """The row of each keyword, also at the root, unless ``root`` has a row for it."""
     root: Mapping[str, WordRow] = EMPTY
     closes: bool = False
-    """Whether each object is sent as one that takes no other properties."""
+    """Whether each object is sent with ``additionalProperties: false``."""
     inlines: bool = False
-    """Whether definitions stand in the place of the references to them."""
+    """Whether each reference is replaced by its definition."""
     recursion: bool = True
-    """Whether a definition may be inside itself."""
+    """Whether a definition may refer to itself."""
     pointers: bool = True
-    """Whether a reference may lead to another part than a definition."""
+    """Whether a reference may refer to a part that is not a definition."""
     limits: Mapping[str, int] = EMPTY
-    """The most levels (``nesting``), ``properties``, ``optional`` properties and ``unions``.
+    """The most ``nesting`` levels, ``properties``, ``optional`` properties, ``unions``, ``tools``.
 
-    The last two are for all strict schemas of a request together, as ``tools`` is: strict ones."""
+    The last three are totals of a request: all its strict schemas, and all its strict tools."""
     only_strict: bool = False
-    """Whether the target holds each answer to its schema, and refuses one that it cannot."""
+    """Whether the target only takes output schemas that it can enforce."""
     source: str = ""
 
     def may_change(self, text: str) -> bool:
-        """Return whether a schema in a JSON text may change, but for the words of its root."""
-        if self._mark is None:
+        """Return whether a schema, as JSON text, may change; keywords of its root do not count."""
+        if self._changed_keys is None:
             return True
-        return bool(self.words) and self._mark.search(text) is not None
+        return bool(self.words) and self._changed_keys.search(text) is not None
 
     @cached_property
-    def _mark(self) -> re.Pattern[str] | None:
-        """A word that is not sent as it is, as a key; ``None`` where any schema may change."""
+    def _changed_keys(self) -> re.Pattern[str] | None:
+        """A pattern for the keywords that may change; ``None`` if any schema may change."""
         if OTHERS in {*self.words, *self.root} or self.closes or self.inlines or self.limits:
             return None
         words = "|".join(map(re.escape, sorted(self.words)))
@@ -86,32 +86,32 @@ def all_rules() -> Mapping[str, SchemaRules]:
 
 
 def rules_of(name: str | None) -> SchemaRules | None:
-    """Return the rules of a name; ``None`` without a name: all words are sent."""
+    """Return the rules with a name; ``None`` without a name: all keywords are sent."""
     return None if name is None else all_rules()[name]
 
 
 def _rules(name: str, table: Mapping[str, Any], tables: Mapping[str, Any]) -> SchemaRules:
-    """Return the rules of a table, behind those of its base: later rows count."""
+    """Return the rules of a table and of its base; rows of the table override those of the base."""
     base = tables.get(table.get("base", ""), {})
-    whole: dict[str, Any] = {**base, **table}
+    merged: dict[str, Any] = {**base, **table}
     rows: list[dict[str, Any]] = [*base.get("rows", ()), *table.get("rows", ())]
     words: dict[str, WordRow] = {}
     root: dict[str, WordRow] = {}
     for row in rows:
         values = tuple(row.get("sent_values", ()))
         patterns = (row.get("look_around", False), row.get("references", False))
-        made = WordRow(row["is"], values, *patterns, row["source"])
-        (root if row.get("at_root") else words).update(dict.fromkeys(row["words"], made))
+        word_row = WordRow(row["is"], values, *patterns, row["source"])
+        (root if row.get("at_root") else words).update(dict.fromkeys(row["words"], word_row))
     return SchemaRules(
         name,
-        whole["title"],
+        merged["title"],
         words,
         root,
-        closes=whole.get("closes", False),
-        inlines=whole.get("inlines", False),
-        recursion=whole.get("recursion", True),
-        pointers=whole.get("pointers", True),
-        limits={key: whole[key] for key in _LIMITS if key in whole},
-        only_strict=whole.get("only_strict", False),
-        source=whole.get("source", ""),
+        closes=merged.get("closes", False),
+        inlines=merged.get("inlines", False),
+        recursion=merged.get("recursion", True),
+        pointers=merged.get("pointers", True),
+        limits={key: merged[key] for key in _LIMITS if key in merged},
+        only_strict=merged.get("only_strict", False),
+        source=merged.get("source", ""),
     )

@@ -1,4 +1,4 @@
-"""Servers with the API of a provider: rows of facts in ``servers.toml``, and users' own."""
+"""The servers with the API of a provider: those in ``servers.toml``, and those of users."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from promptdsl.messages.provider_names import ProviderId
 
 
 class Family(NamedTuple):
-    """The facts of the models of a server whose name has one of these words."""
+    """The facts of those models of a server whose name contains one of these words."""
 
     words: Sequence[str]
     facts: Mapping[str, object]
@@ -21,19 +21,19 @@ class Family(NamedTuple):
 
 @attrs.frozen(eq=False, repr=False)
 class Server:
-    """A server: the provider whose adapter writes for it, and the facts that differ."""
+    """A server: the provider whose adapter writes its requests, and the facts that differ."""
 
     name: str
     adapter: str
     facts: Mapping[str, object]
-    """Facts by name, beside other keys of its row."""
+    """The facts by name, and other keys of its row."""
     families: Sequence[Family] = ()
     telemetry: str = ""
-    """Its name in OpenTelemetry, where that is another one."""
+    """Its name in OpenTelemetry, if that is a different one."""
     other_names: Sequence[str] = ()
-    """Other names of it: an error suggests the right one."""
+    """Other names for it: an error suggests the right name."""
     host: str = ""
-    """The end of the name of its host, where it has one."""
+    """The end of its host name, if it has one."""
 
 
 @cache
@@ -47,20 +47,20 @@ def _built_in() -> Mapping[str, Server]:
 
 def _server(name: str, row: Mapping[str, Any]) -> Server:  # Any: a table of a TOML file
     """Return the server of a row of the data file."""
-    families = [Family(it["words"], it) for it in row.get("families", ())]
+    families = [Family(facts["words"], facts) for facts in row.get("families", ())]
     others = {key: row[key] for key in ("telemetry", "other_names", "host") if key in row}
     return Server(name, row["adapter"], row, families, **others)
 
 
 @attrs.frozen(eq=False, repr=False)
 class Added:
-    """The servers of users by name. Every change makes another object, a key of caches."""
+    """The servers of users by name. A change makes a new object: it is a key of caches."""
 
     servers: Mapping[str, Server] = EMPTY
 
 
 class Registry:
-    """What users registered, at this moment."""
+    """The current registrations of users."""
 
     added = Added()
 
@@ -69,16 +69,16 @@ REGISTRY = Registry()
 
 
 def server_of(provider: str | None) -> Server | None:
-    """Return the server of this name, ``None`` for a provider and for an unknown name."""
+    """Return the server with this name, ``None`` for a provider and for an unknown name."""
     if provider is None or provider in tables()["providers"]:
         return None
     return REGISTRY.added.servers.get(provider) or _built_in().get(provider)
 
 
 def provider_names() -> tuple[ProviderId, ...]:
-    """Return the names of all providers: those with an adapter of their own, then the servers.
+    """Return the names of all providers: first those with their own adapter, then the servers.
 
-    Servers that were registered come last.
+    Registered servers come last.
 
     >>> from promptdsl import provider_names
     >>> [name in provider_names() for name in ("openai", "deepseek", "my-server")]

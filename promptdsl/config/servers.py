@@ -1,4 +1,4 @@
-"""The registration of a user's server."""
+"""The registration of a user's server: :func:`register_provider`."""
 
 import re
 from contextlib import ExitStack
@@ -23,7 +23,7 @@ from promptdsl.messages.provider_names import AdapterName
 
 _CHANGING = Lock()
 _FORMS = ("messages", "text")
-"""The words of the command line and of batches for what is no provider's."""
+"""The names that the command line and batches use for formats without a provider."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 
@@ -31,11 +31,12 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 def register_provider(name: str, /, *, adapter: AdapterName, **facts: Unpack[Facts]) -> ExitStack:
     """Register a server with the API of a provider, for the whole process.
 
-    Its name can be given wherever a provider is named. ``adapter`` is the provider with this API:
+    The name can be used wherever a provider is named. ``adapter`` is the provider with this API:
     ``openai_compatible`` for a server with OpenAI's Chat, ``openai_responses`` or ``anthropic``.
     ``facts`` are the fields of :class:`ModelFacts` that differ from the defaults of the adapter.
-    What a reply of the server holds goes back to it alone: ``read_response(reply, provider=name)``.
-    The result is a context manager, which removes the registration at its end.
+    Read replies with ``read_response(reply, provider=name)``: then reasoning and further keys are
+    sent back to this server only. The result is a context manager: its end removes the
+    registration.
 
     >>> from promptdsl import Timeline, User, register_provider, render
     >>> with register_provider("house", adapter="openai_compatible", schema_output=True):
@@ -49,7 +50,7 @@ def register_provider(name: str, /, *, adapter: AdapterName, **facts: Unpack[Fac
     """
     try:
         if not isinstance(name, str) or name in _FORMS or not _NAME.fullmatch(name):  # pyright: ignore[reportUnnecessaryIsInstance]
-            problem = f"{shown(name)} is no name of a server"
+            problem = f"{shown(name)} cannot be the name of a server"
             raise OptionError(problem, fix="write a letter, then letters, digits, _ and -")
         if not isinstance(adapter, str) or adapter not in tables()["providers"]:  # pyright: ignore[reportUnnecessaryIsInstance]
             problem = f"unknown adapter {shown(adapter)}"
@@ -62,8 +63,8 @@ def register_provider(name: str, /, *, adapter: AdapterName, **facts: Unpack[Fac
         server = Server(name, adapter, checked)
         with _CHANGING:
             if name in provider_names():
-                fix = "a `with` block ends a registration; register_model() adds facts"
-                raise OptionError(f"the provider {name!r} is there already", fix=fix)
+                fix = "choose another name, or add facts about its models with register_model()"
+                raise OptionError(f"the provider {name!r} exists already", fix=fix)
             REGISTRY.added = Added({**REGISTRY.added.servers, name: server})
     except PromptError as error:
         raise error.located(author()) from None
@@ -76,21 +77,22 @@ _OF_CHAT = ("reasoning_key", "missing_reasoning", "thinking_tags", "kept_keys")
 
 
 def _check_together(adapter: str, facts: Facts) -> None:
-    """Raise :class:`OptionError` for facts that have no effect without others."""
+    """Raise :class:`OptionError` for facts that have no effect without other facts."""
     key = facts.get("reasoning_key")
     for name in _OF_CHAT:
         if facts.get(name) and wire_of(adapter).folder != wire_of(OPEN).folder:
-            raise OptionError(f"{name} is a fact of Chat", fix=f"write adapter={OPEN!r}")
+            raise OptionError(f"only servers with Chat have {name}", fix=f"write adapter={OPEN!r}")
     if facts.get("missing_reasoning") is not None and key in (None, "content"):
-        raise OptionError("missing_reasoning without the key it is for", fix="give reasoning_key")
+        problem = "missing_reasoning needs a reasoning_key that is not 'content'"
+        raise OptionError(problem, fix="add reasoning_key='reasoning_content'")
     if key is not None and key in facts.get("kept_keys", ()):
-        raise OptionError("kept_keys has the reasoning_key, too", fix="leave it out there")
+        raise OptionError("kept_keys contains the reasoning_key", fix="leave it out of kept_keys")
     if key == "content" and facts.get("thinking_tags") is None:
-        raise OptionError("reasoning_key='content' without tags", fix="give thinking_tags")
+        raise OptionError("reasoning_key='content' needs tags", fix="add thinking_tags")
     if key is not None and facts.get("reasoning_back") is None:
         raise OptionError(
-            "reasoning_key without reasoning_back",
-            fix="say when it goes back: reasoning_back='always', 'turn' or 'never'",
+            "reasoning_key needs reasoning_back",
+            fix="write when reasoning is sent back: reasoning_back='always', 'turn' or 'never'",
         )
 
 

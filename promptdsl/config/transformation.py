@@ -1,7 +1,8 @@
-"""The settings of a render, merged from layers, and the layer that set each value.
+"""The settings of a render: they are merged from layers, and each value knows its layer.
 
 Every setting has a flat key, such as ``role_mapping.event``. A layer has only the keys that it
 sets, so layers are merged like dictionaries: a later layer overrides an earlier one.
+:func:`resolve` merges them.
 """
 
 import functools
@@ -35,25 +36,25 @@ Format: TypeAlias = Literal["markdown", "xml"]
 FORMATS: tuple[str, ...] = get_args(Format)
 ToolPairing: TypeAlias = Literal["error", "fill", "prune", "keep"]
 BodyEncoding: TypeAlias = Literal["minimal", "full"]
-"""How values in a fence or tag are encoded."""
+"""How values between delimiters or tags are encoded."""
 InlineEncoding: TypeAlias = Literal["readable", "full"]
-"""How values in instructions are encoded, without a fence or tag around them."""
+"""How values in instructions are encoded, with no delimiters or tags around them."""
 FormatBlock: TypeAlias = Callable[[Block], object]
-"""A function of the original block, called before it becomes text."""
+"""A function that is called with a block before the block becomes text."""
 
 DelimiterLike: TypeAlias = tuple[str, str] | str | None
-"""A delimiter as an author writes it: a pair, a prefix, or ``None`` for no fence."""
+"""Delimiters as an author writes them: a pair, a prefix, or ``None`` for no delimiters."""
 
 
 class RoleOptions(TypedDict, total=False):
-    """The roles that events and request-only turns are sent in."""
+    """The roles in which events and groundings (``ephemeral``) are sent."""
 
     event: MappedRole
     ephemeral: MappedRole
 
 
 class EventDelimiterOptions(TypedDict, total=False):
-    """A delimiter for each type of event; ``text`` is text written in an ``Event``."""
+    """The delimiters of each type of event; ``text`` is text that is written in an ``Event``."""
 
     user_action: DelimiterLike
     state_change: DelimiterLike
@@ -62,14 +63,14 @@ class EventDelimiterOptions(TypedDict, total=False):
 
 
 class DelimiterOptions(TypedDict, total=False):
-    """The delimiters of events and request-only turns."""
+    """The delimiters of events and groundings (``ephemeral``)."""
 
     event: DelimiterLike | EventDelimiterOptions
     ephemeral: DelimiterLike
 
 
 class EncodingOptions(TypedDict, total=False):
-    """How values are encoded; ``body`` is the inside of a fence or tag, ``inline`` instructions."""
+    """How values are encoded: ``body`` between delimiters or tags, ``inline`` in instructions."""
 
     body: BodyEncoding
     inline: InlineEncoding
@@ -113,12 +114,12 @@ LIBRARY: Mapping[str, SettingValue] = {
     "guard_conversation": False,
     "silent_hints": (),
 }
-"""The defaults of the library. ``explain()`` has the settings in this order."""
+"""The defaults of promptdsl, in the order of ``explain()``."""
 
 AS_WRITTEN: ConfigOptions = cast(
     "ConfigOptions", FrozenDict({"merge_consecutive": False, "join_texts": False})
 )
-"""The settings that keep each turn and each text apart, as they were written.
+"""The settings under which turns and texts are sent separately, as they were written.
 
 >>> from promptdsl import AS_WRITTEN, Timeline, User, render
 >>> prompt = Timeline(User("Hi."), User("Are you there?"))
@@ -126,8 +127,8 @@ AS_WRITTEN: ConfigOptions = cast(
 >>> len(rendered.to_openai()["messages"])
 2
 
-They change what is joined, not what a component writes: the blank lines between its parts, tags and
-the encoding of values stay.
+They change what is joined. They do not change what a component writes: the blank lines between its
+parts, the tags, and the encoding of values.
 """
 
 Settings: TypeAlias = tuple[tuple[str, SettingValue], ...]
@@ -151,7 +152,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "lone_text": get_args(LoneText),
     "tool_pairing": get_args(ToolPairing),
 }
-"""The values of the settings that are one of some words."""
+"""The allowed values of each setting that is one of several words."""
 
 
 def _settings(options: object) -> Settings:
@@ -191,7 +192,7 @@ def _settings(options: object) -> Settings:
 
 
 def _flat(path: str, options: object) -> Iterator[tuple[str, object]]:
-    """Yield the flat keys of a mapping with their values; an unknown key is an error."""
+    """Yield the flat keys of a mapping with their values; :class:`ConfigError` for unknown keys."""
     known = _KEYS[path]
     if not isinstance(options, Mapping):
         raise ConfigError(
@@ -201,7 +202,7 @@ def _flat(path: str, options: object) -> Iterator[tuple[str, object]]:
         if not is_one_of(key, known):
             raise ConfigError(f"unknown key {shown(key)} in {path}", fix=nearest(key, known))
         name = key if path == "a configuration" else f"{path}.{key}"
-        # One delimiter may be given for all events.
+        # ``event`` may be one delimiter for all events.
         has_keys = isinstance(value, Mapping) if name == "delimiters.event" else name in _KEYS
         if has_keys:
             yield from _flat(name, value)
@@ -209,29 +210,29 @@ def _flat(path: str, options: object) -> Iterator[tuple[str, object]]:
             yield name, value
 
 
-def _names_of_hints(given: object) -> tuple[str, ...]:
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        problem = f"silent_hints is a list of names of hints, not {shown(given)}"
+def _names_of_hints(value: object) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        problem = f"silent_hints is a list of hint names, not {shown(value)}"
         raise ConfigError(problem, fix='write ["empty_conversation"]')
-    names = tuple(cast("Iterable[str]", given))
+    names = tuple(cast("Iterable[str]", value))
     for name in names:
         if not is_one_of(name, HINTS):
-            raise ConfigError(f"no hint has the name {shown(name)}", fix=nearest(name, HINTS))
+            raise ConfigError(f"unknown hint name {shown(name)}", fix=nearest(name, HINTS))
     return tuple(sorted(names))
 
 
-def _delimiter(path: str, given: object) -> Delimiter:
-    match given:
+def _delimiter(path: str, value: object) -> Delimiter:
+    match value:
         case None:
             return NO_DELIMITER
-        case str() if given:
-            delimiter = Delimiter("prefix", given)
+        case str() if value:
+            delimiter = Delimiter("prefix", value)
         case [str() as open, str() as close] if open and close:
             delimiter = Delimiter("pair", open, close)
         case _:
             raise ConfigError(
-                f"{path} is no delimiter: {shown(given)}",
-                fix="write a pair of texts, one text as a prefix, or None for no fence",
+                f"{path} cannot be {shown(value)}",
+                fix="write a pair of texts, one text as a prefix, or None for no delimiters",
             )
     for text in filter(None, (delimiter.open, delimiter.close)):
         check_delimiter(text, tag=delimiter.is_tag)
@@ -242,33 +243,35 @@ def _delimiter(path: str, given: object) -> Delimiter:
 class MessageTransformationConfig:
     """An author's settings for how a prompt becomes messages.
 
-    An option that is left out is unset: the value of the layer below applies. Nested mappings may
-    be partial. ``settings`` has the options that are set, under flat keys.
+    An option that is left out is not set: an earlier layer decides. Nested mappings may be partial.
+    ``settings`` has the options that are set, under flat keys.
 
     - ``role_mapping``: the roles of ``event`` and ``ephemeral`` turns: ``"user"``, ``"developer"``
       or ``"system"``; the default depends on the provider.
-    - ``delimiters``: the fences of ``event`` and ``ephemeral`` turns: a pair of texts, a prefix, or
-      ``None``; for ``event`` also a mapping by type of event.
-    - ``encoding``: how values are encoded, ``"body"`` inside a fence or tag, ``"inline"`` in other
-      instructions. With ``"full"`` all of ``&``, ``<`` and ``>`` become references. By default
-      (``"minimal"``, ``"readable"``) only what could forge a tag does, or begin a heading.
-    - ``format_block``: a function of a block, called before it becomes text.
+    - ``delimiters``: the texts around ``event`` and ``ephemeral`` turns: a pair of texts, a prefix,
+      or ``None``; for ``event`` also a mapping by type of event.
+    - ``encoding``: how values are encoded, ``"body"`` between delimiters or tags, ``"inline"`` in
+      other instructions. With ``"full"`` every ``&``, ``<`` and ``>`` becomes a reference. By
+      default (``"minimal"``, ``"readable"``) only text that could forge a tag or begin a heading
+      is changed.
+    - ``format_block``: a function that is called with a block before the block becomes text.
     - ``ephemeral_position``: ``"flow"`` (default), ``"after_system"``, ``"start"``,
       ``"before_user"`` or ``"end"``.
     - ``format``: ``"markdown"`` (default) or ``"xml"``.
-    - ``merge_consecutive``: whether neighbours of one role become one message; true by default.
-    - ``merge_separator``: the white space between the texts of merged turns where a target wants
-      one string; a blank line by default.
-    - ``lone_text``: the form in which a content that is one text is sent: ``"string"`` (for
-      Anthropic), ``"list"`` (for Chat) or ``None`` (default), the own form of each target.
-    - ``join_texts``: whether written texts side by side in a message are one text where the target
-      reads them as one; true by default. With ``False`` each is a part of its own. Texts that were
-      recorded as several parts always stay so.
+    - ``merge_consecutive``: whether neighbouring turns of the same role become one message; true by
+      default.
+    - ``merge_separator``: the white space between the texts of merged turns, if a target takes one
+      string; a blank line by default.
+    - ``lone_text``: how content that is a single text is sent: as a ``"string"`` (for Anthropic),
+      as a ``"list"`` (for Chat), or ``None`` (default) for the usual way of each target.
+    - ``join_texts``: whether neighbouring texts that you write in a message become one text, if the
+      target reads them as one; true by default. With ``False`` each is a part of its own. Texts
+      that were recorded as several parts always stay separate.
     - ``tool_pairing``: what happens to calls without results, and to results without calls:
-      ``"error"`` (default), ``"fill"``, ``"prune"`` or ``"keep"``, for a conversation that is
-      stored at the provider's server in part.
-    - ``guard_conversation``: whether the conversation is guarded too; false by default.
-    - ``silent_hints``: the names of hints (``Loss.name``) that are left out; none by default.
+      ``"error"`` (default), ``"fill"``, ``"prune"`` or ``"keep"``. ``"keep"`` is for a conversation
+      of which the provider stores a part.
+    - ``guard_conversation``: whether values in the conversation are guarded, too; false by default.
+    - ``silent_hints``: the names of hints (``Loss.name``) that are not reported; none by default.
 
     >>> from promptdsl import MessageTransformationConfig
     >>> MessageTransformationConfig(format="xml", role_mapping={"event": "system"}).settings
@@ -315,15 +318,15 @@ class Resolved:
     guard_conversation: bool
     silent_hints: tuple[str, ...]
     tags: frozenset[str] = attrs.field(default=frozenset(), eq=False, repr=False)
-    """The names of tags that no value forges, folded."""
+    """The tag names that no value can forge, case-folded."""
     literals: frozenset[str] = attrs.field(default=frozenset(), eq=False, repr=False)
-    """The ends of the delimiters that are no tags."""
+    """The delimiters that are not tags."""
     origins: tuple[tuple[str, SettingValue, str], ...] = attrs.field(
         default=(), eq=False, repr=False
     )
 
     def explain(self) -> dict[str, tuple[SettingValue, str]]:
-        """Return the value of every flat key and the name of the layer that set it."""
+        """Return the value of every flat key, with the name of the layer that set it."""
         return {key: (value, layer) for key, value, layer in self.origins}
 
 
@@ -333,10 +336,10 @@ def resolve(
     model: str | None = None,
     provider: str | None = None,
 ) -> Resolved:
-    """Return the configuration of ``(name, layer)`` pairs; each overrides the ones before it.
+    """Return the configuration of ``(name, layer)`` pairs; each layer overrides the earlier ones.
 
-    The first layer overrides the defaults of the library. A function is called with ``model`` and
-    ``provider`` every time. The same layers give the same object.
+    The first layer overrides the defaults of promptdsl. A layer that is a function is called with
+    ``model`` and ``provider`` every time. The same layers give the same object.
     """
     settings_of_layers: list[tuple[str, Settings]] = []
     for name, layer in layers:
@@ -381,8 +384,10 @@ def _merged(layers: tuple[tuple[str, Settings], ...]) -> Resolved:
         event_role=values["role_mapping.event"],
         ephemeral_role=values["role_mapping.ephemeral"],
         delimiters=delimiters,
-        tags=TAGS.union(fold(it.tag_name) for it in delimiters.all if it.tag_name is not None),
-        literals=frozenset(text for it in delimiters.all for text in it.literals),
+        tags=TAGS.union(
+            fold(each.tag_name) for each in delimiters.all if each.tag_name is not None
+        ),
+        literals=frozenset(text for each in delimiters.all for text in each.literals),
         body_encoding=values["encoding.body"],
         inline_encoding=values["encoding.inline"],
         **{key: values[key] for key in LIBRARY if "." not in key},
@@ -393,19 +398,19 @@ def _merged(layers: tuple[tuple[str, Settings], ...]) -> Resolved:
 _remembered = functools.lru_cache(maxsize=128)(_merged)
 
 
-def as_layer(given: object, *, at: Source | None) -> Transformation | None:
-    """Return the layer of an author's ``transformation=``; a mapping is read at once."""
-    if given is None or isinstance(given, MessageTransformationConfig):
-        return given
-    if callable(given):
-        return cast("Transformation", given)
+def as_layer(value: object, *, at: Source | None) -> Transformation | None:
+    """Return the layer of an author's ``transformation=``; a mapping is checked at once."""
+    if value is None or isinstance(value, MessageTransformationConfig):
+        return value
+    if callable(value):
+        return cast("Transformation", value)
     try:
-        return MessageTransformationConfig(**cast("ConfigOptions", given))
+        return MessageTransformationConfig(**cast("ConfigOptions", value))
     except ConfigError as error:
         raise ConfigError(error.what, fix=error.fix, at=(at,)) from None
     except TypeError:
         raise ConfigError(
-            f"a transformation is a configuration, a mapping or a function, not {shown(given)}",
+            f"a transformation is a configuration, a mapping or a function, not {shown(value)}",
             fix='write transformation={"format": "xml"}',
             at=(at,),
         ) from None

@@ -1,4 +1,7 @@
-"""What requests and replies of a provider look like: plain data, which every floor above reads."""
+"""The record of a provider's requests and replies: plain data, which all higher layers read.
+
+:class:`Wire` is the record. Each file in ``config/wires/`` has the record of one provider.
+"""
 
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
@@ -9,17 +12,17 @@ import attrs
 from promptdsl.foundation.frozen import FrozenDict
 
 CacheBlock: TypeAlias = tuple[object, bool]
-"""A block of a request: what it is compared by, and whether a cache mark ends it."""
+"""A block of a request: the value to compare it by, and whether a cache mark is at its end."""
 
 
 class CacheRule(NamedTuple):
-    """What a cache serves of a request after an earlier one.
+    """The rule for what a prompt cache serves of a request after an earlier request.
 
-    A cache that ``needs_marks`` serves what ends at a mark of the earlier request, if each block up
-    to it is equal and it is among the ``lookback`` blocks that end at a mark of the later request.
-    Any other cache serves equal tokens from the beginning, in whole steps. ``ends_marked`` is
-    whether the provider itself puts a mark at the end of each request. Below ``minimum`` tokens
-    nothing is served.
+    A cache that ``needs_marks`` serves the blocks up to a cache mark of the earlier request. All
+    these blocks have to be equal in both requests. The last of them has to be among the
+    ``lookback`` blocks before a cache mark of the later request. Any other cache serves equal
+    tokens from the beginning, in multiples of ``step``. ``ends_marked`` is whether the provider
+    adds a mark at the end of each request. Fewer than ``minimum`` tokens are not served.
     """
 
     needs_marks: bool = False
@@ -29,19 +32,23 @@ class CacheRule(NamedTuple):
     ends_marked: bool = False
 
     def served_tokens(self, equal: int) -> int:
-        """Return how many tokens are served, of those that may be."""
+        """Return how many of the equal tokens are served."""
         served = equal // self.step * self.step
         return served if served >= self.minimum else 0
 
     def served_blocks(self, before: Sequence[CacheBlock], after: Sequence[CacheBlock]) -> int:
-        """Return how many blocks of a request a cache that needs marks serves after another."""
+        """Return how many blocks of the request ``after`` are served, if the cache needs marks."""
         written, read = (
-            [n for n, it in enumerate(side, 1) if it[1] or (self.ends_marked and n == len(side))]
+            [
+                count
+                for count, (_, marked) in enumerate(side, 1)
+                if marked or (self.ends_marked and count == len(side))
+            ]
             for side in (before, after)
         )
         equal, reach = self.equal_blocks(before, after), self.lookback or len(after) + 1
-        found = (end for end in written if any(0 <= mark - end < reach for mark in read))
-        return max((end for end in found if end <= equal), default=0)
+        in_reach = (end for end in written if any(0 <= mark - end < reach for mark in read))
+        return max((end for end in in_reach if end <= equal), default=0)
 
     @staticmethod
     def equal_blocks(before: Sequence[CacheBlock], after: Sequence[CacheBlock]) -> int:
@@ -51,7 +58,7 @@ class CacheRule(NamedTuple):
 
 
 OPENAI_MARKS = CacheRule(needs_marks=True, minimum=1_024, ends_marked=True)
-"""The rule of OpenAI's models that take marks: one is found at any distance, and one is implicit.
+"""The rule of OpenAI's models with cache marks: no lookback limit, and a mark at the end.
 
 Source: OpenAI, "Prompt caching", and ``prompt_cache_options`` in its SDK, November 2026."""
 
@@ -60,28 +67,28 @@ MediaKind: TypeAlias = Literal["image", "audio", "document", "video"]
 ImageFormula: TypeAlias = Literal[
     "tiles-512", "patches-32", "patches-28", "tiles-258", "resolution"
 ]
-"""The tokens of a picture: OpenAI's tiles and patches, Claude's patches, Gemini 2's tiles, or
-by media resolution (Gemini 3)."""
+"""The formula for the tokens of an image: OpenAI's tiles or patches, Claude's patches, Gemini 2's
+tiles, or the media resolution (Gemini 3)."""
 
 Path: TypeAlias = tuple[str, ...]
-"""The keys on the way to a value; empty where there is none."""
+"""The keys that lead to a value; empty if there is no such value."""
 
 
 class Part(NamedTuple):
-    """A type of part, and its keys that the model reads."""
+    """A type of payload part, and its keys that the model reads."""
 
     texts: tuple[str, ...] = ()
-    """Keys of texts; other values count as their JSON."""
+    """The keys of texts; a value that is not a text counts as its JSON."""
     contents: tuple[str, ...] = ()
-    """Keys of texts, parts, and lists of these."""
+    """The keys of texts, payload parts, and lists of these."""
     path: Path = ()
-    """The way to the object that has these keys, where it is not the part itself."""
+    """The keys that lead to the object with these keys; empty if it is the part itself."""
     media: MediaKind | None = None
-    """The kind of the attachment that the part is."""
+    """The kind of attachment, if the part is one."""
     source: Literal["sourced", "addressed", "inline"] = "sourced"
-    """How the part holds this attachment."""
+    """How the part contains this attachment."""
     own: str = ""
-    """A key by which other providers recognise and refuse it: the type is of this one only."""
+    """The key by which other providers recognise this part, because only this provider has it."""
 
 
 TEXT = Part(texts=("text",))
@@ -99,121 +106,122 @@ def _last_name(module: str) -> str:
 
 @attrs.frozen(eq=False)
 class Wire:
-    """The record of one provider, in the file of its name in ``config/wires/``.
+    """The record of one provider, in the file with its name in ``config/wires/``.
 
-    What is left out is the usual, or what the provider does not have.
+    The default of a field is the usual value, or it means that the provider does not have this.
     """
 
     name: str = attrs.field(converter=_last_name)
-    """The provider's name: that of the file, which passes its ``__name__``."""
+    """The provider's name: the name of the file, which passes its ``__name__``."""
     form: str = attrs.field(
         default=attrs.Factory(lambda wire: wire.name, takes_self=True), converter=_last_name
     )
-    """The provider whose form it is: the ``x`` in ``Rendered.to_x`` and ``History.from_x``."""
+    """The provider format: the ``x`` in ``Rendered.to_x`` and ``History.from_x``."""
     folder: str = attrs.field(default=attrs.Factory(lambda wire: wire.form, takes_self=True))
     """The folder of its adapter in ``providers/``."""
     adapter: str = attrs.field(
         default=attrs.Factory(lambda wire: wire.name, takes_self=True), converter=_last_name
     )
-    """The provider that a server is like: its own name for a provider."""
+    """The provider whose adapter is used: for a provider its own name."""
 
     unnamed: str = attrs.field(default=attrs.Factory(lambda wire: wire.name, takes_self=True))
-    """The origin of the reasoning that is read in this form where no server is named."""
+    """The origin of reasoning that is read in this format when no server is named."""
 
     # Names.
     other_names: tuple[str, ...] = ()
-    """Other names of it, and of services with its interface: an error suggests the right one."""
+    """Other names of the provider, or of services with its API: an error suggests the right one."""
     any_model: bool = False
-    """Whether its models have any name."""
+    """Whether its models may have any name."""
     deploys: bool = False
     """Whether its users name deployments after their model: ``gpt-4o-prod``."""
     own_models: bool = False
-    """Whether it serves its own models alone."""
+    """Whether it serves only its own models."""
     some_models: bool = False
     """Whether it serves only those of its models that have the fact ``chat``."""
     templated: bool = False
     """Whether it takes a chat template."""
     telemetry: tuple[str, str] = ("", "chat")
-    """Its name in OpenTelemetry, if it has one there, and the name of the operation."""
+    """Its name in OpenTelemetry, if it has one, and the name of the operation."""
 
-    # A request.
+    # The keys of a request.
     entries: str = "messages"
-    """The key of its messages, turns or items."""
+    """The key of the list of messages."""
     system: Path = ()
-    """The way to system text that is not among the entries."""
+    """The keys that lead to the system text, if it is not in the list of messages."""
     tools: Path = ("tools",)
     choice: Path = ("tool_choice",)
     output: Path = ()
-    """The way to the form of the answer, an object with a schema."""
+    """The keys that lead to the object with the output schema."""
     output_schema: str = "schema"
-    """The key of this schema."""
+    """The key of the schema in this object."""
 
-    # Messages and parts.
+    # Messages and their payload parts.
     contents: tuple[str, ...] = ("content",)
     """The keys of a message that the model reads."""
     own_keys: tuple[str, ...] = ()
-    """The keys of a message that carry content at this provider only."""
+    """The keys of a message that have content only at this provider."""
     parts: Mapping[str, Part] = attrs.field(factory=dict[str, Part])
-    """The parts of messages, by their type."""
+    """The types of payload parts in a message."""
     keyed: bool = False
-    """Whether parts have no type: the key of the content is the type."""
+    """Whether payload parts have no ``type``: the key of their content is the type."""
     nulls: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict[str, tuple[str, ...]])
-    """By type of an object, the keys that a request needs, also where their value is null."""
+    """The keys that a request needs even if their value is null, by type of the object."""
     silent: tuple[str, ...] = ()
-    """The keys of parts that the model does not read, beside its mark: ids, signatures."""
+    """The keys of payload parts that the model does not read: ids and signatures."""
     chat: str | None = None
-    """The same provider in Chat, where it has a form of its own beside that."""
+    """The name of the same provider in Chat, if this is its other API."""
     two_sided: bool = False
-    """Whether neighbours of one side are one message."""
+    """Whether neighbouring messages of one side, user or assistant, have to be one message."""
     takes_neighbours: bool = False
-    """Whether it also takes messages of one side one after the other."""
+    """Whether it also takes several messages of one side in a row."""
     results_apart: bool = False
-    """Whether results, which are the user's, are in a message of their own even so."""
+    """Whether tool results, although they are the user's, have a message of their own."""
     joins: bool = False
-    """Whether the texts of a message are one text, with blank lines between them."""
+    """Whether the model reads the texts of a message as one text, with blank lines between them."""
     signs: bool = False
-    """Whether reasoning is whole only with its signature."""
+    """Whether reasoning is complete only with its signature."""
     image_tokens: ImageFormula = "patches-28"
-    """The costliest formula for a picture, for models of which none is known."""
+    """The most expensive formula for an image, for models without a known formula."""
 
     # The cache.
     mark: str = ""
     """The key of a cache mark."""
     cache: CacheRule = attrs.field(factory=CacheRule)
     cached_choice: bool = False
-    """Whether another choice of a tool ends what its cache serves."""
+    """Whether the cache depends on ``tool_choice``: another value makes it useless."""
 
     # Tools and calls.
     wrappers: tuple[str, ...] = ()
-    """The keys of a tool with its definition, or with a list of these."""
+    """The keys of a tool that contain its definition, or a list of definitions."""
     tool_schema: str = ""
     """The key of a tool's schema."""
     strict_tools: bool = False
     """Whether tools have ``strict``: every call has to fit the schema exactly."""
     tools_prompt: bool = False
-    """Whether the model gets a system text of the provider's own with tools."""
+    """Whether the provider adds a system text of its own to a request with tools."""
     choices: Mapping[str, str] = attrs.field(factory=dict[str, str])
-    """The words for the choice of a tool, by ours; ``tool`` is that of a named tool."""
+    """The provider's words for a tool choice, by our words; ``tool`` is a tool that is named."""
     longest_name: int = 64
-    """The characters of a tool's name, at most."""
+    """The most characters of a tool's name."""
 
     # Replies.
     response: tuple[Mapping[str, object], ...] = ()
-    """The signs of a response: one of them has keys with these values, or values of these types."""
+    """How a response is recognised: it has all keys of one of these, with the values or types."""
     event: tuple[str, ...] = ()
-    """The signs of a stream's event, such as ``type: message_``: where it is, and its beginning.
+    """How a stream's event is recognised: ``type: message_`` is a key and the start of its value.
 
-    That is ``type``, ``object``, any ``key``, or a key of the items of a list, such as
-    ``choices[]``. Without a sign, an event is a response.
+    The key is ``type``, ``object``, any ``key``, or a key of the items of a list, such as
+    ``choices[]``. If this is empty, an event is a response.
     """
     finish_reasons: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict[str, tuple[str, ...]])
-    """Its words for why a reply ended, by ours; ``""`` for a reply that has not."""
+    """The provider's words for why a reply ended, by our words; ``""``: it has not ended."""
     compactions: tuple[tuple[str, str], ...] = ()
-    """The types of a block that stands for all that was said before it, each with a key.
+    """The types of a block that replaces all earlier messages (a compaction), each with a key.
 
-    Without a value of this key, compaction failed, and the block stands for nothing."""
+    If this key has no value, the compaction failed, and the block replaces nothing."""
     keeps_questions: bool = False
-    """Whether it also returns a shorter conversation: questions alone, and then such a block."""
+    """Whether a compaction also returns a shorter conversation: the user's questions, then a block
+    of this type."""
 
     @property
     def is_server(self) -> bool:
@@ -222,14 +230,14 @@ class Wire:
 
     @property
     def origins(self) -> tuple[str, ...]:
-        """The origins of what is its own: its name, and that of the provider that it is like.
+        """The origins whose content it takes back: its own name, and those of its adapter.
 
-        What is read of Chat without the name of a server is of ``openai_compatible``.
+        Content that is read in Chat without the name of a server is from ``openai_compatible``.
         """
         return (self.name, self.adapter, self.form, *((self.unnamed,) if self.is_server else ()))
 
     def __attrs_post_init__(self) -> None:
-        # All prompts share a record: nobody changes its tables.
+        # All prompts share a record, so its tables are frozen.
         for name in ("parts", "nulls", "choices", "finish_reasons"):
             object.__setattr__(self, name, FrozenDict(getattr(self, name)))
 

@@ -1,4 +1,4 @@
-"""The records of all providers: a file for each, of its name; ``config/wire.py`` has the class."""
+"""The records of all providers: one file for each. The class is in ``config/wire.py``."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def wire_of(provider: str | None) -> Wire:
-    """Return the record of a provider or a server; one without any traits for an unknown name."""
+    """Return the record of a provider or a server; ``NO_WIRE`` for an unknown name."""
     if provider is None:
         return NO_WIRE
     if provider in tables()["providers"]:
@@ -36,7 +36,7 @@ _UNCOUNTED = (None, "extra_content", "provider_specific_fields", "reasoning_opaq
 
 @lru_cache(maxsize=256)
 def _of_server(server: Server) -> Wire:
-    """Return the record of a server: that of its adapter, for models of any names."""
+    """Return the record of a server: that of its adapter, with models of any name."""
     wire = _loaded(server.adapter)
     facts: Any = server.facts  # Any: each was checked
     keys = (facts.get("reasoning_key"), *facts.get("kept_keys", ()))
@@ -62,16 +62,16 @@ def wires() -> tuple[Wire, ...]:
 
 
 def forms() -> list[Wire]:
-    """Return the records of the providers that have a form of their own."""
+    """Return the records of the providers that have their own format."""
     return [wire for wire in wires() if wire.form == wire.name]
 
 
 def compacts(provider: str | None, block: Mapping[str, object]) -> bool:
-    """Return whether a block of a provider stands for all that was said before it."""
+    """Return whether a block is a provider's compaction, which replaces all earlier messages."""
     kind = block.get("type")
     return any(kind == name and block.get(key) for name, key in wire_of(provider).compactions)
 
 
 def of_all(values: Callable[[Wire], Iterable[T]]) -> tuple[T, ...]:
-    """Return what the records have of one thing, each value once."""
+    """Return the values that a function gives for all records, each value once."""
     return tuple(dict.fromkeys(value for wire in wires() for value in values(wire)))
