@@ -87,7 +87,7 @@ class Part(NamedTuple):
     """The kind of attachment, if the part is one."""
     source: Literal["sourced", "addressed", "inline"] = "sourced"
     """How the part contains this attachment."""
-    own: str = ""
+    recognised_by: str = ""
     """The key by which other providers recognise this part, because only this provider has it."""
 
 

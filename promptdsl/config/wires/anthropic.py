@@ -11,12 +11,12 @@ WIRE = Wire(
     output=("output_config", "format"),
     parts={
         "text": TEXT,
-        "thinking": Part(texts=("thinking",), own="signature"),
-        "redacted_thinking": Part(own="data"),
-        "tool_use": CALL._replace(own="input"),
-        "tool_result": CONTENT._replace(own="tool_use_id"),
-        "image": ATTACHED["image"]._replace(own="source"),
-        "document": ATTACHED["document"]._replace(own="source"),
+        "thinking": Part(texts=("thinking",), recognised_by="signature"),
+        "redacted_thinking": Part(recognised_by="data"),
+        "tool_use": CALL._replace(recognised_by="input"),
+        "tool_result": CONTENT._replace(recognised_by="tool_use_id"),
+        "image": ATTACHED["image"]._replace(recognised_by="source"),
+        "document": ATTACHED["document"]._replace(recognised_by="source"),
     },
     nulls={
         **dict.fromkeys(

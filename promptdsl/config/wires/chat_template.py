@@ -9,7 +9,10 @@ WIRE = Wire(
     any_model=True,
     templated=True,
     contents=CHAT.contents,
-    parts={**{kind: part._replace(own="") for kind, part in CHAT.parts.items()}, **ATTACHED},
+    parts={
+        **{kind: part._replace(recognised_by="") for kind, part in CHAT.parts.items()},
+        **ATTACHED,
+    },
     silent=CHAT.silent,
     wrappers=("function",),
     tool_schema=CHAT.tool_schema,

@@ -16,9 +16,9 @@ WIRE = Wire(
     parts={
         "text": TEXT,
         "refusal": Part(texts=("refusal",)),
-        "image_url": Part(media="image", source="addressed", own="image_url"),
-        "input_audio": Part(path=("input_audio",), media="audio", own="input_audio"),
-        "file": Part(("filename",), (), ("file",), "document", "addressed", own="file"),
+        "image_url": Part(media="image", source="addressed", recognised_by="image_url"),
+        "input_audio": Part(path=("input_audio",), media="audio", recognised_by="input_audio"),
+        "file": Part(("filename",), (), ("file",), "document", "addressed", recognised_by="file"),
         "function": CALL._replace(path=("function",)),
         "custom": CALL._replace(path=("custom",)),
     },

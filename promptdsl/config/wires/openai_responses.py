@@ -3,7 +3,7 @@
 from promptdsl.config.wire import CALL, CONTENT, TEXT, Part, Wire
 from promptdsl.config.wires.openai import WIRE as CHAT
 
-_ADDRESSED = Part(media="image", source="addressed", own="type")
+_ADDRESSED = Part(media="image", source="addressed", recognised_by="type")
 _OUTPUT = Part(contents=("output",))
 
 WIRE = Wire(
@@ -17,19 +17,19 @@ WIRE = Wire(
     system=("instructions",),
     output=("text", "format"),
     parts={
-        "input_text": TEXT._replace(own="type"),
-        "output_text": TEXT._replace(own="text"),
+        "input_text": TEXT._replace(recognised_by="type"),
+        "output_text": TEXT._replace(recognised_by="text"),
         "refusal": CHAT.parts["refusal"],
         "summary_text": TEXT,
         "reasoning_text": TEXT,
         "input_image": _ADDRESSED,
         "input_file": _ADDRESSED._replace(texts=("filename",), media="document"),
         "message": CONTENT,
-        "function_call": CALL._replace(own="call_id"),
+        "function_call": CALL._replace(recognised_by="call_id"),
         "custom_tool_call": CALL,
-        "function_call_output": _OUTPUT._replace(own="call_id"),
+        "function_call_output": _OUTPUT._replace(recognised_by="call_id"),
         "custom_tool_call_output": _OUTPUT,
-        "reasoning": Part(contents=("summary", "content"), own="summary"),
+        "reasoning": Part(contents=("summary", "content"), recognised_by="summary"),
     },
     nulls={
         "code_interpreter_call": ("code", "outputs"),

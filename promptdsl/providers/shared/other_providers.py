@@ -19,8 +19,8 @@ def _owners(origin: str) -> Mapping[object, Sequence[tuple[str, str]]]:
     owners: dict[object, list[tuple[str, str]]] = {}
     for wire in forms():
         for kind, part in wire.parts.items():
-            if part.own and kind not in known:
-                owners.setdefault(kind, []).append((part.own, wire.name))
+            if part.recognised_by and kind not in known:
+                owners.setdefault(kind, []).append((part.recognised_by, wire.name))
     return owners
 
 
