@@ -1,4 +1,7 @@
-"""The library: sections and templates under one name."""
+"""The library: sections and templates under one name, which can be installed as a package.
+
+:class:`Library` comes first, then the checks of its arguments.
+"""
 
 import inspect
 import operator
@@ -46,7 +49,10 @@ _CONDITION = re.compile(r"\s*(==|!=|>=|<=|>|<)\s*(\d+(?:\.\d+)*)\s*")
 
 
 class UnknownSection(LibraryError, AttributeError, KeyError):
-    """A section that a library does not have, as an attribute, an item, or by its name."""
+    """The error for a section that a library does not have.
+
+    It is also an ``AttributeError`` and a ``KeyError``: sections are attributes and items.
+    """
 
     __str__ = LibraryError.__str__
 
@@ -55,16 +61,16 @@ class Library(LibraryBase):
     """Sections and templates under one name.
 
     ``name`` is the name of the library: a letter, then letters, digits and ``_ . -``. ``sections``
-    are components, made with ``@component``. ``templates`` is a folder; a relative one is beside
-    the file that makes the library, and the default is left out where there is none. Each file
-    ``NAME.md.j2`` in it is a section, unless its name or that of a folder around it begins with
-    ``_``. ``requires`` is the version of promptdsl that it needs, such as ``"promptdsl>=0.1,<1"``.
-    ``reload`` looks at each use whether a file changed. ``trim_blocks``, ``lstrip_blocks`` and
-    ``keep_trailing_newline`` are the settings of Jinja for its templates.
+    are components, made with ``@component``. ``templates`` is a folder of templates. A relative
+    path starts in the folder of the file that makes the library; the default ``"templates"`` may be
+    missing. Each file ``NAME.md.j2`` in the folder is a section, unless its name, or the name of a
+    folder around it, begins with ``_``. ``requires`` is the version of promptdsl that the library
+    needs, such as ``"promptdsl>=0.1,<1"``. With ``reload`` a template file is read again at each
+    use. ``trim_blocks``, ``lstrip_blocks`` and ``keep_trailing_newline`` are Jinja's settings.
 
     A section is used as an attribute, ``library.tone(...)``, or as an item,
-    ``library["billing/refunds"](...)``. Raises :class:`LibraryError` for a wrong argument, and for
-    a section that there is not; :class:`TemplateError` for a setting of Jinja that is no boolean.
+    ``library["billing/refunds"](...)``. Raises :class:`LibraryError` for a wrong argument and for
+    an unknown section, :class:`TemplateError` for a Jinja setting that is not a boolean.
 
     >>> from promptdsl import Library, Section, System, Value, component, override, render
     >>> @component
@@ -96,8 +102,8 @@ class Library(LibraryBase):
         frame = author_frame(getframe(0))
         if not isinstance(name, str) or not LIBRARY_NAME.fullmatch(name):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise LibraryError(
-                f"{shown(name)} is no name of a library",
-                fix='a letter, then letters, digits and _ . -: Library("support")',
+                f"{shown(name)} cannot be the name of a library",
+                fix='write a letter, then letters, digits and _ . -: Library("support")',
             )
         self.name = name
         self._set_module(str(frame.f_globals.get("__name__", "")))
@@ -109,19 +115,19 @@ class Library(LibraryBase):
         self._made: dict[str, ComponentFunction] = {}
         """The components of templates, by their names."""
         self._functions = _named(name, sections, self._folder)
-        for section, made in self._functions.items():
-            self._join(section, made)
+        for section, component in self._functions.items():
+            self._join(section, component)
         MADE.add(self)
 
     def _set_module(self, module: str) -> None:
-        """Note the module that makes the library, by which the version of its package is found."""
+        """Note the module that makes the library: the version of its package is found by it."""
         self._module = module
         self._version = cache(partial(version_of, self.name, module))
 
-    def _join(self, section: str, made: ComponentFunction) -> None:
-        """Let a component be a section of this library."""
+    def _join(self, section: str, component: ComponentFunction) -> None:
+        """Make a component a section of this library."""
         name, its_version = f"{self.name}:{section}", self._version
-        file = cast("FunctionType", original_of(made.function)).__code__.co_filename
+        file = cast("FunctionType", original_of(component.function)).__code__.co_filename
 
         @cache
         def provenance() -> LibrarySection:
@@ -130,23 +136,24 @@ class Library(LibraryBase):
                 digest = sha256(opened.read()).hexdigest()[:8]
             return LibrarySection(name, its_version(), digest)
 
-        made.name, made.section = name, provenance
+        component.name, component.section = name, provenance
 
     @classmethod
     @door
     def load(cls, name: str) -> "Library":
         """Return an installed library, which is imported at its first use.
 
-        Raises :class:`LibraryError` for one that is unknown, left out, broken, or brought by two
-        packages.
+        Raises :class:`LibraryError` for a library that is unknown, left out or broken, or that two
+        packages have.
         """
         return cast("Library", load_library(name))  # Library is its only subclass
 
     @staticmethod
     def installed() -> tuple[InstalledLibrary, ...]:
-        """Return the installed libraries, without an import of any.
+        """Return the installed libraries; none of them is imported.
 
-        The environment variable ``PROMPTDSL_LIBRARIES``, names with commas, leaves out all others.
+        If the environment variable ``PROMPTDSL_LIBRARIES`` is set (names separated by commas), only
+        these libraries are returned.
         """
         return installed_libraries()
 
@@ -157,7 +164,7 @@ class Library(LibraryBase):
 
     @property
     def templates(self) -> TemplateFolder | None:
-        """The folder of its templates, ``None`` without one."""
+        """The folder of its templates, ``None`` if it has none."""
         return self._templates
 
     @cached_property
@@ -170,9 +177,9 @@ class Library(LibraryBase):
 
     @property
     def sections(self) -> Mapping[str, SectionInfo]:
-        """What the library says about its sections, by their names without that of the library.
+        """The information on its sections, by their names without the name of the library.
 
-        A section is read when it is looked up: a broken one raises its error there.
+        A section is read when it is looked up, so a broken section raises its error then.
         """
         return _Sections(self)
 
@@ -184,9 +191,9 @@ class Library(LibraryBase):
 
     @door
     def __getitem__(self, name: str) -> ComponentFunction:
-        made = self._functions.get(name) or self._made.get(name)
-        if made is not None:
-            return made
+        component = self._functions.get(name) or self._made.get(name)
+        if component is not None:
+            return component
         if self.templates is None or name not in _template_names(self.templates.folder):
             names = self._names()
             fix = nearest(str(name), names) if names else "it has no sections"
@@ -197,11 +204,11 @@ class Library(LibraryBase):
                 if file in files:
                     fix = f"rename {file} to {name}{SUFFIX}"
             raise UnknownSection(f"the library {self.name!r} has no section {name!r:.60}", fix=fix)
-        # Of two threads, both get the one that was first.
+        # If two threads make it, both get the first one.
         return self._made.setdefault(name, template_component(self.templates, name, self._module))
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *(it for it in self._names() if it.isidentifier())})
+        return sorted({*super().__dir__(), *filter(str.isidentifier, self._names())})
 
     def __repr__(self) -> str:
         return f"<Library {self.name!r}>"
@@ -223,9 +230,9 @@ class _Sections(Mapping[str, SectionInfo]):
     @door
     def __getitem__(self, name: str) -> SectionInfo:
         library = self.library
-        made = library[name]
+        component = library[name]
         if name in library._functions:
-            return _of_function(made)
+            return _of_function(component)
         assert library.templates is not None
         return TemplateSection(library.templates, name).info()
 
@@ -239,8 +246,9 @@ class _Sections(Mapping[str, SectionInfo]):
         return f"<sections of {self.library.name!r}: {', '.join(self)}>"
 
 
-def _of_function(made: ComponentFunction) -> SectionInfo:
-    original, section = cast("FunctionType", original_of(made.function)), made.section
+def _of_function(component: ComponentFunction) -> SectionInfo:
+    """Return the information on a section that is a function."""
+    original, section = cast("FunctionType", original_of(component.function)), component.section
     assert section is not None
     title, _, description = (inspect.getdoc(original) or "").partition("\n")
     try:
@@ -250,12 +258,12 @@ def _of_function(made: ComponentFunction) -> SectionInfo:
     inputs = tuple(
         Input(
             name,
-            _annotation(it.annotation),
-            required=it.default is Parameter.empty,
-            default=None if it.default is Parameter.empty else it.default,
+            _annotation(parameter.annotation),
+            required=parameter.default is Parameter.empty,
+            default=None if parameter.default is Parameter.empty else parameter.default,
         )
-        for name, it in inspect.signature(original).parameters.items()
-        if it.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+        for name, parameter in inspect.signature(original).parameters.items()
+        if parameter.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
     )
     return SectionInfo(
         section(),
@@ -269,95 +277,101 @@ def _of_function(made: ComponentFunction) -> SectionInfo:
     )
 
 
-_OWN_NAMES = frozenset({*dir(Library), "name"})
-"""What each library has: a section of such a name would not be found as an attribute."""
+_TAKEN_NAMES = frozenset({*dir(Library), "name"})
+"""The attributes of every library: a section with such a name could not be an attribute."""
 
 
 def _annotation(annotation: object) -> str:
-    """Return an annotation as it is written, an empty string for none."""
+    """Return an annotation as it is written, an empty string if there is none."""
     if annotation is Parameter.empty:
         return ""
     if isinstance(annotation, str):
         return annotation
-    # Before Python 3.12 the module stands before ``Annotated`` alone.
+    # Before Python 3.12 only ``Annotated`` has its module before it.
     return inspect.formatannotation(annotation).removeprefix("typing.")
 
 
 def _named(library: str, sections: object, folder: str | None) -> dict[str, ComponentFunction]:
-    """Return components by their names, or raise :class:`LibraryError` for what is none."""
+    """Return components by their names; :class:`LibraryError` for one that cannot be a section."""
     if not isinstance(sections, Iterable) or isinstance(sections, str):
         raise LibraryError(
             f"the library {library!r} takes a list of sections, not {kind_of(sections)}",
             fix="write sections=[tone], a list of components",
         )
     named: dict[str, ComponentFunction] = {}
-    for made in cast("Iterable[Function]", sections):
+    for component in cast("Iterable[Function]", sections):
         problem = fix = ""
-        if not isinstance(made, ComponentFunction):
-            name = getattr(made, "__name__", kind_of(made))
-            problem = f"{name} is no component"
+        if not isinstance(component, ComponentFunction):
+            name = getattr(component, "__name__", kind_of(component))
+            problem = f"{name} is not a component"
             fix = "give functions that were made with @component, without a call: sections=[tone]"
-            if inspect.isfunction(made):
+            if inspect.isfunction(component):
                 fix = "write @component before it"
         else:
-            full = made.name
+            full = component.name
             owner, _, name = full.rpartition(":")
             if owner not in ("", library):
-                problem, fix = f"{name} is {full!r}", "make a component of its own for this library"
-            elif name in _OWN_NAMES:
-                problem, fix = f"every library has a {name!r} of its own", "choose another name"
+                problem = f"{name} belongs to another library: {full!r}"
+                fix = "make a new component for this library"
+            elif name in _TAKEN_NAMES:
+                problem = f"every library has an attribute {name!r}"
+                fix = "choose another name for the section"
             elif name in named:
                 problem, fix = f"two sections are called {name!r}", "write @component(name=...)"
             elif folder is not None and os.path.isfile(os.path.join(folder, name + SUFFIX)):
                 problem, fix = f"{name!r} is a function and a template", "rename one of them"
-            named[name] = made
+            named[name] = component
         if problem:
             raise LibraryError(f"the library {library!r}: {problem}", fix=fix)
     return named
 
 
-def _folder(library: str, templates: str | os.PathLike[str] | None, beside: str) -> str | None:
-    """Return the folder of templates, ``None`` where the default is not there."""
+def _folder(library: str, templates: str | os.PathLike[str] | None, start: str) -> str | None:
+    """Return the folder of templates, ``None`` if the default does not exist.
+
+    A relative path starts in the folder ``start``.
+    """
     if templates is None:
         return None
     try:
-        folder = os.path.join(beside, os.fspath(templates))
-        there = os.path.isdir(folder)
+        folder = os.path.join(start, os.fspath(templates))
+        exists = os.path.isdir(folder)
     except (TypeError, ValueError):
-        folder, there = repr(templates)[:200], False
-    if there:
+        folder, exists = repr(templates)[:200], False
+    if exists:
         return os.path.realpath(folder)
     if templates == "templates":
         return None
     raise LibraryError(
         f"the library {library!r} has no folder {folder!r}",
-        fix="a relative one is beside the file that makes the library",
+        fix="a relative path starts in the folder of the file that makes the library",
     )
 
 
 def _template_names(folder: str) -> list[str]:
-    found: list[str] = []
+    """Return the names of the templates in a folder and in its subfolders."""
+    names: list[str] = []
     for where, folders, files in os.walk(folder):
-        folders[:] = [it for it in folders if not it.startswith(("_", "."))]
+        folders[:] = [name for name in folders if not name.startswith(("_", "."))]
         inner = os.path.relpath(where, folder).replace(os.sep, "/")
         around = "" if inner == "." else f"{inner}/"
-        found += [
-            around + it.removesuffix(SUFFIX)
-            for it in files
-            if it.endswith(SUFFIX) and not it.startswith(("_", "."))
+        names += [
+            around + file.removesuffix(SUFFIX)
+            for file in files
+            if file.endswith(SUFFIX) and not file.startswith(("_", "."))
         ]
-    return found
+    return names
 
 
 def _check_version(library: str, requires: object) -> None:
     """Raise :class:`LibraryError` for a library that needs another version of promptdsl."""
-    found = _REQUIRES.fullmatch(requires) if isinstance(requires, str) else None
-    written = found[1] if found else "?"
-    conditions = [_CONDITION.fullmatch(it) for it in written.split(",")] if written else []
+    match = _REQUIRES.fullmatch(requires) if isinstance(requires, str) else None
+    written = match[1] if match else "?"
+    conditions = [_CONDITION.fullmatch(text) for text in written.split(",")] if written else []
     for condition in conditions:
         if condition is None:
             raise LibraryError(
-                f"the library {library!r} requires {requires!r:.100}, which is no version",
+                f"the library {library!r} requires {requires!r:.100}, which is not a version",
                 fix='write requires="promptdsl>=0.1,<1"',
             )
         fits = _COMPARED[condition[1]](_release(__version__), _release(condition[2]))
@@ -365,14 +379,14 @@ def _check_version(library: str, requires: object) -> None:
             raise LibraryError(
                 f"the library {library!r} requires {requires}, and promptdsl {__version__} is "
                 "installed",
-                fix="install a version of one that fits the other",
+                fix="install another version of the library or of promptdsl",
             )
 
 
 def _release(text: str) -> list[int]:
     """Return the release numbers of a version, without zeros at the end: 1.0 is 1."""
-    found = re.match(r"\d+(?:\.\d+)*", text)
-    numbers = [int(it) for it in found[0].split(".")] if found else []
+    release = re.match(r"\d+(?:\.\d+)*", text)
+    numbers = [int(number) for number in release[0].split(".")] if release else []
     while numbers and not numbers[-1]:
         numbers.pop()
     return numbers

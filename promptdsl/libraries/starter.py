@@ -1,8 +1,8 @@
-"""The starter library: five sections for what most prompts need. It comes with promptdsl."""
+"""The starter library, which comes with promptdsl: five sections that most prompts need."""
 
 from promptdsl.libraries.library import Library
 from promptdsl.templates.folders import templates_root
 
 starter = Library("starter", templates=templates_root() / "sections")
-# A library finds its module in the first frame outside of promptdsl: this one is inside.
+# A library finds its module by the first frame outside of promptdsl, but this one is inside.
 starter._set_module(__name__)

@@ -1,4 +1,4 @@
-"""A section of a library that is a template: what its file says, and the component made of it."""
+"""A library section that is a template: the information in its file, and its component."""
 
 import inspect
 from inspect import Parameter, Signature
@@ -22,11 +22,11 @@ from promptdsl.tree.part_nodes import VolatileNode
 
 @attrs.frozen
 class SectionInfo:
-    """A section of a library, as ``promptdsl list`` and ``promptdsl show`` tell it.
+    """The information on a library section that ``promptdsl list`` and ``promptdsl show`` print.
 
     ``section`` has its qualified name, version and digest. ``inputs`` are those of its front matter
-    or of its signature; ``None`` for a template that takes any variables. ``file`` is the file it
-    is written in, ``line`` the line at which it begins, ``source`` its text.
+    or of its signature; ``None`` for a template that takes any variables. ``file`` is its file,
+    ``line`` its first line in this file, ``source`` its text.
 
     >>> from promptdsl import Library, component
     >>> @component
@@ -49,7 +49,7 @@ class SectionInfo:
 
 
 class ReadTemplate(NamedTuple):
-    """A template of a library that was read."""
+    """The content of a template file: front matter, digest, file and source text."""
 
     front: FrontMatter
     digest: str
@@ -58,7 +58,7 @@ class ReadTemplate(NamedTuple):
 
 
 class TemplateSection:
-    """A template of a library: what its file says."""
+    """A library section that is a template; it reads the information in the file."""
 
     def __init__(self, folder: TemplateFolder, section: str) -> None:
         self.folder = folder
@@ -67,7 +67,7 @@ class TemplateSection:
         self._kept = self._read()
 
     def read(self) -> ReadTemplate:
-        """Return what the file says, read anew where the library reloads."""
+        """Return the content of the file; it is read again if the library has ``reload``."""
         if self.folder.reload:
             self._kept = self._read()
         return self._kept
@@ -76,7 +76,7 @@ class TemplateSection:
         file = find(self.section + SUFFIX, (self.folder,))
         if file is None:
             raise LibraryError(
-                f"there is no file of {self.name!r} any more", fix="install it again"
+                f"the file of {self.name!r} does not exist any more", fix="install it again"
             )
         source, digest = read_template(file)
         front, _ = split(source, self.name)
@@ -87,7 +87,7 @@ class TemplateSection:
         return LibrarySection(self.name, self.folder.version, self.read().digest)
 
     def info(self) -> SectionInfo:
-        """Return what the library says about it; raises :class:`TemplateError` for a broken one."""
+        """Return the information on it; raises :class:`TemplateError` for a broken template."""
         from promptdsl.templates.render import check_template
 
         front, _, file, source = self.read()
@@ -111,12 +111,12 @@ class TemplateSignature(Signature):
         inputs = section.read().front.inputs
         parameters = [
             Parameter(
-                it.name,
+                input.name,
                 Parameter.KEYWORD_ONLY,
-                default=Parameter.empty if it.required else it.default,
-                annotation=_Written(it.annotation),
+                default=Parameter.empty if input.required else input.default,
+                annotation=_Written(input.annotation),
             )
-            for it in inputs or ()
+            for input in inputs or ()
         ]
         if inputs is None:
             parameters = [Parameter("inputs", Parameter.VAR_KEYWORD, annotation=object)]
@@ -124,17 +124,17 @@ class TemplateSignature(Signature):
         self.section = section
 
     def bind(self, /, *args: object, **kwargs: object) -> inspect.BoundArguments:
-        """Raise :class:`TemplateError` for wrong inputs, ``TypeError`` for any by position."""
+        """Raise :class:`TemplateError` for wrong inputs, ``TypeError`` for one by position."""
         if args:
-            raise TypeError("its inputs are given by name")
-        self.section.read().front.checked({name: _plain(it) for name, it in kwargs.items()})
-        # The file of a library that reloads may declare other inputs by now.
+            raise TypeError("its inputs are passed by name")
+        self.section.read().front.checked({name: _plain(value) for name, value in kwargs.items()})
+        # With ``reload``, the file may have other inputs now.
         current = TemplateSignature(self.section) if self.section.folder.reload else self
         return Signature.bind(current, **kwargs)
 
 
 class _Written(str):
-    """An annotation that is shown as it is written."""
+    """An annotation whose ``repr`` is its text as it is written."""
 
     __slots__ = ()
 
@@ -143,9 +143,9 @@ class _Written(str):
 
 
 def _plain(value: object, depth: int = 3) -> object:
-    """Return an input as it is checked: a volatile one is its value, in a list too.
+    """Return an input for its check: a volatile one is replaced by its value, also in a list.
 
-    No type has lists below ``depth``: what is there is left as it is.
+    Inputs have lists at most ``depth`` levels deep; deeper lists are not changed.
     """
     if isinstance(value, VolatileNode):
         return labelled(value.plain, value.label or "")
@@ -162,12 +162,14 @@ def template_component(folder: TemplateFolder, name: str, module: str) -> Compon
 
     text.__name__ = text.__qualname__ = name
     front = section.read().front
-    inputs = [f"{it.name}: {it.doc}" if it.doc else it.name for it in front.inputs or ()]
-    lines = ["Inputs:", *(f"    {it}" for it in inputs)] if inputs else []
+    inputs = [
+        f"{input.name}: {input.doc}" if input.doc else input.name for input in front.inputs or ()
+    ]
+    lines = ["Inputs:", *(f"    {line}" for line in inputs)] if inputs else []
     doc = (front.title, front.description, "\n".join(lines))
     text.__module__, text.__doc__ = module, "\n\n".join(filter(None, doc))
     setattr(text, "__signature__", TemplateSignature(section))  # noqa: B010 (no attribute in stubs)
     text.__annotations__ = {}
-    made = component_of(text, "template")
-    made.name, made.section = section.name, section.provenance
-    return made
+    component = component_of(text, "template")
+    component.name, component.section = section.name, section.provenance
+    return component

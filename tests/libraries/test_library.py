@@ -161,7 +161,7 @@ WRONG: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "position": (
         lambda: surgery().refunds("EU"),
         OptionError,
-        "surgery:refunds(): its inputs are given by name",
+        "surgery:refunds(): its inputs are passed by name",
     ),
     "broken": (
         lambda: surgery().broken,
@@ -336,7 +336,7 @@ def test_a_section_that_was_called() -> None:
     """A section that was called already is no component: the error says what to give."""
     error = raised(LibraryError, lambda: Library("house", sections=[surgery().tone("Ada")]))  # type: ignore[list-item]
     assert (
-        "the library 'house': CustomComponent is no component",
+        "the library 'house': CustomComponent is not a component",
         "give functions that were made with @component, without a call: sections=[tone]",
     ) == (error.what, error.fix)
 
@@ -351,15 +351,15 @@ def test_a_file_of_another_ending(tmp_path: Path, file: str) -> None:
 
 
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
-    "name": (lambda: Library("my house"), "'my house' is no name of a library"),
-    "type": (lambda: Library(3), "3 is no name of a library"),  # type: ignore[arg-type]
+    "name": (lambda: Library("my house"), "'my house' cannot be the name of a library"),
+    "type": (lambda: Library(3), "3 cannot be the name of a library"),  # type: ignore[arg-type]
     "number": (
         lambda: Library(10**5000),  # type: ignore[arg-type]
-        "<int that cannot be printed> is no name of a library",
+        "<int that cannot be printed> cannot be the name of a library",
     ),
     "plain": (
         lambda: Library("house", sections=[_plain]),  # type: ignore[list-item]
-        "the library 'house': _plain is no component",
+        "the library 'house': _plain is not a component",
     ),
     "one": (
         lambda: Library("house", sections=_in_house()),  # type: ignore[arg-type]
@@ -367,11 +367,11 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "its own name": (
         lambda: Library("house", sections=[component(name="load")(_plain)]),  # type: ignore[list-item]
-        "the library 'house': every library has a 'load' of its own",
+        "the library 'house': every library has an attribute 'load'",
     ),
     "its own name of an object": (
         lambda: Library("house", sections=[component(name="name")(_plain)]),  # type: ignore[list-item]
-        "the library 'house': every library has a 'name' of its own",
+        "the library 'house': every library has an attribute 'name'",
     ),
     "twice": (
         lambda: Library("house", sections=[_in_house(), _in_house()]),  # type: ignore[list-item]
@@ -379,7 +379,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "taken": (
         lambda: Library("house", sections=[_taken()]),  # type: ignore[list-item]
-        "the library 'house': tone is 'first:tone'",
+        "the library 'house': tone belongs to another library: 'first:tone'",
     ),
     "folder": (
         lambda: Library("house", templates="/nowhere"),
@@ -387,7 +387,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "requires": (
         lambda: Library("house", requires="promptdsl~=1"),
-        "the library 'house' requires 'promptdsl~=1', which is no version",
+        "the library 'house' requires 'promptdsl~=1', which is not a version",
     ),
     "the second of two": (
         lambda: Library("house", requires="promptdsl>=0.0.1,<0.0.2"),
@@ -396,7 +396,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "other": (
         lambda: Library("house", requires="jinja2>=3"),
-        "the library 'house' requires 'jinja2>=3', which is no version",
+        "the library 'house' requires 'jinja2>=3', which is not a version",
     ),
 }
 
