@@ -634,7 +634,7 @@ def test_a_block_that_raised_cannot_be_included() -> None:
             include(part)
 
     assert (
-        "the block of this Section raised, so it was never finished"
+        "an error ended the block of this Section, so it is not finished"
         == raised(ScopeError, write).what
     )
 
@@ -644,7 +644,7 @@ def test_a_refused_timeline_cannot_be_rendered() -> None:
     tree = Timeline(User("q"))
     with suppress(PlacementError), tree:
         Section("s", Image.from_url("https://example.com/x.png"))
-    assert "never finished" in raised(ScopeError, lambda: render(tree)).what
+    assert "is not finished" in raised(ScopeError, lambda: render(tree)).what
 
 
 # Threads.
@@ -1037,8 +1037,8 @@ def test_two_blocks_left_open_in_one_that_closes() -> None:
     problems = [raised(ScopeError, partial(System, part)).what for part in (first, second)]
     assert [("system", ["a"])] == said(tree)
     assert problems == [
-        "the block of this Section raised, so it was never finished",
-        "the block of this Fragment raised, so it was never finished",
+        "an error ended the block of this Section, so it is not finished",
+        "an error ended the block of this Fragment, so it is not finished",
     ]
 
 

@@ -1,4 +1,4 @@
-"""The turn of any role, for generic code."""
+"""The function :func:`Turn`: a turn of any role, for generic code."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -37,7 +37,7 @@ def Turn(  # noqa: N802 (it reads like the components it makes)
     role: Role,
     /,
     *content: "Content",
-    **options: Any,  # Any: the options of the role, which only its name tells
+    **options: Any,  # Any: the options depend on the role
 ) -> TurnComponent | Ephemeral:
     """Return the turn of any role, for generic code.
 
@@ -52,8 +52,8 @@ def Turn(  # noqa: N802 (it reads like the components it makes)
     >>> [message.role for message in render(prompt).messages]
     ['user', 'assistant']
     """
-    given: object = role
-    if is_text(given) and given == "ephemeral":
+    argument: object = role
+    if is_text(argument) and argument == "ephemeral":
         context = object.__new__(Ephemeral)
         context.type = options.pop("type", None)
         context.title = options.pop("title", None)
@@ -66,9 +66,10 @@ def Turn(  # noqa: N802 (it reads like the components it makes)
     if cls is None:
         retract((role, *content))
         fix = 'it comes first: Turn("user", ...)'
-        if is_text(given):
-            fix = nearest(given, (*TURNS, "ephemeral"))
-        problem = "a Turn needs its role" if given is LEFT_OUT else f"unknown role {shown(given)}"
+        if is_text(argument):
+            fix = nearest(argument, (*TURNS, "ephemeral"))
+        problem = f"unknown role {shown(argument)}"
+        problem = "a Turn needs its role" if argument is LEFT_OUT else problem
         raise OptionError(problem, fix=fix, at=(author(),))
     turn = object.__new__(cls)
     turn.role = cls._spoken_by

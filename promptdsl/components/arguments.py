@@ -1,4 +1,7 @@
-"""The arguments of a component: turned into content, and moved out of the block they joined."""
+"""The arguments of a component: they become its content, and leave the block they were written in.
+
+:func:`gather` makes the content. :func:`adopt` moves components out of the open block.
+"""
 
 import json
 import re
@@ -24,15 +27,15 @@ from promptdsl.tree.node import Child, Node, label, make, named_label
 from promptdsl.tree.part_nodes import ItemNode, TextNode, TrustedTextNode, ValueNode, VolatileNode
 
 Inline: TypeAlias = "str | ValueNode | TrustedTextNode"
-"""A part of one text."""
+"""A piece of a text."""
 
 TEXT_BITS = bits(TEXT)
 ITEM_BITS = bits(TEXT | ITEM)
-UNSETTLED = BUSY | BARE | TEXT
+UNFINISHED_OR_TEXT = BUSY | BARE | TEXT
 
 
 class Interpolation(Protocol):
-    """An interpolation of a t-string (``string.templatelib.Interpolation``)."""
+    """An inserted value of a t-string (``string.templatelib.Interpolation``)."""
 
     value: object
     conversion: str | None
@@ -44,12 +47,12 @@ class TString(Protocol):
 
     @property
     def strings(self) -> tuple[str, ...]:
-        """The static texts, one more than the interpolations between them."""
+        """The author's texts, one more than the inserted values between them."""
         ...
 
     @property
     def interpolations(self) -> tuple[Any, ...]:  # Any: an `Interpolation`, read-only
-        """The values inserted between the static texts."""
+        """The inserted values."""
         ...
 
 
@@ -68,11 +71,11 @@ def bare(component: Node) -> ContentError:
 
 
 _BY_ID = ("Grounding", "Section")
-"""The components with content whose first argument is an id."""
+"""The components with content whose first argument is the id."""
 
 
 def id_for(text: str) -> str:
-    """Return an id for a text that was meant as content: its first word, in small letters."""
+    """Return an id for a text that was meant as content: its first word, in lower case."""
     if len(text.split()) < 2:
         return text
     word = re.search(r"[A-Za-z_][A-Za-z0-9_-]*", text)
@@ -80,14 +83,16 @@ def id_for(text: str) -> str:
 
 
 def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
-    """Return the content of arguments: neighbouring strings, numbers and values are one text."""
+    """Return the content of a component; neighbouring strings, numbers and values are one text."""
     first = args[0]
     if type(first) is str:
         if len(args) == 1:
             return (first,)
     else:
-        # Finished parts that are no text are the content already.
-        nodes = [arg for arg in args if isinstance(arg, Node) and not arg._mask & UNSETTLED]
+        # The common case: all arguments are finished parts, and none is text.
+        nodes = [
+            arg for arg in args if isinstance(arg, Node) and not arg._mask & UNFINISHED_OR_TEXT
+        ]
         if len(nodes) == len(args):
             return placed(nodes) if PARTS_REPLACED else nodes
     several = len(args) > 1
@@ -127,12 +132,12 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
 
 
 def is_data(value: object) -> TypeGuard[AnyBlock | Mapping[object, object]]:
-    """Return whether an argument is a content block, or a mapping, which may describe one."""
+    """Return whether an argument is a content block, or a mapping, which may describe a block."""
     return isinstance(value, AnyBlock) or is_mapping(value)
 
 
 def block_part(data: AnyBlock | Mapping[object, object], component: Node) -> Node:
-    """Return the node of a content block, or of its dictionary, given to a component."""
+    """Return the node of a content block, or of its dictionary, that is an argument."""
     if is_mapping(data) and (not is_text(data.get("type")) or data["type"] == "function"):
         raise refused(data, component)
     from promptdsl.components.blocks import block_node
@@ -144,13 +149,13 @@ def _end_run(component: Node, run: list[Inline], content: list[Child], *, severa
     """Move a run of strings and values into the content, as one text."""
     if not run:
         return
-    parts, mask = one_text(run, several=several)
+    parts, mask = joined_text(run, several=several)
     content.append(parts[0] if len(parts) == 1 else make(TextNode, parts, mask=mask, at=component))
     run.clear()
 
 
 def gather_items(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
-    """Return the content of a list: each argument that is no component is an item."""
+    """Return the content of a list; each argument that is not a component becomes an item."""
     content: list[Node] = []
     busy: list[Node] = []
     for arg in args:
@@ -162,7 +167,10 @@ def gather_items(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
             content.append(_item_of(tuple(inline(arg, component)), component))
             busy += volatile_in((arg,))
     adopt(component, [part for part in (*content, *busy) if part._mask & (BUSY | BARE)])
-    return [_item_of((freeze(x),), component) if isinstance(x, ValueNode) else x for x in content]
+    return [
+        _item_of((freeze(part),), component) if isinstance(part, ValueNode) else part
+        for part in content
+    ]
 
 
 def _item_of(parts: tuple[Child, ...], component: Node) -> ItemNode:
@@ -172,11 +180,11 @@ def _item_of(parts: tuple[Child, ...], component: Node) -> ItemNode:
     return make(ItemNode, parts, mask=mask, at=component, done=None)
 
 
-def one_text(run: Sequence[Inline], *, several: bool) -> tuple[tuple[Inline, ...], int]:
-    """Return the parts of one text, neighbouring strings joined, and its mask.
+def joined_text(run: Sequence[Inline], *, several: bool) -> tuple[tuple[Inline, ...], int]:
+    """Return the pieces of a text, with neighbouring strings joined, and the mask of the text.
 
-    Where two sentences of ``several`` arguments touch, none of them trusted, the parts stay as they
-    are, and a hint tells of them.
+    If sentences of ``several`` arguments touch, with no white space between them, the strings are
+    not joined, and a hint reports it. Trusted text does not count.
     """
     parts: list[Inline] = []
     strings: list[str] = []
@@ -199,19 +207,20 @@ def one_text(run: Sequence[Inline], *, several: bool) -> tuple[tuple[Inline, ...
     return tuple(parts), TEXT_BITS if any(parts) else TEXT_BITS | HOLLOW
 
 
-_MARKS, _CLOSINGS = ".!?:\u2026", ")]\"'*_`\u201d\u2019\u00bb"
-_SENTENCE_ENDS = frozenset(_MARKS + _CLOSINGS)
+_STOPS, _CLOSINGS = ".!?:\u2026", ")]\"'*_`\u201d\u2019\u00bb"
+_SENTENCE_ENDS = frozenset(_STOPS + _CLOSINGS)
 _SENTENCE_END = re.compile(
-    rf"\s[^\s./@\\]*(?:[^\W_]{{2}}|\d)[{re.escape(_CLOSINGS)}]*[{_MARKS}]+[{re.escape(_CLOSINGS)}]*\Z"
+    rf"\s[^\s./@\\]*(?:[^\W_]{{2}}|\d)[{re.escape(_CLOSINGS)}]*[{_STOPS}]+[{re.escape(_CLOSINGS)}]*\Z"
 )
 _LONGEST_WORD = 80
 
 
 def sentences_touch(before: str, after: str) -> bool:
-    """Return whether a sentence ends in one text and the next begins in the other, unspaced.
+    """Return whether a sentence ends at the end of one text, and the next text begins another.
 
-    The first ends in a word and a mark; a word with a dot, a slash or an at sign in it is a name or
-    an address. The next begins with a letter, not a small one, and is no single word.
+    The first text ends in a word and a full stop or the like. A word with a dot, a slash or an at
+    sign in it does not count: it is a name or an address. The next text begins with a letter that
+    is not in lower case, and has more than one word.
     """
     first = after[:1]
     is_sentence = after[-1:] in _SENTENCE_ENDS or len(after.split(None, 1)) > 1
@@ -221,7 +230,7 @@ def sentences_touch(before: str, after: str) -> bool:
 
 
 def inline(arg: object, component: Node) -> list[Inline]:
-    """Return the parts of one text that an argument gives, or raise :class:`ContentError`."""
+    """Return the pieces of text of an argument, or raise :class:`ContentError`."""
     if type(arg) is Trusted:
         return [make(TrustedTextNode, mask=TEXT_BITS, at=component, text=str.__str__(arg))]
     if isinstance(arg, str) or is_number(arg):
@@ -238,52 +247,52 @@ def _is_t_string(value: object) -> TypeGuard[TString]:
 
 
 def _t_string_parts(t_string: TString, component: Node) -> list[Inline]:
-    """Return the parts of a t-string; a t-string inserted in it is replaced by its own parts."""
+    """Return the pieces of a t-string; a t-string inserted in it is replaced by its pieces."""
     parts: list[Inline] = []
-    waiting = _entries_reversed(t_string)
+    waiting = _pieces_reversed(t_string)
     while waiting:
-        entry = waiting.pop()
-        if isinstance(entry, str):
-            parts.append(entry)
+        piece = waiting.pop()
+        if isinstance(piece, str):
+            parts.append(piece)
             continue
-        value = entry.value
-        plain = not entry.conversion and not entry.format_spec
+        value = piece.value
+        plain = not piece.conversion and not piece.format_spec
         if plain and _is_t_string(value):
-            waiting += _entries_reversed(value)
+            waiting += _pieces_reversed(value)
         elif plain and type(value) is Trusted:
             parts += inline(value, component)
         else:
-            parts.append(_inserted_value(entry, component))
+            parts.append(_inserted_value(piece, component))
     return parts or [""]
 
 
 def volatile_in(args: Iterable[object]) -> list[Node]:
     """Return the volatile values in the t-strings among arguments, at any depth."""
-    found: list[Node] = []
+    nodes: list[Node] = []
     waiting = [*args]
     while waiting:
         value = waiting.pop()
         if isinstance(value, VolatileNode):
-            found.append(value)
+            nodes.append(value)
         elif not isinstance(value, str | Node) and _is_t_string(value):
-            waiting += [getattr(entry, "value", None) for entry in value.interpolations]
-    return found
+            waiting += [getattr(inserted, "value", None) for inserted in value.interpolations]
+    return nodes
 
 
-def _entries_reversed(t_string: TString) -> list[str | Interpolation]:
-    """Return the static texts and interpolations of a t-string, which take turns, last first."""
-    entries: list[str | Interpolation] = []
-    for index, static in enumerate(t_string.strings):
-        entries += [text_of(static)] if static else []
-        entries += t_string.interpolations[index : index + 1]
-    return entries[::-1]
+def _pieces_reversed(t_string: TString) -> list[str | Interpolation]:
+    """Return the author's texts and the inserted values of a t-string, the last one first."""
+    pieces: list[str | Interpolation] = []
+    for index, text in enumerate(t_string.strings):
+        pieces += [text_of(text)] if text else []
+        pieces += t_string.interpolations[index : index + 1]
+    return pieces[::-1]
 
 
 _CONVERSIONS: Mapping[str, Callable[[object], str]] = {"r": repr, "s": str, "a": ascii}
 
 
 def _inserted_value(interpolation: Interpolation, component: Node) -> ValueNode:
-    """Return the node of a value inserted in a t-string, converted and formatted as it asks."""
+    """Return the node of a value that is inserted in a t-string, converted and formatted."""
     value = interpolation.value
     # The code in its braces, without the blanks around it.
     expression: str | None = (getattr(interpolation, "expression", None) or "").strip() or None
@@ -304,7 +313,7 @@ def _inserted_value(interpolation: Interpolation, component: Node) -> ValueNode:
     except (TypeError, ValueError) as error:
         raise ContentError(
             f"{expression or 'a value'} cannot be formatted like this: {error}",
-            fix="correct the part after its colon or exclamation mark",
+            fix="correct the part after the colon or the exclamation mark",
             at=(component.source,),
         ) from None
     if volatile is not None:
@@ -314,13 +323,13 @@ def _inserted_value(interpolation: Interpolation, component: Node) -> ValueNode:
 
 
 def value_node(value: object, component: Node, label: str | None = None) -> ValueNode:
-    """Return the node of a value; :class:`ContentError` for one that has no text."""
+    """Return the node of a value; :class:`ContentError` for a value without a text."""
     text = text_in(component, value)
     return make(ValueNode, mask=TEXT_BITS, at=component, text=text, label=label)
 
 
 def text_in(component: Node, value: object) -> str:
-    """Return the text of a value that is given to a component; an error has the line of that."""
+    """Return the text of a value in a component; an error has the line of the component."""
     try:
         return text_of(value)
     except ContentError as error:
@@ -328,7 +337,10 @@ def text_in(component: Node, value: object) -> str:
 
 
 def adopt(component: Node, busy: list[Node]) -> None:
-    """Take components that are arguments of another one out of the block they just joined."""
+    """Take the components that are arguments of another one out of the open block.
+
+    They joined the block when they were written, just before their parent.
+    """
     moving: dict[int, Node] = {}
     for arg in busy:
         check_finished(arg, component)
@@ -337,27 +349,27 @@ def adopt(component: Node, busy: list[Node]) -> None:
     if not moving:
         return
     top = innermost()
-    entries: list[Child] | tuple[Child, ...] = ()
+    written: list[Child] | tuple[Child, ...] = ()
     if top is not None and top.component is not None:
         check_owner(component, top)
-        entries = top.component.content
-    newest = {id(entry) for entry in entries[-len(moving) :]}
-    if not isinstance(entries, list) or newest != moving.keys():
+        written = top.component.content
+    newest = {id(child) for child in written[-len(moving) :]}
+    if not isinstance(written, list) or newest != moving.keys():
         arg = next(iter(moving.values()))
         raise ScopeError(
-            f"this {label(arg)} is already in another place of a block",
+            f"this {label(arg)} is already written elsewhere in a block",
             fix="write it in the argument list itself, or build it under `with detached():`",
             at=(component.source, arg.source),
         )
-    del entries[-len(moving) :]
+    del written[-len(moving) :]
     for arg in moving.values():
         arg._mask &= ~PLACED
 
 
 def adopt_values(component: Node, values: list[VolatileNode], *others: object) -> None:
-    """Take volatile values that are data of a component out of the block, and freeze them.
+    """Take the volatile values in the data of a component out of the open block; freeze them.
 
-    ``others`` are the other arguments, which may stand among them in the block.
+    ``others`` are the other arguments, which may be between them in the block.
     """
     parts = [*values, *(arg for arg in others if isinstance(arg, Node))]
     adopt(component, [part for part in parts if part._mask & (BUSY | BARE)])
@@ -376,9 +388,10 @@ def value_text(value: object) -> str:
 def volatile_leaf(
     values: list[VolatileNode], labels: dict[tuple[object, ...], str], *group: str
 ) -> Callable[[object, Around, object], object]:
-    """Return a function that returns the plain value of a volatile one in data, and notes it.
+    """Return a function for the values in data: it returns the plain value of a volatile one.
 
-    ``labels`` gets its label by its path, which begins with ``group``.
+    It adds the volatile value to ``values``, and its label to ``labels``, by its path in the data.
+    Paths begin with ``group``.
     """
 
     def leaf(item: object, around: Around, key: object) -> object:
@@ -392,22 +405,22 @@ def volatile_leaf(
 
 
 def check_finished(arg: Node, component: Node) -> None:
-    """Raise when an argument is still open, failed, or was never given any content."""
+    """Raise an error if an argument is still open, failed, or has no content."""
     if arg._mask & FAILED == FAILED:
         raise ScopeError(
-            f"the block of this {label(arg)} raised, so it was never finished",
+            f"an error ended the block of this {label(arg)}, so it is not finished",
             fix="write it again",
             at=(component.source, arg.source),
         )
     if arg._mask & OPEN and arg is component:
         raise ScopeError(
-            f"this {label(arg)} is still open, it cannot be used yet",
+            f"this {label(arg)} cannot be used yet: its block is still open",
             fix="write this line after its `with` block, not in it",
             at=(author(), arg.source),
         )
     if arg._mask & OPEN:
         raise ScopeError(
-            f"this {label(arg)} is still open, it cannot be in another component yet",
+            f"this {label(arg)} cannot be in another component yet: its block is still open",
             fix="close its block first",
             at=(component.source, arg.source),
         )
@@ -416,7 +429,7 @@ def check_finished(arg: Node, component: Node) -> None:
 
 
 def refused(arg: object, component: Node) -> PromptError:
-    """Return the error for an argument that is not content, with the remedy for its type."""
+    """Return the error for an argument that is not content, with the advice for its type."""
     from promptdsl.components.options import left_out
     from promptdsl.foundation.remedies import content_remedy
 

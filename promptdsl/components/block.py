@@ -1,16 +1,19 @@
-"""How a component is written: its arguments, its options, its block, and how it is frozen.
+"""The life of a component with children: arguments, options, ``with`` block, and freezing.
 
 A component has the slots of its node. Its life, in order:
 
-1. *begin*: a call makes its options and content of the arguments; components among these, which
-   had joined the open block a moment ago, are moved in (``adopt``; ``retract`` where it fails);
-2. *join*: it is appended to the open block (``place`` for one without a block, ``put`` for a node);
-3. *enter*, for ``with``: its content becomes a list, and it the open block, which others join;
-4. *leave*: the block closes and is sealed; one that raised *fails*, and is taken out again;
-5. *seal*: its children are checked and frozen: they get the frozen class of their component, which
-   refuses every change. A component without a parent is frozen by ``finish``.
+1. *begin*: a call makes its options and its content from the arguments. Components among the
+   arguments joined the open block when they were written; ``adopt`` moves them into the content,
+   and ``retract`` removes them if the call fails.
+2. *join*: the component is appended to the open block, by ``place``. ``put`` does the same for a
+   finished node.
+3. *enter*: ``with`` makes its content a list. Now it is the open block, and others join it.
+4. *leave*: the block closes, and the component is sealed. If an error ended the block, the
+   component *fails*: it is removed from its parent.
+5. *seal*: its children are checked and frozen. A frozen component has another class, which refuses
+   every change. ``finish`` freezes a component without a parent.
 
-What ``@component`` makes begins in ``ComponentFunction.__call__`` (``custom.py``); *enter* is
+A component of an author begins in ``ComponentFunction.__call__`` (``custom.py``). *enter* is
 ``scope.enter``.
 """
 
@@ -46,39 +49,39 @@ from promptdsl.tree.rewrite import unique_ids
 from promptdsl.tree.turn_nodes import OutputNode, ToolNode
 
 ROOTED = masks.ROOT | masks.TURN | masks.REQUEST | masks.RECORDED | masks.TOOL
-"""Children of a timeline only: never inside a turn or a part of one."""
+"""The bits of nodes that are only children of a timeline, never inside a turn."""
 
-BESIDE = "write it beside the turns, directly in the Timeline"
+NEXT_TO_TURNS = "write it next to the turns, directly in the Timeline"
 """The advice for a tool or an output that is written inside a turn."""
 
 PART_FORBIDS = ROOTED | masks.ITEM | masks.CALL | masks.RESULT | masks.EVENT_BLOCK
-"""Never inside a part of a turn: children of one kind of turn, and items outside of lists."""
+"""The bits of nodes that are never inside a part of a turn, such as a section."""
 
 TEXT_FORBIDS = PART_FORBIDS | masks.SECTION | masks.MEDIA | masks.MEDIA << masks.SHIFT | masks.CACHE
-"""Never inside a part that is one text."""
+"""The bits of nodes that are never inside a part that is one text."""
 
 UNFINISHED = OPEN | BARE
 FINISHED = ~UNFINISHED
 
 
 class Container(Component):
-    """A component that has children: as arguments, or written in its ``with`` block."""
+    """A component with children, which are arguments or are written in its ``with`` block."""
 
     __slots__ = ()
     _forbids: ClassVar[int] = 0
-    """The bits that are refused in a child: those of itself (surface) or inside it (deep)."""
+    """The bits that no child may have: surface bits of the child, or deep bits inside it."""
     _inspects: ClassVar[int] = masks.NAMED
-    """The bits of children that ``_inspect`` is called for; ids have to be unique."""
+    """The bits of children for which ``_inspect`` is called; ids have to be unique."""
     _shows: ClassVar[int] = DEEP
-    """The bits it takes over from its children: all but their states in a fragment."""
+    """The bits that it gets from its children: a fragment gets their surface bits, too."""
     _stops: ClassVar[int] = 0
-    """All bits for which its children are looked at when it is sealed."""
+    """All bits for which its children are checked when it is sealed."""
 
     _gather = staticmethod(gather)
     """The function that makes content of its arguments."""
 
     if TYPE_CHECKING:
-        # A type checker is told that a block has the class of the component.
+        # For type checkers: ``with`` returns the component itself.
         def __enter__(self) -> Self: ...
 
     else:
@@ -90,9 +93,9 @@ class Container(Component):
         cls._stops = cls._forbids | cls._inspects | BARE | OPEN
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        """Close the block: its children become nodes. An error in it takes the block out again."""
+        """Close the block: its children become nodes. After an error, the component is removed."""
         top = innermost()
-        # The block may have been left in a copied context and used since: then it stays.
+        # In a copied context the block may have been closed and used before: then it stays.
         if kind is not None or top is None or top.component is not self or not is_unused(self):
             try:
                 fail(self, leave(self, raised=kind is not None))
@@ -101,13 +104,13 @@ class Container(Component):
                 raise
             return
         set_innermost(top.around)
-        # The same as seal(), without the call: a block takes 5 % less.
+        # The code of seal(), without the call: a block takes 5 % less time.
         content = tuple(self.content)
-        own = self._mask & FINISHED | CLOSED
+        kept = self._mask & FINISHED | CLOSED
         if not content:
-            # Arguments that are nothing, such as None, make it hollow; a fragment always is.
+            # HOLLOW without BARE: all its arguments were nothing, such as None.
             had_arguments = self._mask & HOLLOW and not self._mask & BARE
-            own |= HOLLOW if had_arguments else HOLLOW | BARE
+            kept |= HOLLOW if had_arguments else HOLLOW | BARE
         mask = 0
         try:
             for child in content:
@@ -123,10 +126,10 @@ class Container(Component):
                 end_traceback(problem)
                 raise
         self.content = content
-        self._mask = own | mask & self._shows
+        self._mask = kept | mask & self._shows
 
     def _inspect(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
-        """Check the children where their mask has a bit of ``_inspects``, and return them."""
+        """Return the children, checked; called if their mask has a bit of ``_inspects``."""
         return content
 
 
@@ -140,8 +143,8 @@ def begin(
 ) -> None:
     """Fill a new component from its arguments and options, and put it into the open block.
 
-    Its fields are set already. ``id`` is the first argument of a component that is written with
-    one. Its line is ``at``, or that of the author, two calls up.
+    Its fields are set before. ``id`` is the first argument of a component that begins with an id.
+    Its line is ``at``; by default the author's line, two calls up.
     """
     if at is None:
         frame = getframe(2)
@@ -149,7 +152,7 @@ def begin(
     component._code, component._offset = at if isinstance(at, tuple) else (at, -1)
     component.content = ()
     component.options = DEFAULTS
-    component._mask = component._own | BARE
+    component._mask = component._initial_mask | BARE
     try:
         component._check_fields()
         if id is not ABSENT:
@@ -170,7 +173,7 @@ def begin(
 
 
 def begin_leaf(component: Component, unknown: Mapping[str, Never]) -> None:
-    """Check the fields of a new component that has no children, and put it into the open block."""
+    """Check the fields of a new component without children, and put it into the open block."""
     start(component, 3)
     try:
         if unknown:
@@ -195,24 +198,24 @@ def _checked_id(component: Component, id: object) -> str:
     return str.__str__(id)
 
 
-def seal(component: Container, content: tuple[Any, ...], own: int) -> None:
-    """Freeze and check the children of a component; ``own`` is the part of its mask that stays."""
+def seal(component: Container, content: tuple[Any, ...], kept: int) -> None:
+    """Freeze and check the children of a component; ``kept`` are the bits of its mask that stay."""
     mask = 0
     try:
         for child in content:
             mask |= child._mask
             child.__class__ = child._frozen
     except AttributeError:
-        # A string has no mask, and a part that is frozen already refuses to be frozen again.
+        # A string has no mask, and a frozen part cannot be frozen again.
         mask = _freeze(content)
     if mask & component._stops:
         content = _checked_children(component, content, mask)
     component.content = content
-    component._mask = own | mask & component._shows
+    component._mask = kept | mask & component._shows
 
 
 def _freeze(content: tuple[Child, ...]) -> int:
-    """Turn the components of a content into nodes, and return their masks, joined."""
+    """Freeze the components in the content, and return their masks, joined."""
     mask = 0
     for child in content:
         if isinstance(child, str):
@@ -227,7 +230,7 @@ def _freeze(content: tuple[Child, ...]) -> int:
 def _checked_children(
     component: Container, content: tuple[Child, ...], mask: int
 ) -> tuple[Child, ...]:
-    """Return the children, or raise for one that is unfinished, misplaced, or has a used id."""
+    """Return the children; raise an error for one that is unfinished or misplaced, or its id."""
     if mask & (component._forbids | BARE | OPEN):
         for child in content:
             _check_child(component, child)
@@ -250,11 +253,11 @@ def _check_child(component: Container, child: Child) -> None:
 
 
 def culprit(node: Node, forbidden: int) -> Node:
-    """Return the node that brings in the forbidden bits: the node itself, or one inside it."""
-    whole = LimitNode | ConversationNode
+    """Return the node that has the forbidden bits: the node itself, or a node inside it."""
+    opaque = LimitNode | ConversationNode
     while True:
-        # A fragment has the bits of its children, a limit those of a text; a history is one thing.
-        passes = isinstance(node, FragmentNode) and not isinstance(node, whole)
+        # The bits of a fragment are those of its children; a limit and a history have their own.
+        passes = isinstance(node, FragmentNode) and not isinstance(node, opaque)
         if node._mask & SURFACE & forbidden and not passes:
             return node
         bits = forbidden if passes else forbidden & DEEP
@@ -276,11 +279,11 @@ def finish(component: Node) -> Node:
 
 
 def turn_advice(node: Node, otherwise: str) -> str:
-    """Return where a node belongs that may not be in a turn."""
+    """Return the advice for a node that may not be in a turn: where it belongs."""
     if node._mask & (masks.ROOT | masks.TURN | masks.REQUEST | masks.RECORDED):
-        return "a turn is never inside a turn: write it beside it, directly in the Timeline"
+        return "a turn cannot be inside a turn: write it next to the turn, directly in the Timeline"
     if node._mask & masks.TOOL:
-        return BESIDE
+        return NEXT_TO_TURNS
     if node._mask & masks.ITEM:
         return "an Item belongs in a List or a Checklist"
     if node._mask & masks.CALL:
@@ -293,5 +296,5 @@ def turn_advice(node: Node, otherwise: str) -> str:
 
 
 def part_advice(node: Node, otherwise: str) -> str:
-    """Return where a node belongs that may not be in a part of a turn."""
-    return BESIDE if isinstance(node, ToolNode | OutputNode) else otherwise
+    """Return the advice for a node that may not be in a part of a turn: where it belongs."""
+    return NEXT_TO_TURNS if isinstance(node, ToolNode | OutputNode) else otherwise

@@ -1,4 +1,4 @@
-"""Content blocks and their dictionaries as content of a component: each becomes a node."""
+"""Content blocks, and their dictionaries, as content of a component: each becomes a node."""
 
 import attrs
 
@@ -33,19 +33,22 @@ from promptdsl.tree.part_nodes import (
 from promptdsl.tree.rewrite import covering
 
 
-def block_node(given: object, component: Node) -> Node:
+def block_node(block: object, component: Node) -> Node:
     """Return the node of a block, or of its dictionary, that is content of a component."""
-    kind = given.get("type") if is_mapping(given) else None
+    kind = block.get("type") if is_mapping(block) else None
     if kind is not None and kind not in CLASSES:
         raise _unknown(kind, component)
     try:
-        return _node(block_from_dict(given), component)
+        return _node(block_from_dict(block), component)
     except PromptError as error:
         raise error.located(component.source) from None
 
 
 def _node(block: Block, at: Node) -> Node:
-    """Return the node that a component of the same content would be; its paths are data."""
+    """Return the node that a component with the same content would be.
+
+    A path in the block is data, so it is not opened like the path of an author.
+    """
     if isinstance(block, DataBlock):
         return data_node(block, at, is_value=False)
     if isinstance(block, EventBlock):
@@ -53,16 +56,17 @@ def _node(block: Block, at: Node) -> Node:
         return make(EventBlockNode, mask=mask, at=at, block=block, trusted=frozenset[str]())
     cache: Cache | None = getattr(block, "cache", None)
     options = DEFAULTS if cache is None else Options(cache=cache)
-    marks = implied(options)
+    option_bits = implied(options)
     match block:
         case TextBlock(text, cache, extra):
             if extra or (text and cache):
-                mask = bits(TEXT) | marks
+                mask = bits(TEXT) | option_bits
                 return make(TextBlockNode, (text,), mask=mask, at=at, options=options, extra=extra)
             return make(TextNode, (text,), mask=bits(TEXT) | (0 if text else HOLLOW), at=at)
         case ToolUseBlock() | ReasoningBlock():
             cls = ToolUseNode if isinstance(block, ToolUseBlock) else ReasoningNode
-            return make(cls, mask=bits(CALL) | marks, at=at, options=options, block=block)
+            mask = bits(CALL) | option_bits
+            return make(cls, mask=mask, at=at, options=options, block=block)
         case ToolResultBlock():
             return _result_node(block, at)
         case UnknownBlock():
@@ -70,18 +74,18 @@ def _node(block: Block, at: Node) -> Node:
         case _:
             source = attrs.evolve(block.source, from_data=True)
             block = attrs.evolve(block, source=source)
-            mask = bits(MEDIA) | marks
+            mask = bits(MEDIA) | option_bits
             return make(MediaNode, mask=mask, at=at, options=options, block=block)
 
 
 def _result_node(block: ToolResultBlock, at: Node) -> ToolResultNode:
-    """Return the node of a result, whose content is checked as that of a ``ToolResult``."""
+    """Return the node of a tool result; its content follows the rules of a ``ToolResult``."""
     content = tuple(_node(inner, at) for inner in block.content)
     for part in content:
         if part._mask & (CALL | RESULT | EVENT_BLOCK):
             raise PlacementError(
                 f"{named_label(part)} cannot be in a ToolResult",
-                fix="a tool's answer is text and media",
+                fix="a tool result holds text and media only",
                 at=(at.source,),
             )
     options = DEFAULTS
@@ -102,7 +106,7 @@ def _result_node(block: ToolResultBlock, at: Node) -> ToolResultNode:
 def _unknown(kind: object, component: Node) -> ContentError:
     name = kind[:60] if is_text(kind) else kind_of(kind)
     problem = f"a block of type {name!r} cannot be content of {named_label(component)}"
-    fix = f"{nearest(name, CLASSES)}; Json(value) shows it as JSON, History takes messages with it"
+    fix = f"{nearest(name, CLASSES)}; write Json(value) for JSON, or its message in a History"
     if kind == "message":
         fix = "write a reply, or a recorded message, in a History: History([read_response(reply)])"
     return ContentError(problem, fix=fix, at=(component.source,))

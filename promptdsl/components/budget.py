@@ -1,4 +1,7 @@
-"""Parts that a budget drops, chooses or cuts, room in it, and the marks of prompt caches."""
+"""Components for a budget: parts that it drops, chooses or shortens, and tokens that it reserves.
+
+``CacheBreakpoint`` is for the prompt cache of a provider.
+"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, Never, Self
@@ -8,7 +11,7 @@ from promptdsl.components.arguments import (
     block_part,
     inline,
     is_data,
-    one_text,
+    joined_text,
     volatile_in,
 )
 from promptdsl.components.block import TEXT_FORBIDS, Container, begin, begin_leaf, turn_advice
@@ -29,12 +32,12 @@ ENDS = ("head", "tail", "ends")
 
 
 class Group(Container, GroupNode):
-    """Parts that belong together: a budget keeps or drops them as a whole.
+    """Parts that belong together: a budget keeps all of them, or drops all of them.
 
-    ``priority`` is a number; the group with the lowest is dropped first. By default it is the
-    lowest priority of its parts. Without a budget a group is the same as a :class:`Fragment`.
+    ``priority`` is a number; the group with the lowest priority is dropped first. By default it is
+    the lowest priority of its parts. Without a budget a group is the same as a :class:`Fragment`.
 
-    Raises :class:`OptionError` for a priority that is no finite number.
+    Raises :class:`OptionError` for a priority that is not a finite number.
 
     >>> from promptdsl import Group, Timeline, User, render
     >>> old = Group(User("I live in Paris. " * 50), priority=1)
@@ -44,7 +47,7 @@ class Group(Container, GroupNode):
     """
 
     __slots__ = ()
-    _own = HOLLOW
+    _initial_mask = HOLLOW
 
     def __init__(
         self, *content: "Content", priority: float | None = None, **unknown: Never
@@ -59,12 +62,12 @@ class Group(Container, GroupNode):
 class FirstFit(Container, FirstFitNode):
     """Alternatives, the best first: the first one that fits the budget is sent.
 
-    Each argument, and each part written in its block, is an alternative; a :class:`Fragment` is one
-    of several parts. Alternatives may share ids. With a ``priority``, a number, a budget may drop
-    the last alternative as well; by default one of them is always sent. Without a budget the first
-    is sent.
+    Each argument, and each part written in its block, is an alternative. Write a :class:`Fragment`
+    for an alternative of several parts. Alternatives may have the same ids. By default one of them
+    is always sent. With a ``priority``, a number, a budget may drop the last alternative, too.
+    Without a budget the first alternative is sent.
 
-    Raises :class:`OptionError` for a priority that is no finite number.
+    Raises :class:`OptionError` for a priority that is not a finite number.
 
     >>> from promptdsl import FirstFit, User, render
     >>> user = User(FirstFit("A long story. " * 100, "A story."))
@@ -73,7 +76,7 @@ class FirstFit(Container, FirstFitNode):
     """
 
     __slots__ = ()
-    _own = HOLLOW
+    _initial_mask = HOLLOW
 
     def __init__(
         self, *alternatives: "Content", priority: float | None = None, **unknown: Never
@@ -93,7 +96,7 @@ class FirstFit(Container, FirstFitNode):
             elif is_data(arg):
                 alternatives.append(block_part(arg, component))
             elif arg is not None and arg is not False:
-                parts, mask = one_text(inline(arg, component), several=False)
+                parts, mask = joined_text(inline(arg, component), several=False)
                 alternatives.append(make(TextNode, parts, mask=mask, at=component._at))
         written = (*alternatives, *volatile_in(args))
         adopt(component, [part for part in written if part._mask & (BUSY | BARE)])
@@ -101,15 +104,15 @@ class FirstFit(Container, FirstFitNode):
 
 
 class Limit(Container, LimitNode):
-    """Text of at most ``max_tokens`` tokens, with a budget or without one; the rest is cut.
+    """Text of at most ``max_tokens`` tokens, with a budget or without one; longer text is cut.
 
-    ``keep`` is the part that stays: ``"head"`` (default), ``"tail"``, or both ``"ends"``. The cut
-    is after a paragraph if possible, else after a sentence or a word, and ``[...]``
-    is written there. The fence of an event or a grounding around it does not count.
-    :meth:`characters` counts characters instead of tokens.
+    ``keep`` is the part that stays: ``"head"`` (default), ``"tail"``, or both ``"ends"``. The text
+    is cut after a paragraph if possible, else after a sentence or a word, and ``[...]`` is written
+    there. The delimiters of an event or a grounding around it do not count. :meth:`characters`
+    counts characters instead of tokens.
 
     Raises :class:`OptionError` for another ``keep`` or a ``max_tokens`` below 1,
-    :class:`PlacementError` for a part that is no text.
+    :class:`PlacementError` for a part that is not text.
 
     >>> from promptdsl import Limit, User, render
     >>> user = User(Limit(8, "One two three. " * 20))
@@ -118,7 +121,7 @@ class Limit(Container, LimitNode):
     """
 
     __slots__ = ()
-    _own = HOLLOW | TEXT
+    _initial_mask = HOLLOW | TEXT
     _forbids = TEXT_FORBIDS
     _inspects = NAMED | HOLLOW
 
@@ -142,10 +145,11 @@ class Limit(Container, LimitNode):
         keep: Literal["head", "tail", "ends"] = "head",
         **unknown: Never,
     ) -> Self:
-        """Return text of at most ``max_characters`` characters, as it is sent.
+        """Return text of at most ``max_characters`` characters.
 
-        It is the same for each model and counter. It is cut as by tokens, and raises the same
-        errors; below 5 characters, the length of ``[...]``, nothing of a longer text is sent.
+        The text is the same for all models and token counters. It is cut like a limit in tokens,
+        with the same errors. ``[...]`` has 5 characters: with a smaller limit, nothing of a longer
+        text is sent.
         """
         limit = object.__new__(cls)
         limit.most, limit.keep, limit.unit = max_characters, keep, "characters"
@@ -156,7 +160,7 @@ class Limit(Container, LimitNode):
         first: object = self.most
         if isinstance(first, str | Node):
             name = named_label(first) if isinstance(first, Node) else "its text"
-            problem = f"the number of {self.unit} of a Limit comes first, not {name}"
+            problem = f"a Limit takes its number of {self.unit} first, not {name}"
             fix = "Limit(500, ...)" if self.unit == "tokens" else "Limit.characters(1_000, ...)"
             raise OptionError(problem, fix=fix, at=(self.source,))
         self.most = check_count(self, f"max_{self.unit}", first, 1)
@@ -165,17 +169,17 @@ class Limit(Container, LimitNode):
     @classmethod
     def _advice(cls, node: Node) -> str:
         if isinstance(node, CacheBreakpointNode):
-            return "a text that is cut has no place for it: write the breakpoint after the Limit"
+            return "the Limit may cut the text there: write the breakpoint after the Limit"
         if node._mask & (SECTION | TURN):
             return f"write the Limit in the {label(node)}, around its text"
         if isinstance(node, _UNCUT):
-            return f"a Limit holds text only: write the {label(node)} around it, or beside it"
-        return turn_advice(node, f"a Limit holds text only: write the {label(node)} beside it")
+            return f"a Limit holds text only: write the {label(node)} around it, or next to it"
+        return turn_advice(node, f"a Limit holds text only: write the {label(node)} next to it")
 
     def _inspect(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
-        whole = uncut(content)
-        if whole is not None:
-            raise misplaced(whole, self)
+        node = uncut(content)
+        if node is not None:
+            raise misplaced(node, self)
         return content
 
 
@@ -183,9 +187,9 @@ _UNCUT = (GroupNode, FirstFitNode, ReserveNode, NoteNode)
 
 
 def uncut(content: tuple[Child, ...]) -> Node | None:
-    """Return the first node of a content that cannot be cut, if any.
+    """Return the first node in the content that cannot be shortened, ``None`` if there is none.
 
-    Groups and alternatives stay whole, a reserve leaves room, and only people read notes.
+    Such nodes are groups and alternatives, reserves, and notes, which only people read.
     """
     waiting = [*reversed(content)]
     while waiting:
@@ -199,18 +203,18 @@ def uncut(content: tuple[Child, ...]) -> Node | None:
 
 
 class Reserve(Component, ReserveNode):
-    """Room in a budget that is left free, such as that for the answer: so many ``tokens``.
+    """Tokens of a budget that stay free, for example for the answer.
 
     Nothing is sent for it, and without a budget it has no effect.
 
-    Raises :class:`OptionError` for a number that is not whole or is below 0.
+    Raises :class:`OptionError` if ``tokens`` is not a whole number, 0 or more.
 
     >>> from promptdsl import Reserve, Timeline, User
     >>> prompt = Timeline(Reserve(1_000), User("Tell me a story."))
     """
 
     __slots__ = ()
-    _own = HOLLOW
+    _initial_mask = HOLLOW
 
     def __init__(self, tokens: int, *extra: Never, **unknown: Never) -> None:
         if extra:
@@ -223,10 +227,10 @@ class Reserve(Component, ReserveNode):
 
 
 class CacheBreakpoint(Component, CacheBreakpointNode):
-    """The end of a part that a provider's prompt cache may keep: all that is written before it.
+    """A cache mark: a provider's prompt cache may keep everything that is written before it.
 
-    ``ttl`` is how long it is kept, ``"5m"`` or ``"1h"``; by default the provider decides. A request
-    carries four marks at most.
+    ``ttl`` is the lifetime, ``"5m"`` or ``"1h"``; by default the provider decides. A request
+    carries at most four cache marks.
 
     Raises :class:`OptionError` for any other ``ttl``.
 
@@ -237,7 +241,7 @@ class CacheBreakpoint(Component, CacheBreakpointNode):
     """
 
     __slots__ = ()
-    _own = CACHE
+    _initial_mask = CACHE
 
     def __init__(
         self, ttl: Literal["5m", "1h"] | None = None, *extra: Never, **unknown: Never

@@ -1,9 +1,8 @@
-"""What a component may hold, for type checkers: what always fails is an error before it runs.
+"""The types of a component's content, for type checkers: they find errors before the code runs.
 
-The ``_placement`` of a node names what it is in a prompt, and each type below lists the placements
-that a component takes. Only what a type tells is refused: a plain :class:`Node` is of any
-placement, and so is what may stand anywhere, such as a ``Fragment`` or what ``@component`` makes.
-The rest is checked when a component is written: ``_forbids`` of its class.
+The ``_placement`` of a node is where it may be in a prompt. Each type below lists the placements
+that a component takes. A plain :class:`Node` may have any placement, and so may a ``Fragment`` or
+a component of an author. Such a part is checked when it is written, by ``_forbids`` of a class.
 """
 
 from collections.abc import Mapping
@@ -30,17 +29,17 @@ class Placed(Protocol[P_co]):
 _Words: TypeAlias = "str | int | float | Decimal | Fraction | TString"
 _Data: TypeAlias = Block | Mapping[str, Any]
 _Nothing: TypeAlias = bool | None
-"""Of the mappings only those that describe a block are content, of the booleans only ``False``,
-which is skipped."""
+"""``None`` and ``False`` are skipped. ``True`` is an error, and so is a mapping in ``_Data`` that
+does not describe a block."""
 
 InlineContent: TypeAlias = "_Words | Placed[Literal['value']]"
-"""A piece of one text."""
+"""A piece of a text."""
 
 ListContent: TypeAlias = "_Words | Placed[Literal['value', 'text', 'item']] | _Nothing"
-"""A list holds items, and text that becomes one."""
+"""A list holds items, and text that becomes an item."""
 
 ItemContent: TypeAlias = "_Words | Placed[Literal['value', 'text']] | _Data"
-"""An item and a side of an example hold text and parts of text; nothing is no item."""
+"""An item and a side of an example hold text and parts of text, and not ``None``."""
 
 TextContent: TypeAlias = "_Words | Placed[Literal['value', 'text']] | _Data | _Nothing"
 """A quote, a limit and an event block hold text and parts of text."""
@@ -69,7 +68,7 @@ EventContent: TypeAlias = (
 """An event holds event blocks, too."""
 
 TimelineContent: TypeAlias = "Placed[Literal['turn', 'section']] | _Nothing"
-"""A prompt holds turns, tools, recordings and sections, and no loose text."""
+"""A prompt holds turns, tools, histories and sections, and no loose text."""
 
 Content: TypeAlias = "_Words | Placed[str] | _Data | _Nothing"
-"""A fragment, a group or a format holds whatever the component around it may hold."""
+"""A fragment, a group or a format holds anything that the component around it may hold."""

@@ -1,4 +1,8 @@
-"""Components of an author's own: functions that get a name, children, and can be overridden."""
+"""The components of an author: ``@component`` functions, which have a name and can be overridden.
+
+:func:`component` makes a :class:`ComponentFunction`; a call of that writes a
+:class:`CustomComponent`.
+"""
 
 import inspect
 from collections.abc import Callable, Generator, Mapping
@@ -55,15 +59,15 @@ class CustomComponent(Container, ComponentNode):
     """The parts that a component function writes; a ``with`` block where the function yields."""
 
     __slots__ = ()
-    _own = HOLLOW
+    _initial_mask = HOLLOW
 
     @door
     def __enter__(self) -> Any:  # Any: the value that the author's function yields
         running: _Running | None = self.running
         if running is None:
             raise ScopeError(
-                f"{self.name} is written already, it has no place for children",
-                fix="its function has to yield where they go; a block is entered once",
+                f"{self.name} cannot be opened as a block: it is finished",
+                fix="its function has to yield where the children go; open a block only once",
                 at=(author(), self.source),
             )
         enter(self)
@@ -72,7 +76,7 @@ class CustomComponent(Container, ComponentNode):
                 yielded = running.start()
             except StopIteration:
                 raise _yield_error(self, "never yields") from None
-        running.written = _entries()
+        running.written = _written_count()
         return self if yielded is None else yielded
 
     @door
@@ -80,17 +84,17 @@ class CustomComponent(Container, ComponentNode):
         self, kind: object, error: object, trace: object
     ) -> Any:  # Any: True where the function took the exception of the block
         running, self.running = self.running, None
-        is_empty = kind is None and running.written == _entries()
+        is_empty = kind is None and running.written == _written_count()
         try:
             with _failing(self):
                 if not running.end(error if isinstance(error, BaseException) else None):
                     raise _yield_error(self, "yields more than once")
         except BaseException as raised:
-            # The exception of the block goes on as it was. A generator makes another error of a
-            # StopIteration thrown into it (PEP 479).
+            # The exception of the block is not changed. If it is a StopIteration, the generator
+            # raises another error with this one as the cause (PEP 479).
             stopped = isinstance(error, StopIteration) and raised.__cause__ is error
             if raised is error or stopped:
-                # Nor does its traceback get the frames of this file.
+                # Its traceback does not get the frames of this file.
                 cast("BaseException", error).__traceback__ = cast("TracebackType", trace)
                 return False
             raise
@@ -100,15 +104,15 @@ class CustomComponent(Container, ComponentNode):
         return error is not None
 
 
-def _entries() -> int:
-    """Return the number of entries of the open block."""
+def _written_count() -> int:
+    """Return the number of children written in the open block so far."""
     block = open_block()
     return 0 if block is None else len(block.content)
 
 
 @contextmanager
 def _failing(component: CustomComponent) -> Generator[None]:
-    """Take a component out of its block when its function raises."""
+    """Remove a component from its block if its function raises an error."""
     try:
         yield
     except BaseException:
@@ -119,39 +123,46 @@ def _failing(component: CustomComponent) -> Generator[None]:
 def _yield_error(component: CustomComponent, problem: str) -> ScopeError:
     return ScopeError(
         f"the function of {component.name} {problem}",
-        fix="it yields once, where its children go",
+        fix="yield once, where the children go",
         at=(component.source,),
     )
 
 
 class _Running:
-    """A generator, and the overrides that hold while its own code runs."""
+    """The generator of a component, and the overrides that are in force while its code runs.
 
-    def __init__(self, generator: Generator[object, None, None], own: Replacements | None) -> None:
+    ``overrides`` are in force at its beginning, ``inside`` at its ``yield``. ``around`` are those
+    of the code that writes the children.
+    """
+
+    def __init__(
+        self, generator: Generator[object, None, None], overrides: Replacements | None
+    ) -> None:
         self.generator = generator
-        self.own = self.inside = own
+        self.overrides = self.inside = overrides
         self.around: Replacements | None = None
         self.written = 0
-        """The number of entries where its children go, before them."""
+        """The number of children in the open block before those of the component."""
 
     def start(self) -> object:
-        """Run to where the children go: overrides around its ``yield`` hold for them, too."""
-        with replacing(self.own):
+        """Run to the ``yield``; the overrides around it are in force for the children, too."""
+        before = self.overrides
+        with replacing(before):
             yielded = next(self.generator)
             self.inside = OVERRIDES.get()
-        if self.inside is not self.own and self.inside is not None:
+        if self.inside is not before and self.inside is not None:
             self.around = OVERRIDES.get()
-            added = len(self.inside.entries) - (0 if self.own is None else len(self.own.entries))
+            added = len(self.inside.entries) - (0 if before is None else len(before.entries))
             outer = () if self.around is None else self.around.entries
             OVERRIDES.set(Replacements(self.inside.entries[: max(added, 0)] + outer))
         return yielded
 
     def end(self, error: BaseException | None) -> bool:
-        """Run to the end, with the exception of the block if there was one; return whether it ends.
+        """Run to the end, with the exception of the block if there was one.
 
-        A generator that does not is closed.
+        Return whether the generator ends; if it yields again, it is closed.
         """
-        if self.inside is not self.own:
+        if self.inside is not self.overrides:
             OVERRIDES.set(self.around)
         with replacing(self.inside):
             try:
@@ -169,9 +180,9 @@ def component(*, name: str) -> Callable[[Callable[P, object]], Callable[P, Custo
 def component(function: object = None, /, *, name: str | None = None) -> object:
     r"""Return a component made of a function: it has a name in outlines and can be overridden.
 
-    The function writes into the open block or returns a part. A generator function yields once,
-    where the children go that are written in its ``with`` block. With no block open the component
-    is a part to be used later. ``name`` is the name of the function by default.
+    The function writes into the open block or returns a part. A generator function yields once:
+    the children in its ``with`` block go there. If no block is open, the component is a part for
+    later use. ``name`` is the name of the function by default.
 
     Raises :class:`ContentError` for anything but a plain function, :class:`OptionError` for a name
     with other characters than letters, digits and ``_ . -``.
@@ -191,7 +202,7 @@ def component(function: object = None, /, *, name: str | None = None) -> object:
 
 @door
 def component_of(function: object, name: str | None) -> "ComponentFunction":
-    """Return the component that a function writes, called ``name`` or as the function is."""
+    """Return the component of a function; its name is ``name``, or that of the function."""
     if not is_plain(function) and not isinstance(function, ComponentFunction):
         asynchronous = inspect.isfunction(function)
         raise ContentError(
@@ -207,18 +218,18 @@ def component_of(function: object, name: str | None) -> "ComponentFunction":
     name = function.__name__ if name is None else name
     if not is_name(name):
         raise OptionError(
-            f"{shown(name)} is no name of a component",
-            fix="letters, digits, _ . - : @component(name=...)",
+            f"{shown(name)} cannot be the name of a component",
+            fix="use only letters, digits, _ . and -: @component(name=...)",
             at=(author(),),
         )
     return ComponentFunction(function, name)
 
 
 class ComponentFunction:
-    """What ``@component`` makes of a function: a call writes the parts of the function.
+    """The result of ``@component``: a call writes the parts of the function.
 
-    ``name`` is its name; a section of a library has its qualified name, and ``section`` returns
-    what is known of it. ``takes_children`` is whether the function yields.
+    ``name`` is its name; for a library section it is the qualified name, and ``section`` returns
+    its version and digest. ``takes_children`` is whether the function yields.
     """
 
     __name__: str
@@ -235,7 +246,7 @@ class ComponentFunction:
 
     @property
     def names(self) -> tuple[str, str]:
-        """Its name, and its bare name with the name of its module."""
+        """Its name, and its short name after the name of its module."""
         return self.name, f"{self.__module__}.{self.name.rpartition(':')[2]}"
 
     @door
@@ -248,12 +259,12 @@ class ComponentFunction:
         block._code, block._offset = frame.f_code, frame.f_lasti
         block.name, block.by, block.running = self.name, None, None
         block.section = None if self.section is None else self.section()
-        given = (*args, *kwargs.values())
-        parts = [part for part in flattened(given) if isinstance(part, Node)]
+        arguments = (*args, *kwargs.values())
+        parts = [part for part in flattened(arguments) if isinstance(part, Node)]
         try:
             adopt(block, [part for part in parts if part._mask & (BUSY | BARE)])
         except PromptError:
-            retract(given)
+            retract(arguments)
             raise
         try:
             self.signature.bind(*args, **kwargs)
@@ -265,13 +276,13 @@ class ComponentFunction:
         inside = OVERRIDES.get()
         if inside is not None:
             keys = (self, *self.names)
-            entry = inside.of_component(keys, has_children=self.takes_children)
-            if entry is not None:
-                function, block.by, block.section = stand_in(entry)
+            replacement = inside.of_component(keys, has_children=self.takes_children)
+            if replacement is not None:
+                function, block.by, block.section = stand_in(replacement)
                 if problem := difference(self.function, function, (args, kwargs)):
-                    wrong, at = (function, problem), (block.source, entry.line)
+                    wrong, at = (function, problem), (block.source, replacement.line)
                     raise unfit(self.name, self.function, wrong, at)
-                inside = inside.without(entry)
+                inside = inside.without(replacement)
         block.content, block.options, block._mask = (), DEFAULTS, HOLLOW | BARE
         place(block)
         if inspect.isgeneratorfunction(function):
@@ -293,25 +304,25 @@ class ComponentFunction:
         return f"<component {self.name}>"
 
 
-ComponentFunction.__name__ = "component"  # as errors name the type of one that was not called
+ComponentFunction.__name__ = "component"  # for errors: a component that was not called
 _MADE: WeakKeyDictionary[ComponentFunction, None] = WeakKeyDictionary()
 
 
 def components() -> list[ComponentFunction]:
     """Return all components made of functions; several may have the same name."""
-    made = (reference() for reference in _MADE.keyrefs())
-    return [component for component in made if component is not None]
+    alive = (reference() for reference in _MADE.keyrefs())
+    return [component for component in alive if component is not None]
 
 
 def original_of(function: object) -> Function:
-    """Return the function that a component was made of, and anything else as it is."""
+    """Return the function of a component; anything else is returned unchanged."""
     while isinstance(function, ComponentFunction):
         function = function.function
     return cast("Function", function)
 
 
 def stand_in(replacement: Replacement) -> "tuple[Function, str | None, LibrarySection | None]":
-    """Return the function that is called instead of a component, its name, and its section."""
+    """Return the function to call instead of a component, its name, and its library section."""
     by = replacement.by
     if isinstance(by, Node):
         return lambda *args, **kwargs: by, label(by), None  # noqa: ARG005 (the part is the same)
@@ -322,7 +333,7 @@ def stand_in(replacement: Replacement) -> "tuple[Function, str | None, LibrarySe
 
 
 def _take(block: CustomComponent, returned: object) -> None:
-    """Put the result of a function into its component, unless it is there already."""
+    """Put the result of a function into its component, unless the function wrote it there."""
     if returned is not None:
         block._mask &= ~BARE
     kind = kind_of(returned)

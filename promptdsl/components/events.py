@@ -1,4 +1,4 @@
-"""Event blocks: an action of a user, a change of a value, an event of the application."""
+"""The event blocks: an action of a user, a change of a value, an event of the application."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class EventBlockComponent(Container, EventBlockNode):
-    """The base of the event blocks: fields, and text. Not a component of its own."""
+    """The base class of the event blocks, which have fields and text. Not for authors."""
 
     __slots__ = ()
-    _own = bits(EVENT_BLOCK)
+    _initial_mask = bits(EVENT_BLOCK)
     _forbids = TEXT_FORBIDS
     _forbids_at_once = ROOTED
 
@@ -36,17 +36,17 @@ class EventBlockComponent(Container, EventBlockNode):
 
     @classmethod
     def _advice(cls, node: Node) -> str:
-        return part_advice(node, f"an event block holds text: write the {label(node)} beside it")
+        return part_advice(node, f"an event block holds text: write the {label(node)} next to it")
 
 
 class UserAction(EventBlockComponent):
     """An action of a user, inside an :class:`Event`: ``{actor or "User"} {action}: {target}``.
 
-    Each other keyword is a detail, written as a line of its own. Every field is a value: a string,
-    a number, a boolean, ``None``, a :class:`Volatile`, or a list or mapping of these, which becomes
-    JSON. Content is text that follows the fields; it is author text, as in other instructions.
+    Any other keyword is a detail, which is written on its own line. Every field is a value: a
+    string, a number, a boolean, ``None``, a :class:`Volatile`, or a list or mapping of these, which
+    becomes JSON. Content is text after the fields; it is author text, as in other instructions.
 
-    Raises :class:`ContentError` for a field that is no data.
+    Raises :class:`ContentError` for a field that is not data.
 
     >>> from promptdsl import Event, UserAction, render
     >>> event = Event(UserAction("opened", target="invoice 1881", amount="EUR 49"))
@@ -75,10 +75,10 @@ class UserAction(EventBlockComponent):
 class StateChange(EventBlockComponent):
     """A value that changed, inside an :class:`Event`: ``{key} changed: {old} -> {new}``.
 
-    ``old`` and ``new`` may be left out, ``trigger`` is the cause; each other keyword is a detail,
-    written as a line of its own. Fields and content are those of :class:`UserAction`.
+    ``old`` and ``new`` may be left out, ``trigger`` is the cause. Any other keyword is a detail,
+    which is written on its own line. Fields and content are those of :class:`UserAction`.
 
-    Raises :class:`ContentError` for a field that is no data, and for two strings after the key
+    Raises :class:`ContentError` for a field that is not data, and for two strings after the key
     without ``old`` and ``new``.
 
     >>> from promptdsl import Event, StateChange, render
@@ -106,12 +106,12 @@ class StateChange(EventBlockComponent):
 
 
 class SystemEvent(EventBlockComponent):
-    """Something the application did, inside an :class:`Event`: ``{source}: {event}``.
+    """An event of the application, inside an :class:`Event`: ``{source}: {event}``.
 
-    ``source`` is the part of the application; each other keyword is data, written as a line of its
-    own. Fields and content are those of :class:`UserAction`.
+    ``source`` is the part of the application. Any other keyword is data, which is written on its
+    own line. Fields and content are those of :class:`UserAction`.
 
-    Raises :class:`ContentError` for a field that is no data.
+    Raises :class:`ContentError` for a field that is not data.
 
     >>> from promptdsl import Event, SystemEvent, render
     >>> event = Event(SystemEvent("payment failed", source="billing", attempts=3))
@@ -144,8 +144,8 @@ def _begin_event(
 ) -> None:
     """Fill a component with its block and its content, and put it into the open block.
 
-    The fields of the block have a text, and nested data in them is JSON. Volatile values in them
-    are plain in the block; their labels are noted in the component.
+    Each field of the block has a text; nested data becomes JSON. A volatile value is plain in the
+    block, and its label is noted in the component.
     """
     start(component, 3)
     volatile: list[VolatileNode] = []
@@ -159,8 +159,8 @@ def _begin_event(
         if unset and [*map(type, content)] == [str, str]:
             problem = "a StateChange takes the old and the new value by name"
             raise ContentError(problem, fix="write StateChange(key, old=..., new=...)")
-        plain_fields = _settled("fields", fields, volatile, labels)
-        plain_details = _settled("details", details, volatile, labels)
+        plain_fields = _plain_values("fields", fields, volatile, labels)
+        plain_details = _plain_values("details", details, volatile, labels)
         if volatile:
             adopt_values(component, volatile, *content)
         component.labels = frozen(labels) if volatile else EMPTY
@@ -169,7 +169,7 @@ def _begin_event(
         retract((*content, *nodes_in(*fields.values(), *details.values())))
         end_traceback(error.located(component.source))
         raise
-    # Author text in a field is noted by name, as the block holds plain strings.
+    # The block has plain strings only, so the names of fields with author text are noted.
     inner = "data" if cls is SystemEventBlock else "details"
     trusted = [name for name, value in fields.items() if type(value) is Trusted]
     trusted += [f"{inner}.{key}" for key, value in details.items() if type(value) is Trusted]
@@ -180,25 +180,25 @@ def _begin_event(
         place(component)
 
 
-def _settled(
+def _plain_values(
     group: str,
     fields: Mapping[str, object],
     volatile: list[VolatileNode],
     labels: dict[tuple[object, ...], str],
 ) -> Mapping[str, object]:
-    """Return fields with plain values, and note the volatile ones and their labels."""
-    settled: dict[str, object] = {}
+    """Return fields with plain values; note the volatile values and their labels."""
+    plain_values: dict[str, object] = {}
     for name, value in fields.items():
         if type(value) is str or value is None or value is ABSENT:
             continue
         leaf = volatile_leaf(volatile, labels, group)
         if is_mapping(value) or is_list(value):
-            settled[name] = plain(value, name, leaf)
+            plain_values[name] = plain(value, name, leaf)
         elif isinstance(value, VolatileNode):
-            settled[name] = leaf(value, {}, name)
+            plain_values[name] = leaf(value, {}, name)
         else:
             try:
                 text_of(value)
             except ContentError as error:
                 raise ContentError(f"{on_one_line(name)}: {error.what}", fix=error.fix) from None
-    return {**fields, **settled} if volatile else fields
+    return {**fields, **plain_values} if volatile else fields

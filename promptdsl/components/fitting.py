@@ -1,4 +1,4 @@
-"""Whether a function can be called in the place of another, as one that overrides it."""
+"""The check of a function that overrides another: it has to take the same arguments."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ Call: TypeAlias = tuple[Sequence[object], Mapping[str, object]]
 
 
 def is_plain(function: object) -> TypeGuard[FunctionType]:
-    """Return whether a value is a function that is not asynchronous."""
+    """Return whether a value is a function, and not asynchronous."""
     return inspect.isfunction(function) and not (
         inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
     )
@@ -34,25 +34,27 @@ def unfit(
 
 
 def difference(original: Function, function: Function, call: Call | None = None) -> str:
-    """Return the reason why a function cannot replace another, else an empty string.
+    """Return the reason why ``function`` cannot replace ``original``, or an empty string.
 
-    It has to take what every call gives, and what ``call`` gives: an input of the other one that
-    is left to its default is not passed on.
+    It has to take the required arguments of ``original``. If there is a ``call``, it has to take
+    the arguments of this call. Defaults of ``original`` are not passed on.
     """
     yields = inspect.isgeneratorfunction(original)
     if yields != inspect.isgeneratorfunction(function):
         return "it does not yield" if yields else "it yields"
     wanted = inspect.signature(original).parameters
-    given = [(it.name, it.kind) for it in wanted.values() if it.default is Parameter.empty]
+    required = [each for each in wanted.values() if each.default is Parameter.empty]
+    passed = [(parameter.name, parameter.kind) for parameter in required]
     if call is not None:
-        in_order = [it for it in wanted.values() if it.kind in (*_BY_POSITION, _SEVERAL[0])]
-        given = [(it.name, it.kind) for it in in_order[: len(call[0])]]
-        given += [(name, Parameter.KEYWORD_ONLY) for name in call[1]]
+        kinds_in_order = (*_BY_POSITION, _SEVERAL[0])
+        in_order = [parameter for parameter in wanted.values() if parameter.kind in kinds_in_order]
+        passed = [(parameter.name, parameter.kind) for parameter in in_order[: len(call[0])]]
+        passed += [(name, Parameter.KEYWORD_ONLY) for name in call[1]]
     taken = inspect.signature(function).parameters
     positions = [parameter for parameter in taken.values() if parameter.kind in _BY_POSITION]
     kinds = {parameter.kind for parameter in taken.values()}
     filled: set[str] = set()
-    for index, (name, kind) in enumerate(given):
+    for index, (name, kind) in enumerate(passed):
         by_position, by_name = kind in _BY_POSITION, kind in _BY_NAME
         same = taken.get(name)
         same = None if same is not None and same.kind in _SEVERAL else same
@@ -63,7 +65,7 @@ def difference(original: Function, function: Function, call: Call | None = None)
         elif by_position and at_index is None and Parameter.VAR_POSITIONAL not in kinds:
             problem = f"it does not take {name!r} by position"
         elif at_index is not None and at_index.name != name and at_index.name in wanted:
-            problem = f"it takes {name} in the place of {at_index.name}"
+            problem = f"it takes {name} where {at_index.name} is expected"
         elif by_name and same is None and Parameter.VAR_KEYWORD not in kinds:
             problem = f"it does not take {name!r} by name"
         elif by_name and same is not None and same.kind is Parameter.POSITIONAL_ONLY:

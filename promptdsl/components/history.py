@@ -103,7 +103,7 @@ class History(Container, ConversationNode):
     """
 
     __slots__ = ()
-    _own = masks.RECORDED  # without written turns, no pass before ``read`` looks into it
+    _initial_mask = masks.RECORDED  # without written turns, no pass before ``read`` looks into it
     _inspects = masks.SURFACE | masks.DEEP
     _options_type = HistoryOptions
     _option_defaults = ConversationNode._defaults

@@ -60,7 +60,7 @@ class Lazy(Component, LazyNode):
     """
 
     __slots__ = ()
-    _own = HOLLOW
+    _initial_mask = HOLLOW
 
     def __init__(
         self,

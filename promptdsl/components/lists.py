@@ -37,7 +37,7 @@ class TextContainer(Container):
     """The base of the components that hold parts of one text. Not a component of its own."""
 
     __slots__ = ()
-    _own = TEXT_BITS
+    _initial_mask = TEXT_BITS
     _forbids = TEXT_FORBIDS
 
     @classmethod
@@ -112,7 +112,7 @@ class Item(TextContainer, ItemNode):
     """
 
     __slots__ = ()
-    _own = ITEM_BITS
+    _initial_mask = ITEM_BITS
 
     def __init__(self, *parts: "ItemContent", done: bool | None = None, **unknown: Never) -> None:
         self.done = done

@@ -58,7 +58,7 @@ class MediaComponent(Component, MediaNode):
     """
 
     __slots__ = ()
-    _own = bits(MEDIA)
+    _initial_mask = bits(MEDIA)
     _accepts = frozenset({"media_type", "title"})
     _block_class: ClassVar[type[MediaBlock]]
 

@@ -28,7 +28,7 @@ class RequestComponent(Container, RequestOnlyNode):
     """The base of the request-only turns. Not a component of its own."""
 
     __slots__ = ()
-    _own = bits(REQUEST)
+    _initial_mask = bits(REQUEST)
     _forbids = PART_FORBIDS | CACHE
     _forbids_at_once = ROOTED
 

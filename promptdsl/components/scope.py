@@ -49,7 +49,7 @@ class Component(Node):
     _option_defaults: ClassVar[Mapping[str, object]] = attrs.asdict(DEFAULTS, recurse=False)
     _accepts: ClassVar[frozenset[str]] = frozenset()
     """The names of these options."""
-    _own: ClassVar[int] = 0
+    _initial_mask: ClassVar[int] = 0
     """The bits of its mask that do not depend on its content."""
     _twice: ClassVar[str] = "write a new component for a second block"
     """The advice for a component that is opened twice."""
@@ -129,7 +129,7 @@ def start(component: Component, calls: int = 2) -> None:
     component._code = frame.f_code
     component._offset = frame.f_lasti
     component.content = ()
-    component._mask = component._own
+    component._mask = component._initial_mask
     component.options = DEFAULTS
 
 

@@ -56,7 +56,7 @@ class Section(Container, SectionNode):
     """
 
     __slots__ = ()
-    _own = _SECTION_TEXT
+    _initial_mask = _SECTION_TEXT
     _forbids = PART_FORBIDS
     _forbids_at_once = ROOTED
     _options_type = SectionOptions
@@ -152,7 +152,7 @@ class Fragment(Container, FragmentNode):
     """
 
     __slots__ = ()
-    _own = masks.HOLLOW
+    _initial_mask = masks.HOLLOW
 
     def __init__(self, *content: "Content", **unknown: Never) -> None:
         begin(self, content, unknown)
@@ -172,7 +172,7 @@ class Format(Container, FormatNode):
     """
 
     __slots__ = ()
-    _own = masks.HOLLOW
+    _initial_mask = masks.HOLLOW
 
     def __init__(self, format: FormatName, /, *content: "Content", **unknown: Never) -> None:
         self.format = format
@@ -197,7 +197,7 @@ class Note(Container, NoteNode):
     """
 
     __slots__ = ()
-    _own = masks.HOLLOW | masks.AUDIENCE
+    _initial_mask = masks.HOLLOW | masks.AUDIENCE
     _forbids = PART_FORBIDS
     _forbids_at_once = ROOTED
 

@@ -44,7 +44,7 @@ class Table(Component, TableNode):
     """
 
     __slots__ = ()
-    _own = TEXT_BITS
+    _initial_mask = TEXT_BITS
 
     def __init__(
         self,

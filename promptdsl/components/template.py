@@ -50,7 +50,7 @@ class Template(Component, TemplateNode):
     """
 
     __slots__ = ()
-    _own = bits(TEXT) | HOLLOW
+    _initial_mask = bits(TEXT) | HOLLOW
 
     def __new__(
         cls,

@@ -11,7 +11,7 @@ from promptdsl.components.arguments import (
     adopt_values,
     bare,
     inline,
-    one_text,
+    joined_text,
     refused,
     value_text,
     volatile_in,
@@ -79,7 +79,7 @@ class Text(Component, TextNode):
     """
 
     __slots__ = ()
-    _own = TEXT_BITS
+    _initial_mask = TEXT_BITS
 
     def __init__(self, *parts: "InlineContent", **unknown: Never) -> None:
         if len(parts) != 1 or type(parts[0]) is not str or unknown:
@@ -107,7 +107,7 @@ class Paragraph(Component, ParagraphNode):
     """
 
     __slots__ = ()
-    _own = TEXT_BITS
+    _initial_mask = TEXT_BITS
 
     def __init__(self, *parts: "InlineContent", **unknown: Never) -> None:
         begin_text(self, parts, unknown)
@@ -125,7 +125,7 @@ class Heading(Component, HeadingNode):
     """
 
     __slots__ = ()
-    _own = TEXT_BITS
+    _initial_mask = TEXT_BITS
 
     def __init__(
         self, text: "InlineContent", level: int = 1, *extra: Never, **unknown: Never
@@ -156,7 +156,7 @@ class Code(Component, CodeNode):
     """
 
     __slots__ = ()
-    _own = TEXT_BITS
+    _initial_mask = TEXT_BITS
 
     def __init__(
         self, text: "InlineContent", language: str | None = None, *extra: Never, **unknown: Never
@@ -221,7 +221,7 @@ def text_parts(component: Node, args: tuple[object, ...]) -> tuple[tuple[Inline,
     adopt(component, busy)
     for value in values:
         freeze(value)
-    return one_text(parts, several=len(args) > 1)
+    return joined_text(parts, several=len(args) > 1)
 
 
 class Value(Component, ValueNode):
@@ -239,7 +239,7 @@ class Value(Component, ValueNode):
     """
 
     __slots__ = ()
-    _own = TEXT_BITS
+    _initial_mask = TEXT_BITS
 
     def __init__(self, value: object, *extra: Never, **unknown: Never) -> None:
         if extra:
@@ -265,7 +265,7 @@ class Volatile(Component, VolatileNode):
     """
 
     __slots__ = ()
-    _own = TEXT_BITS
+    _initial_mask = TEXT_BITS
 
     def __init__(self, value: object, /, label: str, *extra: Never, **unknown: Never) -> None:
         if extra:
@@ -301,7 +301,7 @@ class Untrusted(Component, UntrustedNode):
     """
 
     __slots__ = ()
-    _own = TEXT_BITS
+    _initial_mask = TEXT_BITS
 
     def __init__(
         self,
@@ -343,7 +343,7 @@ class Json(Component, JsonNode):
     """
 
     __slots__ = ()
-    _own = TEXT_BITS
+    _initial_mask = TEXT_BITS
 
     def __init__(self, value: object, *extra: Never, **unknown: Never) -> None:
         if extra:

@@ -38,7 +38,7 @@ class Timeline(Container, RootNode):
     """
 
     __slots__ = ()
-    _own = ROOT
+    _initial_mask = ROOT
     _forbids_at_once = ROOT
     _forbids = ROOT | TEXT | MEDIA | CALL | RESULT | EVENT_BLOCK
 

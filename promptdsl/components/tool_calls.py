@@ -55,7 +55,7 @@ class ToolUse(Component, ToolUseNode):
     """
 
     __slots__ = ()
-    _own = _CALL
+    _initial_mask = _CALL
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class Reasoning(Component, ReasoningNode):
     """
 
     __slots__ = ()
-    _own = _CALL
+    _initial_mask = _CALL
 
     def __init__(
         self,
@@ -180,7 +180,7 @@ class ToolResult(Container, ToolResultNode):
     """
 
     __slots__ = ()
-    _own = bits(RESULT)
+    _initial_mask = bits(RESULT)
     _forbids = PART_FORBIDS
     _forbids_at_once = ROOTED
     _check_fields = _check_result
@@ -201,7 +201,7 @@ class ToolResult(Container, ToolResultNode):
 
     @classmethod
     def _advice(cls, node: Node) -> str:
-        return part_advice(node, "a tool's answer is text and media")
+        return part_advice(node, "a tool result holds text and media only")
 
 
 class ToolMessage(Container, ToolTurnNode):
@@ -220,7 +220,7 @@ class ToolMessage(Container, ToolTurnNode):
     """
 
     __slots__ = ()
-    _own = _TOOL
+    _initial_mask = _TOOL
     _forbids = PART_FORBIDS
     _forbids_at_once = ROOTED
     _options_type = NamedTurnOptions
@@ -256,4 +256,4 @@ class ToolMessage(Container, ToolTurnNode):
 
     @classmethod
     def _advice(cls, node: Node) -> str:
-        return turn_advice(node, "a tool's answer is text and media")
+        return turn_advice(node, "a tool result holds text and media only")

@@ -57,7 +57,7 @@ class Tool(Component, ToolNode):
     """
 
     __slots__ = ()
-    _own = TOOL
+    _initial_mask = TOOL
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class Output(Component, OutputNode):
     """
 
     __slots__ = ()
-    _own = TOOL
+    _initial_mask = TOOL
 
     def __init__(
         self,

@@ -60,7 +60,7 @@ class TurnComponent(Container, TurnNode):
         self._offset = frame.f_lasti
         self.content = content
         self.options = at_priority(self, options.get("priority")) if options else DEFAULTS
-        mask = self._own
+        mask = self._initial_mask
         if not text:
             mask |= HOLLOW if content else BARE
         top = innermost()
@@ -76,7 +76,7 @@ class SpeechTurn(TurnComponent):
 
     __slots__ = ()
     _options_type = SpeechOptions
-    _own = bits(masks.TURN | masks.SPOKEN)
+    _initial_mask = bits(masks.TURN | masks.SPOKEN)
 
 
 class System(TurnComponent):
@@ -107,7 +107,7 @@ class System(TurnComponent):
 
     __slots__ = ()
     _spoken_by = "system"
-    _own = bits(masks.TURN | masks.SYSTEM)
+    _initial_mask = bits(masks.TURN | masks.SYSTEM)
     _forbids = PART_FORBIDS | masks.MEDIA | masks.MEDIA << masks.SHIFT
     _elsewhere = "system content is text only: put it in a User turn"
 
@@ -130,7 +130,7 @@ class Developer(TurnComponent):
 
     __slots__ = ()
     _spoken_by = "developer"
-    _own = bits(masks.TURN | masks.DEVELOPER)
+    _initial_mask = bits(masks.TURN | masks.DEVELOPER)
     _forbids = PART_FORBIDS
     _elsewhere = "put it in a User turn"
 
@@ -204,7 +204,7 @@ class Event(TurnComponent):
     __slots__ = ()
     _options_type = EventOptions
     _spoken_by = "event"
-    _own = bits(masks.TURN | masks.EVENT)
+    _initial_mask = bits(masks.TURN | masks.EVENT)
     _forbids = ROOTED | masks.ITEM | masks.CALL | masks.RESULT
     _elsewhere = "write it outside of the Event"
 
@@ -218,7 +218,7 @@ class ToolResults(TurnComponent):
 
     __slots__ = ()
     _spoken_by = "tool"
-    _own = bits(masks.TURN)
+    _initial_mask = bits(masks.TURN)
     _forbids = PART_FORBIDS & ~masks.RESULT | masks.TEXT | masks.MEDIA | masks.SECTION
 
     @classmethod

@@ -321,7 +321,7 @@ def test_a_form_that_a_value_does_not_have_is_an_error(expression: str, expected
         User(template("a ", Interpolation("bob", expression, None, ".2f"), ""))
 
     error = raised(ContentError, write)
-    assert (expected, "correct the part after its colon or exclamation mark") == (
+    assert (expected, "correct the part after the colon or the exclamation mark") == (
         error.what.partition(":")[0],
         error.fix,
     )

@@ -165,7 +165,7 @@ def test_a_call_in_a_result_is_refused() -> None:
         User(ToolResultBlock("c1", (CALL,)))
 
     error = raised(PlacementError, write)
-    assert ("a ToolUse cannot be in a ToolResult", "a tool's answer is text and media") == (
+    assert ("a ToolUse cannot be in a ToolResult", "a tool result holds text and media only") == (
         error.what,
         error.fix,
     )
@@ -261,12 +261,12 @@ WRONG: dict[str, tuple[Any, str, str]] = {
     "a near type": (
         {"type": "imge"},
         "a block of type 'imge' cannot be content of a User",
-        "did you mean 'image'?; Json(value) shows it as JSON, History takes messages with it",
+        "did you mean 'image'?; write Json(value) for JSON, or its message in a History",
     ),
     "an unknown block": (
         UnknownBlock({"type": "docment"}, origin="anthropic"),
         "a block of type 'docment' cannot be content of a User",
-        "did you mean 'document'?; Json(value) shows it as JSON, History takes messages with it",
+        "did you mean 'document'?; write Json(value) for JSON, or its message in a History",
     ),
     "a missing key": (
         {"type": "text", "txt": "a"},

@@ -499,7 +499,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "Section": (lambda: Section("s", "x"), "write the Limit in the Section, around its text"),
     "Image": (
         lambda: Image.from_file_id("f"),
-        "a Limit holds text only: write the Image beside it",
+        "a Limit holds text only: write the Image next to it",
     ),
     "Item": (lambda: Item("x"), "an Item belongs in a List or a Checklist"),
     "ToolUse": (
@@ -517,21 +517,21 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "CacheBreakpoint": (
         CacheBreakpoint,
-        "a text that is cut has no place for it: write the breakpoint after the Limit",
+        "the Limit may cut the text there: write the breakpoint after the Limit",
     ),
     "Group": (
         lambda: Group("x"),
-        "a Limit holds text only: write the Group around it, or beside it",
+        "a Limit holds text only: write the Group around it, or next to it",
     ),
     "FirstFit": (
         lambda: FirstFit("x", "y"),
-        "a Limit holds text only: write the FirstFit around it, or beside it",
+        "a Limit holds text only: write the FirstFit around it, or next to it",
     ),
     "Reserve": (
         lambda: Reserve(5),
-        "a Limit holds text only: write the Reserve around it, or beside it",
+        "a Limit holds text only: write the Reserve around it, or next to it",
     ),
-    "Note": (lambda: Note("x"), "a Limit holds text only: write the Note around it, or beside it"),
+    "Note": (lambda: Note("x"), "a Limit holds text only: write the Note around it, or next to it"),
 }
 
 

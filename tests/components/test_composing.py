@@ -187,7 +187,7 @@ def test_a_component_cannot_return_what_stands_in_the_block() -> None:
 
     parts: list[Node] = []
     error = raised(ScopeError, write)
-    assert ("this Text is already in another place of a block", lines_of(write, 3, 2)) == (
+    assert ("this Text is already written elsewhere in a block", lines_of(write, 3, 2)) == (
         error.what,
         error.at,
     )
@@ -392,7 +392,7 @@ def test_a_part_that_stands_in_the_block_is_no_argument() -> None:
             box(part)
 
     error = raised(ScopeError, write)
-    assert ("this Text is already in another place of a block", lines_of(write, 4, 2)) == (
+    assert ("this Text is already written elsewhere in a block", lines_of(write, 4, 2)) == (
         error.what,
         error.at,
     )
@@ -463,12 +463,15 @@ def test_what_is_no_name(name: Any) -> None:
         component(name=name)(other)
 
     error = raised(OptionError, write)
-    assert (f"{name!r} is no name of a component", lines_of(write, 1)) == (error.what, error.at)
+    assert (f"{name!r} cannot be the name of a component", lines_of(write, 1)) == (
+        error.what,
+        error.at,
+    )
 
 
 def test_a_lambda_has_no_name() -> None:
     """A lambda is a component once it is given a name."""
-    with pytest.raises(OptionError, match="'<lambda>' is no name of a component"):
+    with pytest.raises(OptionError, match="'<lambda>' cannot be the name of a component"):
         component(lambda: "x")
     assert "x" == text_of(component(name="x")(lambda: "x")())
 
@@ -497,7 +500,7 @@ def test_wrong_arguments(call: Callable[[], object]) -> None:
 @pytest.mark.parametrize(
     ("write", "what", "fix"),
     [
-        (lambda: User(back(User("x"))), "a User cannot be in a User", "a turn is never"),
+        (lambda: User(back(User("x"))), "a User cannot be in a User", "a turn cannot be"),
         (lambda: System(back(Item("x"))), "an Item cannot be in a System", "an Item belongs in"),
         (lambda: User(back(ToolUse("t", {}, id="1"))), "a ToolUse cannot", "only an Assistant"),
         (lambda: Timeline(back("x")), "a back cannot be in a Timeline", "put it in a System"),
@@ -644,19 +647,19 @@ def test_a_component_without_a_place_for_children() -> None:
 
     error = raised(ScopeError, write)
     assert lines_of(write, 1, 1) == error.at
-    assert "persona is written already, it has no place for children" == error.what
+    assert "persona cannot be opened as a block: it is finished" == error.what
 
 
 def test_a_component_is_opened_once() -> None:
     """A component cannot be opened a second time, neither in its block nor behind it."""
     with System(), card("T") as part:
         Text("x")
-        with pytest.raises(ScopeError, match="a block is entered once"):
+        with pytest.raises(ScopeError, match="a block only once"):
             part.__enter__()
     with System():
         with card("T") as part:
             Text("x")
-        with pytest.raises(ScopeError, match="a block is entered once"):
+        with pytest.raises(ScopeError, match="a block only once"):
             part.__enter__()
 
 
@@ -666,7 +669,7 @@ def test_a_finished_component_cannot_be_opened() -> None:
     with part:
         Text("x")
     System(part)
-    with pytest.raises(ScopeError, match="this card is finished"):
+    with pytest.raises(ScopeError, match="it is finished"):
         part.__enter__()
 
 
@@ -1387,10 +1390,10 @@ def test_functions_of_the_same_arguments_stand_in(original: str, stand_in: str) 
             "(a, /, b)",
             "it takes 'a' by position only",
         ),
-        ("(a, b)", "(b, a)", "it takes a in the place of b"),
+        ("(a, b)", "(b, a)", "it takes a where b is expected"),
         ("(a, b)", "(x, y)", "it does not take 'a' by name"),
         ("(a, b)", "(a, *, b)", "it does not take 'b' by position"),
-        ("(a, /, b)", "(b, a)", "it takes a in the place of b"),
+        ("(a, /, b)", "(b, a)", "it takes a where b is expected"),
         ("(a, b=1)", "(a, b)", "it requires 'b'"),
         ("(a, *, b=1)", "(a, *, b)", "it requires 'b'"),
         ("(a, **kwargs)", "(a)", "it does not take **kwargs"),
@@ -1439,7 +1442,12 @@ def test_arguments_are_checked_again_at_the_call() -> None:
         ("(a, b=1)", "(a)", lambda like: like(1, b=2), "it does not take 'b' by name"),
         ("(a, b=1)", "(a, *, b=1)", lambda like: like(1, 2), "it does not take 'b' by position"),
         ("(a, b=1)", "(a, c=1)", lambda like: like(1, 2), "it does not take 'b' by name"),
-        ("(a, b=1, c=1)", "(a, c=1, b=1)", lambda like: like(1, 2), "it takes b in the place of c"),
+        (
+            "(a, b=1, c=1)",
+            "(a, c=1, b=1)",
+            lambda like: like(1, 2),
+            "it takes b where c is expected",
+        ),
         ("(a, **kwargs)", "(a, c=1, **kwargs)", lambda like: like(1, d=2), ""),
         ("(a, b=1)", "(a, *, b=1)", lambda like: like(1, b=2), ""),
         ("(a, *args)", "(a, *args)", lambda like: like(1, 2, 3), ""),

@@ -177,7 +177,7 @@ def test_where_they_stand(make: Callable[[], Any]) -> None:
     assert isinstance(timeline.content[0].content[0], type(make()))
 
 
-BESIDE = "write it beside the turns, directly in the Timeline"
+BESIDE = "write it next to the turns, directly in the Timeline"
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def test_what_may_be_written_may_be_returned(holder: Callable[[Any], Node]) -> N
             lambda part: User("a", part),
             lambda: Assistant("x"),
             "this Lazy returned an Assistant, which cannot be in a User",
-            "a turn is never inside a turn: write it beside it, directly in the Timeline",
+            "a turn cannot be inside a turn: write it next to the turn, directly in the Timeline",
         ),
         (
             lambda part: Timeline(User("a"), part),
@@ -140,13 +140,13 @@ def test_what_may_be_written_may_be_returned(holder: Callable[[Any], Node]) -> N
             lambda part: System("a", Limit(5, Quote(part))),
             lambda: Fragment(Group("x")),
             "this Lazy returned a Group, which cannot be in a Limit",
-            "a Limit holds text only: write the Group around it, or beside it",
+            "a Limit holds text only: write the Group around it, or next to it",
         ),
         (
             lambda part: User(Fragment(Group(part))),
             lambda: Fragment(Fragment(System("x"))),
             "this Lazy returned a System, which cannot be in a User",
-            "a turn is never inside a turn: write it beside it, directly in the Timeline",
+            "a turn cannot be inside a turn: write it next to the turn, directly in the Timeline",
         ),
         (
             lambda part: System(Section("s", Section("t", part))),

@@ -138,7 +138,8 @@ def test_placement_errors_of_blocks_have_both_lines() -> None:
     assert lines_of(write, 3, 1) == error.at
     assert "a User cannot be in a System" == error.what
     assert (
-        "a turn is never inside a turn: write it beside it, directly in the Timeline" == error.fix
+        "a turn cannot be inside a turn: write it next to the turn, directly in the Timeline"
+        == error.fix
     )
 
 
@@ -240,7 +241,7 @@ def test_placement_errors_find_what_stands_deep_inside() -> None:
             lambda: Turn("tool", "x"),
             "a tool turn holds tool results only: ToolResult(tool_use_id, ...)",
         ),
-        (lambda: ToolResult("1", ToolResult("2", "x")), "a tool's answer is text and media"),
+        (lambda: ToolResult("1", ToolResult("2", "x")), "a tool result holds text and media only"),
         (
             lambda: Ephemeral(Section("s", "x", cache=True)),
             "a part that is sent once cannot be cached: leave cache=True out",

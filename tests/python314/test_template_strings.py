@@ -286,7 +286,7 @@ def test_a_payload() -> None:
 NOTHING_FIX = "leave it out, or write an empty string"
 BYTES_FIX = "write data.decode()"
 TEXT_FIX = "write str(value), or json.dumps(value) for its structure"
-FORM_FIX = "correct the part after its colon or exclamation mark"
+FORM_FIX = "correct the part after the colon or the exclamation mark"
 
 
 @pytest.mark.parametrize(
