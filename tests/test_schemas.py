@@ -316,7 +316,7 @@ def test_without_pydantic() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (
-        "the schema of int is made by pydantic, which is not installed\n"
+        "pydantic, which makes the schema of int, is not installed\n"
         "install the extra `tools` of promptdsl, or give a JSON schema\n"
     ) == run.stdout
 

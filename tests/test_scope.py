@@ -459,7 +459,7 @@ def test_a_block_is_entered_once() -> None:
 
     error = raised(ScopeError, write)
     assert lines_of(write, 4, 1) == error.at
-    assert "this Section is closed, a block is entered once" == error.what
+    assert "this Section cannot be opened again: its block is closed" == error.what
 
 
 def test_an_open_block_is_not_entered_again() -> None:
@@ -471,7 +471,7 @@ def test_an_open_block_is_not_entered_again() -> None:
 
     error = raised(ScopeError, write)
     assert lines_of(write, 1, 1) == error.at
-    assert "this System is open already, a block is entered once" == error.what
+    assert "this System cannot be opened again: its block is still open" == error.what
 
 
 def test_a_closed_block_in_an_open_one_is_not_entered_again() -> None:

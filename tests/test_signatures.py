@@ -427,7 +427,7 @@ def place(function: Callable[..., Any]) -> str:
     [
         (stars, "a model cannot fill *words"),
         (options, "a model cannot fill **words"),
-        (unnamed, "the parameter 'word' has no name for callers"),
+        (unnamed, "the parameter 'word' cannot be passed by name"),
         (Index.search, "the parameter 'self' is not bound"),
         (unknown, "the annotation of 'b' cannot be found: name 'Unknown' is not defined"),
         (
@@ -524,6 +524,6 @@ def test_without_the_library_that_reads_docstrings() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (
-        "docstrings are read by docstring-parser, which is not installed\n"
+        "docstring-parser, which reads docstrings, is not installed\n"
         "install the extra `tools` of promptdsl, or give a JSON schema\n"
     ) == run.stdout

@@ -153,7 +153,7 @@ SERVERS = (
 WHOLE = "str(rendered) is all of it, rendered.messages[-1].text the last message"
 AWAIT = "await it: rendered = await arender(...)"
 AS_CONTENT = "give it its content as arguments, or write it in its block"
-OPENAI = "write History.from_openai(messages): they have the form of OpenAI"
+OPENAI = "write History.from_openai(messages): they are in the format of OpenAI"
 NO_NAMES: dict[str, tuple[Callable[[], object], str, str]] = {
     "a misspelt one": (
         lambda: ANSWER.mesages,

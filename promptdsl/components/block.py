@@ -281,7 +281,7 @@ def finish(component: Node) -> Node:
 def turn_advice(node: Node, otherwise: str) -> str:
     """Return the advice for a node that may not be in a turn: where it belongs."""
     if node._mask & (masks.ROOT | masks.TURN | masks.REQUEST | masks.RECORDED):
-        return "a turn cannot be inside a turn: write it next to the turn, directly in the Timeline"
+        return "a turn cannot be in a turn: write it next to the turn, directly in the Timeline"
     if node._mask & masks.TOOL:
         return NEXT_TO_TURNS
     if node._mask & masks.ITEM:

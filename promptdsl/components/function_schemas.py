@@ -1,4 +1,4 @@
-"""The signature of a function for a model: its name, description and JSON schema."""
+"""The signature of a function for a model: its name, its description and its JSON schema."""
 
 import inspect
 import re
@@ -22,18 +22,18 @@ from promptdsl.messages import ToolUseBlock
 
 @attrs.frozen
 class Arguments:
-    """What checks the arguments of a call, made of the same type as the schema of the function.
+    """The check of a call's arguments, made of the same types as the schema of the function.
 
-    ``adapter`` is a pydantic adapter: it returns the arguments as keywords, or the instance where
-    the function is a pydantic model. ``keys`` has by parameter the name that pydantic knows it by.
-    ``given`` are the keywords of a ``partial``.
+    ``adapter`` is a pydantic adapter: it returns the arguments as keywords, or an instance if the
+    function is a pydantic model. ``keys`` has pydantic's name for each parameter. ``given`` are the
+    keywords of a ``partial``.
     """
 
     adapter: Any  # Any: a TypeAdapter, imported where it is used
     keys: Mapping[str, str]
     is_model: bool
     is_open: bool
-    """Whether further names are taken."""
+    """Whether a call may have other arguments, too."""
     given: Mapping[str, object]
 
 
@@ -50,25 +50,25 @@ class Signature:
 def signature_of(function: Callable[..., object]) -> Signature:
     """Return the signature of a function.
 
-    Arguments that a ``partial`` gave already, the object of a bound method, and a parameter for the
-    call itself (``call: ToolUseBlock``) are left out. The descriptions of parameters are read from
-    the docstring (Google's, NumPy's or reST's style) where no
-    ``Annotated[..., Field(description=...)]`` has one. Errors have the line of the function.
+    The schema leaves out the arguments of a ``partial``, the object of a bound method, and a
+    parameter for the call itself (``call: ToolUseBlock``). A parameter's description is that of its
+    ``Annotated[..., Field(description=...)]``, or else that in the docstring (Google, NumPy or reST
+    style). Errors have the line of the function.
     """
     return remembered(function, _read_signature)
 
 
 def takes_call(annotation: object) -> bool:
-    """Return whether a parameter with this annotation gets the call itself, not an argument."""
+    """Return whether a parameter with this annotation gets the tool call itself."""
     return annotation is ToolUseBlock or ToolUseBlock in get_args(annotation)
 
 
 def _read_signature(function: Callable[..., object]) -> Signature:
     # The function under partials and decorators.
     inner: Callable[..., object] = inspect.unwrap(function)
-    given: dict[str, object] = {}
+    preset: dict[str, object] = {}
     while isinstance(inner, partial):
-        given = {**inner.keywords, **given}
+        preset = {**inner.keywords, **preset}
         inner = inspect.unwrap(inner.func)
     name = str(getattr(inner, "__name__", None) or type(inner).__name__)
     try:
@@ -82,24 +82,24 @@ def _read_signature(function: Callable[..., object]) -> Signature:
             names = {key: key for key in _properties(schema)}
         else:
             parameters = _parameters(function, inner, name)
-            parameters = {key: kind for key, kind in parameters.items() if key not in given}
+            parameters = {key: kind for key, kind in parameters.items() if key not in preset}
             parameters = _with_types(parameters, inner)
             adapter, schema = _checked_arguments(parameters, inner)
             schema.pop("additionalProperties", None)
             # A property has the alias of its parameter, but a call takes the name.
             names = dict(zip(_properties(schema), parameters, strict=True))
-        properties = {names[key]: entry for key, entry in _properties(schema).items()}
+        properties = {names[key]: value for key, value in _properties(schema).items()}
         for key, text in descriptions.items():
-            entry = properties.get(key)
-            if isinstance(entry, dict):
-                entry.setdefault("description", text)
+            property_schema = properties.get(key)
+            if isinstance(property_schema, dict):
+                property_schema.setdefault("description", text)
         required = [names[key] for key in cast("list[str]", schema.get("required", []))]
-        schema |= {"properties": {k: v for k, v in properties.items() if k not in given}}
+        schema |= {"properties": {k: v for k, v in properties.items() if k not in preset}}
         if required:
-            schema["required"] = [key for key in required if key not in given]
+            schema["required"] = [key for key in required if key not in preset]
         keys = {value: key for key, value in names.items()}
         is_open = schema.get("additionalProperties", False) is not False
-        arguments = Arguments(adapter, keys, is_model, is_open, given)
+        arguments = Arguments(adapter, keys, is_model, is_open, preset)
         return Signature(name, description, cast("JsonObject", frozen(schema)), arguments)
     except PromptError as error:
         code = getattr(_callable_of(inner), "__code__", None)
@@ -113,7 +113,7 @@ def _properties(schema: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
 
 
 def _callable_of(function: Callable[..., object]) -> object:
-    """Return the function that has the code: of an object that can be called, its method."""
+    """Return the function with the code; for an object with ``__call__``, this method."""
     if inspect.isroutine(function) or inspect.isclass(function):
         return getattr(function, "__func__", function)
     return inspect.unwrap(type(function).__call__)
@@ -135,11 +135,11 @@ def _parameters(
         kind = parameter.kind
         if kind in (kind.VAR_POSITIONAL, kind.VAR_KEYWORD):
             stars = "*" if kind is kind.VAR_POSITIONAL else "**"
-            fix = "name its arguments, one parameter each: wrap it in a function that does"
+            fix = "wrap it in a function that has a named parameter for each argument"
             raise ContentError(f"a model cannot fill {stars}{key}", fix=fix)
         if kind is kind.POSITIONAL_ONLY:
-            fix = "a model gives arguments by name: leave the / out, or wrap it"
-            raise ContentError(f"the parameter {key!r} has no name for callers", fix=fix)
+            fix = "a model passes arguments by name: leave the / out, or wrap the function"
+            raise ContentError(f"the parameter {key!r} cannot be passed by name", fix=fix)
         unbound = index == 0 and in_class and key in ("self", "cls")
         if unbound and parameter.annotation is parameter.empty:
             fix = "give the method of an object: Tool(thing.method)"
@@ -150,9 +150,9 @@ def _parameters(
 def _with_types(
     parameters: Mapping[str, Parameter], function: Callable[..., object]
 ) -> dict[str, Parameter]:
-    """Return parameters, by keyword, with the types that their annotations name.
+    """Return keyword parameters with the types of their annotations.
 
-    One that takes the call itself is left out: no model fills it.
+    A parameter for the tool call itself is left out: the model does not fill it.
     """
     stub = _new_stub(function)
     resolved: dict[str, Parameter] = {}
@@ -162,7 +162,7 @@ def _with_types(
         try:
             hint = get_type_hints(stub, include_extras=True)[name] if annotated else Any
         except Exception as error:
-            # An annotation may be any code.
+            # An annotation may be any code, so it may raise any error.
             raise ContentError(
                 f"the annotation of {name!r} cannot be found: {error}",
                 fix="define or import the type at the top of the module, outside of TYPE_CHECKING",
@@ -175,7 +175,7 @@ def _with_types(
 def _checked_arguments(
     parameters: Mapping[str, Parameter], function: Callable[..., object]
 ) -> CheckedType:
-    """Return what checks the arguments of a function, with its schema."""
+    """Return the check of a function's arguments, and their schema."""
     stub = _new_stub(function)
     hints = {name: parameter.annotation for name, parameter in parameters.items()}
     stub.__annotations__ = hints
@@ -183,16 +183,16 @@ def _checked_arguments(
     try:
         return checked_type(stub, "a function")
     except ContentError:
-        # The error of all together does not name the parameter.
+        # This error does not name the parameter, so each parameter is checked alone.
         for name, hint in hints.items():
             checked_type(hint, f"the parameter {name!r}")
         raise
 
 
 def _new_stub(function: Callable[..., object]) -> FunctionType:
-    """Return a function that pydantic reads in place of another: it returns its arguments.
+    """Return a function that pydantic reads instead of another; it returns its arguments.
 
-    The names that its annotations can use are those around the other function.
+    Its annotations can use the global names of the other function.
     """
     if inspect.isclass(function):
         return FunctionType(_stub.__code__, vars(sys.modules[function.__module__]))
@@ -212,21 +212,21 @@ def _read_docstring(
     elif inspect.isroutine(function) and name != "__call__":
         text = inspect.getdoc(function)
     else:
-        # Python finds the docstring of all functions for a __call__ without one.
+        # For a __call__ without a docstring, Python returns a docstring of its own.
         text = None if inspect.isroutine(function) else _class_docstring(type(function))
         text = text or inspect.cleandoc(_callable_of(function).__doc__ or "")
     if not text:
         return None, {}
     if _TITLE.match(text):
-        # The indentation that cleaning took from a docstring that starts with a title.
+        # getdoc() removed the indentation of a docstring that begins with a title: restore it.
         text = text.replace("\n", "\n    ")
     try:
         from docstring_parser import parse
     except ImportError:
         raise ContentError(
-            "docstrings are read by docstring-parser, which is not installed", fix=NEEDED
+            "docstring-parser, which reads docstrings, is not installed", fix=NEEDED
         ) from None
-    # It indents by all lines but the first, which may be a title.
+    # The parser finds the indentation without the first line, but that may be a title.
     parsed = parse(f"\n{text}")
     sections = _SECTIONS.get(parsed.style.name if parsed.style else "")
     description = sections.sub("\n", text) if sections else parsed.description or ""
@@ -240,7 +240,7 @@ def _read_docstring(
 
 
 def _class_docstring(cls: type) -> str | None:
-    """Return the docstring that the author of a class wrote, not one that Python made."""
+    """Return the docstring of a class if its author wrote it, and Python did not generate it."""
     text: str = vars(cls).get("__doc__") or ""
     name = cls.__name__
     generated = is_dataclass(cls) or issubclass(cls, tuple)
@@ -263,4 +263,4 @@ _SECTIONS = {
         re.MULTILINE,
     ),
 }
-"""The sections that a description leaves out; others, such as notes, stay in it."""
+"""The docstring sections that are left out of a description; others, such as notes, stay."""

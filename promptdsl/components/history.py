@@ -1,4 +1,4 @@
-"""Recorded conversations."""
+"""The recorded conversation: :class:`History`, its options and its checks."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -47,49 +47,51 @@ class HistoryOptions(TypedDict, total=False):
 
 
 class RecordedOptions(HistoryOptions, total=False):
-    """The options of a conversation in the form of a provider: also the server it is of."""
+    """The options of a conversation in a provider format; ``origin`` is the server."""
 
     origin: ProviderName | None
 
 
 class History(Container, ConversationNode):
-    """A recorded conversation: :class:`Message` values, or their dictionary forms. May be empty.
+    """A recorded conversation: a list of :class:`Message` values, or of their dictionaries.
 
-    Messages are sent unchanged, byte for byte. As a block, it holds turns that you write: ``User``,
-    ``Assistant``, ``ToolMessage``, ``Event`` and ``Developer``, which follow its messages, if any.
+    The list may be empty. Messages are sent unchanged, byte for byte. In its block you can write
+    turns that follow the messages: ``User``, ``Assistant``, ``ToolMessage``, ``Event`` and
+    ``Developer``.
 
-    A budget that is too small drops its oldest exchanges: an exchange is a user turn, the events
-    directly before it, and all that follows up to the next exchange. Options:
+    If a budget is too small, it drops the oldest exchanges. An exchange is a user turn, the events
+    directly before it, and everything up to the next exchange. Options:
 
     - ``keep``: the number of last exchanges that always stay, 0 by default;
-    - ``step``: the size of a cut in tokens; the cut moves in whole steps, so that a prompt cache
-      stays warm; by default an eighth, a fourth or half of the budget, by the size of the rounds;
-      0 for an exact fit;
-    - ``priority``: a number, 0 by default; the history with the lowest is shortened first.
-      Those of turns and parts in it do not count;
-    - ``max_result_tokens``: the most tokens of one recorded result; a larger one is cut at lines,
-      with or without a budget, ``None`` by default. See :class:`Limit` for a written one;
+    - ``step``: a budget drops about so many tokens at once, more than it must. So the next requests
+      begin alike, and the provider's prompt cache can serve them. By default it is an eighth, a
+      fourth or half of the budget, by the size of the rounds; 0 for an exact fit;
+    - ``priority``: a number, 0 by default; the history with the lowest priority is shortened first.
+      The priorities of turns and parts in it do not count;
+    - ``max_result_tokens``: the most tokens of one recorded tool result. A larger result is
+      shortened at a line end, with or without a budget; ``None`` by default. For a result that you
+      write, see :class:`Limit`;
     - ``clear_results``: the number of last calls whose recorded results stay when a budget is too
-      small; older ones become a placeholder before anything is dropped. Or a
-      :class:`ClearResults`, which says more; ``None`` by default;
-    - ``pin``: the ids of messages, or a function from a message to ``True`` or ``False``; their
-      rounds, each with the question of its exchange, are neither cleared nor dropped;
+      small. Older results become a placeholder before anything is dropped. Or a
+      :class:`ClearResults`, which has more options; ``None`` by default;
+    - ``pin``: the ids of messages, or a function from a message to ``True`` or ``False``. The
+      rounds of these messages, with the question of their exchange, are not cleared or dropped;
     - ``keep_compacted``: with ``True``, the messages before a provider's compaction are sent to
-      that provider, too; by default the compaction stands for them;
-    - ``cut_line``: with ``True``, where a budget drops something, a user's line says so:
+      that provider, too; by default only the compaction is sent;
+    - ``cut_line``: with ``True``, if a budget drops something, a line of the user is sent there:
       "Earlier messages were left out."
 
-    A conversation in the form of a provider is given to ``from_openai`` and its siblings. There
-    ``origin`` names the server that it was recorded at, such as ``deepseek``: what this server
-    takes again goes back to it alone.
+    For a conversation in a provider format use ``from_openai`` and the similar methods. There
+    ``origin`` names the server where it was recorded, such as ``deepseek``: reasoning and further
+    keys of this server are sent back to it only.
 
-    The list is copied when the history is written, so a message appended to it later is not sent:
-    write a new history for each request. The messages in it are read at each render, so an edit of
+    The list is copied when the history is written, so a message that you append to it later is not
+    sent: write a new history for each request. The messages are read at each render, so a change in
     a dictionary is sent.
 
-    Raises :class:`ContentError` for an argument that is no list of messages, or has a component in
-    it, :class:`OptionError` for options that are no numbers, and :class:`PlacementError` for
-    anything but such a turn in its block.
+    Raises :class:`ContentError` for an argument that is not a list of messages, or that contains a
+    component; :class:`OptionError` for a wrong option; :class:`PlacementError` for a part in its
+    block that is not one of these turns.
 
     >>> from promptdsl import History, Timeline, Turn, User, render
     >>> log = [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}]
@@ -97,7 +99,7 @@ class History(Container, ConversationNode):
     >>> [message.text for message in render(prompt).messages]
     ['Hi.', 'Hello.', 'Bye.']
     >>> with History(keep=1) as history:
-    ...     turns = [Turn(entry["role"], entry["content"]) for entry in log]
+    ...     turns = [Turn(message["role"], message["content"]) for message in log]
     >>> [message.text for message in render(Timeline(history, User("Bye."))).messages]
     ['Hi.', 'Hello.', 'Bye.']
     """
@@ -136,43 +138,43 @@ class History(Container, ConversationNode):
             return f"put it in a turn: User({label(node)}(...))"
         if node._mask & masks.TURN and not node._mask & masks.SYSTEM:
             return "write its turns themselves there, in a loop or in a plain function"
-        return f"write it beside the {cls.__name__}, directly in the Timeline"
+        return f"write it next to the {cls.__name__}, directly in the Timeline"
 
     @classmethod
     def from_openai(cls, messages: object, /, **options: Unpack[RecordedOptions]) -> Self:
-        """Return a conversation in OpenAI Chat form: a list of messages, or a request's payload."""
+        """Return a conversation in OpenAI Chat format: a list of messages, or a payload."""
         return _begin_history(object.__new__(cls), messages, "openai", options)
 
     @classmethod
     def from_openai_responses(cls, messages: object, /, **options: Unpack[RecordedOptions]) -> Self:
-        """Return a conversation in OpenAI Responses form: a list of items, or a payload."""
+        """Return a conversation in OpenAI Responses format: a list of items, or a payload."""
         return _begin_history(object.__new__(cls), messages, "openai_responses", options)
 
     @classmethod
     def from_anthropic(cls, messages: object, /, **options: Unpack[RecordedOptions]) -> Self:
-        """Return a conversation in Anthropic form: a list of messages, or a request's payload."""
+        """Return a conversation in Anthropic format: a list of messages, or a payload."""
         return _begin_history(object.__new__(cls), messages, "anthropic", options)
 
     @classmethod
     def from_gemini(cls, messages: object, /, **options: Unpack[RecordedOptions]) -> Self:
-        """Return a conversation in Gemini form: a list of contents, or a request's payload."""
+        """Return a conversation in Gemini format: a list of contents, or a payload."""
         return _begin_history(object.__new__(cls), messages, "gemini", options)
 
     @classmethod
     def from_bedrock(cls, messages: object, /, **options: Unpack[RecordedOptions]) -> Self:
-        """Return a conversation in Bedrock Converse form: a list of messages, or a payload."""
+        """Return a conversation in Bedrock Converse format: a list of messages, or a payload."""
         return _begin_history(object.__new__(cls), messages, "bedrock", options)
 
     @classmethod
     def from_chat_template(cls, messages: object, /, **options: Unpack[HistoryOptions]) -> Self:
-        """Return a conversation as a chat template takes it: a list of messages, or a payload."""
+        """Return a conversation in chat template format: a list of messages, or a payload."""
         return _begin_history(
             object.__new__(cls), messages, "chat_template", cast("RecordedOptions", options)
         )
 
 
 for _form in ("mistral", "groq", "ollama", "deepseek", "azure", "chat_completions"):
-    _fix = "write History.from_openai(messages): they have the form of OpenAI"
+    _fix = "write History.from_openai(messages): they are in the format of OpenAI"
     if not hasattr(History, f"from_{_form}"):
         refuse(History, f"from_{_form}", f"from_{_form}()", _fix)
 for _form in ("langchain", "litellm", "openai_agents", "pydantic_ai"):
@@ -229,14 +231,14 @@ def _begin_history(component: H, messages: object, form: str, options: RecordedO
     # A copy of the list: a message that is appended to it later is not sent.
     if is_mapping(messages) and form != "messages":
         items = {
-            key: _entries(component, value, form)[0]
+            key: _messages(component, value, form)[0]
             if is_list(value) and not isinstance(value, tuple)
             else value
             for key, value in messages.items()
         }
     elif _is_series(messages) and not (isgenerator(messages) and messages.gi_frame is None):
         # A generator without a frame was read to its end before.
-        items, known = _entries(component, messages, form)
+        items, known = _messages(component, messages, form)
     else:
         way = "" if form == "messages" else f".from_{form}"
         raise ContentError(
@@ -252,7 +254,7 @@ def _begin_history(component: H, messages: object, form: str, options: RecordedO
 
 
 def _checked_origin(component: History, origin: object, form: str) -> str:
-    """Return the provider or server of a conversation; :class:`TargetError` for a wrong one."""
+    """Return the provider or server of a conversation; :class:`TargetError` for a wrong name."""
     if origin is not None and not isinstance(origin, str):
         fix = "write the name of a server, such as 'deepseek'"
         raise bad_option(component, "origin", origin, fix)
@@ -263,7 +265,7 @@ def _checked_origin(component: History, origin: object, form: str) -> str:
 
 
 def _checked_clearing(component: History, value: object) -> ClearResults | None:
-    """Return how results are cleared, from a number or a value; :class:`OptionError` if wrong."""
+    """Return the rule for clearing results, from an option; :class:`OptionError` if wrong."""
     if value is None:
         return None
     if not isinstance(value, ClearResults):
@@ -271,7 +273,7 @@ def _checked_clearing(component: History, value: object) -> ClearResults | None:
     check_count(component, "clear_results.keep", value.keep, 1)
     if value.at_least is not None:
         check_count(component, "clear_results.at_least", value.at_least, 1)
-    if not all(isinstance(it, str) for it in value.exclude):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not all(isinstance(name, str) for name in value.exclude):  # pyright: ignore[reportUnnecessaryIsInstance]
         fix = 'write the names of tools: exclude=("memory",)'
         raise bad_option(component, "clear_results.exclude", value.exclude, fix)
     check_flag(component, "clear_results.inputs", value.inputs)
@@ -286,7 +288,7 @@ def _checked_pin(component: History, value: object) -> object:
     """Return the ids of a pin as a set, and a function as it is; :class:`OptionError` if wrong."""
     if callable(value):
         if iscoroutinefunction(value) or iscoroutinefunction(type(value).__call__):
-            fix = "write it with def: what it has to await, await before, and give the ids"
+            fix = "write a function without async, or await before and pass the ids"
             raise bad_option(component, "pin", value, fix)
         return value
     if value is None:
@@ -303,13 +305,13 @@ _IN_A_TURN = masks.TEXT | masks.MEDIA | masks.ITEM | masks.CALL | masks.RESULT |
 
 
 def _list_of(value: object) -> str:
-    """Return the advice for a value given to a History that is not a list of messages."""
+    """Return the advice for an argument of a History that is not a list of messages."""
     from promptdsl.foundation.remedies import is_reply
 
     if value is None:
         return "an empty conversation is History([])"
     if isgenerator(value):
-        return "it was read before: make a list of it once, messages = [...]"
+        return "the generator was read before: make a list of it first, messages = [...]"
     if is_reply(value):
         return "put it in a list: History([read_response(reply)])"
     if is_mapping(value) or isinstance(value, Message):
@@ -322,28 +324,28 @@ def _list_of(value: object) -> str:
 
 
 def _is_series(value: object) -> TypeGuard[Iterable[object]]:
-    """Return whether a value holds messages one after the other; a text and a mapping do not."""
+    """Return whether a value is a series of values: not a text, and not a mapping."""
     return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
 
 
 _PLAIN = {Message, dict}
 
 
-def _entries(
+def _messages(
     component: History, messages: Iterable[object], form: str
 ) -> tuple[tuple[object, ...], conversation_cache.Recording | None]:
-    """Return the entries of a list of messages, and the recording that they continue, if any."""
-    entries = tuple(messages)
+    """Return messages as a tuple, and the cache of the conversation that they continue, if any."""
+    copies = tuple(messages)
     known = None
-    if form == "messages" and len(entries) >= conversation_cache.SHORTEST:
-        known = recorded_before(entries)
-    # A recording may be long, but has few types; the part that is known has one.
-    new = entries if known is None else entries[len(known.messages) :]
+    if form == "messages" and len(copies) >= conversation_cache.SHORTEST:
+        known = recorded_before(copies)
+    # Only the types of the new messages are checked: the others were checked before.
+    new = copies if known is None else copies[len(known.messages) :]
     kinds = set(map(type, new))
     if kinds <= _PLAIN:
-        return entries, known
+        return copies, known
     if any(issubclass(kind, Node) for kind in kinds):
-        parts = [entry for entry in entries if isinstance(entry, Node)]
+        parts = [message for message in copies if isinstance(message, Node)]
         retract(parts)
         fix = f"write it in a block: with History(...): {label(parts[0])}(...)"
         raise ContentError(
@@ -351,14 +353,16 @@ def _entries(
             fix=fix,
             at=(component.source, parts[0].source),
         )
-    if form == "messages" and not all(issubclass(x, Message | Mapping) for x in kinds):
+    if form == "messages" and not all(issubclass(kind, Message | Mapping) for kind in kinds):
         from promptdsl.foundation.remedies import is_reply, message_remedy
 
         if is_reply(messages):
             problem = f"a History takes a list of messages, not {named_type(messages)}"
             raise ContentError(problem, fix=_list_of(messages), at=(component.source,))
-        wrong = ((n, x) for n, x in enumerate(entries) if not isinstance(x, Message | Mapping))
-        number, entry = next(wrong)
-        problem = f"messages[{number}] of this History is {named_type(entry)}, no message"
-        raise ContentError(problem, fix=message_remedy(entry), at=(component.source,))
-    return entries, known
+        number = next(n for n, x in enumerate(copies) if not isinstance(x, Message | Mapping))
+        problem = (
+            f"messages[{number}] of this History is not a message: {named_type(copies[number])}"
+        )
+        fix = message_remedy(copies[number])
+        raise ContentError(problem, fix=fix, at=(component.source,))
+    return copies, known

@@ -1,4 +1,4 @@
-"""Templates that include a section of a library which is overridden: what is written instead."""
+"""The text that replaces an overridden library section when a template includes the section."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -34,25 +34,25 @@ from promptdsl.tree.part_nodes import (
 
 
 def rendered_under_overrides(template: TemplateNode) -> RenderedTemplate:
-    """Return the pieces of a template that was written under overrides of sections."""
+    """Return the pieces of a template that was written where library sections are overridden."""
     stand_ins = {name: partial(_written, template, name) for name, _ in template.overrides}
     return rendered_template(template.template, template.variables, stand_ins)
 
 
 def _written(template: TemplateNode, name: str, inputs: Mapping[str, object]) -> RenderedTemplate:
-    """Return what replaces a section that a template includes, as if it was called there."""
+    """Return the text that replaces a section in a template, as if it was called there."""
     inside = restored(template.overrides, check_replaced)
-    entry = inside.of_component((name,), has_children=False)
-    assert entry is not None
-    function, _, section = stand_in(entry)
+    replacement = inside.of_component((name,), has_children=False)
+    assert replacement is not None
+    function, _, section = stand_in(replacement)
     original = components_called(name)[0].function
     if problem := difference(original, function, ((), inputs)):
         line = source_of((cast("FunctionType", function).__code__, 0))
         raise unfit(name, original, (function, problem), (template.source, line))
     try:
-        with detached(), replacing(inside.without(entry)):
-            given = {key: _as_given(value) for key, value in inputs.items()}
-            part = component_of(function, "included")(**given)
+        with detached(), replacing(inside.without(replacement)):
+            arguments = {key: _as_argument(value) for key, value in inputs.items()}
+            part = component_of(function, "included")(**arguments)
     except Exception as error:
         note_caller(error, template.source, f"what replaces {name}")
         raise
@@ -90,15 +90,15 @@ def _written(template: TemplateNode, name: str, inputs: Mapping[str, object]) ->
     return RenderedTemplate(tuple(pieces), None, tuple(sections), tuple(tags))
 
 
-def _as_given(value: object) -> object:
-    """Return a variable of a template as its caller gave it: a volatile one is a part."""
+def _as_argument(value: object) -> object:
+    """Return a variable of a template as an argument: a volatile value becomes a part again."""
     if isinstance(value, Label) and value.label is not None:
         return Volatile(+value if isinstance(value, int | float) else str(value), value.label)
-    return [*map(_as_given, value)] if is_list(value) else value
+    return [*map(_as_argument, value)] if is_list(value) else value
 
 
 def _piece(part: Child) -> Piece:
-    """Return a part of a text as a piece of a template: author text, or a value."""
+    """Return a child of a text as a piece of a template: author text, or a value."""
     if isinstance(part, ValueNode):
         return Inserted(part.text, part.label, isinstance(part, VolatileNode))
     assert isinstance(part, str | TrustedTextNode)

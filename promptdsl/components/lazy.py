@@ -1,4 +1,4 @@
-"""Parts that a function returns when the prompt is rendered."""
+"""The lazy part: a function returns it when the prompt is rendered."""
 
 from collections.abc import Awaitable, Callable, Coroutine
 from inspect import isawaitable
@@ -45,10 +45,10 @@ class LazyContext:
 class Lazy(Component, LazyNode):
     r"""A part that ``function`` returns when the prompt is rendered.
 
-    The function is called with a :class:`LazyContext`, with no block open. It returns text (which
-    is a value), a part, or ``None`` for nothing; under ``arender()`` it may be asynchronous.
-    ``weight``, a number above 0 (default 1), is its share when several lazies divide the tokens
-    that a budget has left.
+    The function is called with a :class:`LazyContext`; no block is open. It returns text (which is
+    a value), a part, or ``None`` for nothing. With ``arender()`` it may be asynchronous.
+    ``weight``, a number above 0 (default 1), is its share when several lazies divide the remaining
+    tokens of a budget.
 
     Raises :class:`ContentError` for anything but a function, :class:`OptionError` for another
     weight.
@@ -94,7 +94,7 @@ class Lazy(Component, LazyNode):
 
 
 def call(lazy: LazyNode, context: LazyContext) -> object:
-    """Return the result of the function of a lazy; an error when it has to be awaited."""
+    """Return the result of a lazy's function; :class:`ContentError` if it has to be awaited."""
     with detached(), replacing(_overrides(lazy)):
         result = _finished(_called(lazy, context), lazy)
     if isawaitable(result):
@@ -102,7 +102,7 @@ def call(lazy: LazyNode, context: LazyContext) -> object:
         if close is not None:
             close()
         raise ContentError(
-            "this Lazy is asynchronous, and render() does not wait",
+            "the function of this Lazy is asynchronous, and render() cannot await it",
             fix="use await arender(...)",
             at=(lazy.source,),
         )
@@ -110,7 +110,7 @@ def call(lazy: LazyNode, context: LazyContext) -> object:
 
 
 def _overrides(lazy: LazyNode) -> Replacements | None:
-    """Return the replacements in force where a lazy was written."""
+    """Return the replacements that were in force where a lazy was written."""
     if not lazy.overrides:
         return None
     from promptdsl.components.lazy_results import check_replaced
@@ -119,7 +119,7 @@ def _overrides(lazy: LazyNode) -> Replacements | None:
 
 
 def _called(lazy: LazyNode, context: LazyContext) -> object:
-    """Return the result of the function of a lazy; an error if it takes other arguments."""
+    """Return the result of a lazy's function; :class:`ContentError` if it takes other arguments."""
     try:
         return lazy.function(context)
     except Exception as error:
@@ -129,14 +129,14 @@ def _called(lazy: LazyNode, context: LazyContext) -> object:
             note_caller(error, lazy.source, "the function of this Lazy")
             raise
         raise ContentError(
-            f"the function of this Lazy cannot be called with the context alone: {error}",
+            f"the function of this Lazy has to take one argument, the context: {error}",
             fix="give it one parameter: lambda context: ...",
             at=(lazy.source,),
         ) from None
 
 
 async def acall(lazy: LazyNode, context: LazyContext) -> object:
-    """Return the result of the function of a lazy, awaited if it has to be."""
+    """Return the result of a lazy's function; it is awaited if necessary."""
     with detached(), replacing(_overrides(lazy)):
         result: object | Awaitable[object] = _called(lazy, context)
         if isawaitable(result):
@@ -149,12 +149,12 @@ async def acall(lazy: LazyNode, context: LazyContext) -> object:
 
 
 def _finished(result: object, lazy: LazyNode) -> object:
-    """Return the result, or an empty part with a hint: parts were written, and none is returned."""
+    """Return the result, or an empty part with a hint if it wrote parts and returned none."""
     block = open_block()
     if block is not None:
         raise ScopeError(
             f"the function of this Lazy left a {label(block)} open",
-            fix="write blocks with `with`",
+            fix="open blocks with `with`",
             at=(lazy.source, block.source),
         )
     if result is not None or not wrote_detached():
@@ -163,7 +163,7 @@ def _finished(result: object, lazy: LazyNode) -> object:
 
 
 def part_of(result: object, lazy: LazyNode) -> Node | None:
-    """Return the part that the result of a lazy is: text is a value, ``None`` is no part."""
+    """Return the result of a lazy as a part: text is a value; ``None`` for an empty result."""
     if result is None:
         return None
     if isinstance(result, Node):

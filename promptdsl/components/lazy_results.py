@@ -1,4 +1,7 @@
-"""Check that the result of a Lazy, and what replaces a part, may be where it is placed."""
+"""The checks of parts that come later: the result of a ``Lazy``, and a replacement.
+
+They follow the rules of the component in which the part is placed.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -29,22 +32,22 @@ _CONTAINERS: Mapping[type[Node], type[Container]] = {
 
 
 def check_place(part: Node, holders: Sequence[Node], lazy: LazyNode) -> Node:
-    """Return a part that a Lazy returned, or raise :class:`PlacementError` for its place.
+    """Return a part that a ``Lazy`` returned; :class:`PlacementError` if it may not be there.
 
-    ``holders`` are the nodes around the Lazy, the innermost first, one of each kind.
+    ``holders`` are the nodes around the ``Lazy``, the innermost first, one of each kind.
     """
     innermost, root = holders[0], holders[-1]
     for holder in holders:
         rules = _rules(holder)
-        # The outer ones refuse only a part that may be nowhere in them.
+        # An outer node only refuses a part that may not be inside it at any depth.
         forbidden = rules._forbids if holder is innermost else rules._forbids & DEEP
         if part._mask & forbidden:
             raise _misplaced(culprit(part, forbidden), holder, lazy)
-        whole = uncut((part,)) if rules is Limit else None
-        if whole is not None:
-            raise _misplaced(whole, holder, lazy)
+        node = uncut((part,)) if rules is Limit else None
+        if node is not None:
+            raise _misplaced(node, holder, lazy)
     if not any(isinstance(holder, TurnNode | RequestOnlyNode | NoteNode) for holder in holders):
-        # Outside of any turn it is system content, which has no media in its sections.
+        # Outside of any turn the part is system content, so it may not have attachments.
         loose = part if innermost is root else with_content(innermost, (part,))
         try:
             refuse_loose_media((loose,))
@@ -54,34 +57,34 @@ def check_place(part: Node, holders: Sequence[Node], lazy: LazyNode) -> Node:
 
 
 def check_replaced(holder: Node, line: Source | None) -> None:
-    """Raise :class:`PlacementError` for a child of a node that may not be there.
+    """Raise :class:`PlacementError` for a replaced child that may not be in its node.
 
-    The node was checked when it was written, and a child of it replaced since, at ``line``.
+    The node was checked when it was written. Its child was replaced later, at ``line``.
     """
     if holder._node not in _CONTAINERS and holder._node is not TurnNode:
         return
     rules = _rules(holder)
-    whole = uncut(holder.content) if rules is Limit else None
+    wrong = uncut(holder.content) if rules is Limit else None
     for child in holder.content:
         if not isinstance(child, str) and child._mask & rules._forbids:
-            whole = whole or culprit(child, rules._forbids)
-    if whole is not None:
+            wrong = wrong or culprit(child, rules._forbids)
+    if wrong is not None:
         raise PlacementError(
-            f"{named_label(whole)} cannot be in {named_label(holder)}",
-            fix=rules._advice(whole),
-            at=(line, whole.source, holder.source),
+            f"{named_label(wrong)} cannot be in {named_label(holder)}",
+            fix=rules._advice(wrong),
+            at=(line, wrong.source, holder.source),
         )
 
 
 def _rules(holder: Node) -> type[Container]:
-    """Return the component whose rules hold in a node."""
+    """Return the component class whose rules apply to the content of a node."""
     if isinstance(holder, TurnNode) and holder._node is TurnNode:
         return TURNS[holder.role]
     return _CONTAINERS[holder._node]
 
 
 def _misplaced(node: Node, holder: Node, lazy: LazyNode) -> PlacementError:
-    """Return the error for a node that a Lazy returned where it may not be."""
+    """Return the error for a node that a ``Lazy`` returned and that may not be there."""
     advice = "return its turns in a Fragment"
     if not isinstance(node, RootNode):
         advice = _rules(holder)._advice(node)

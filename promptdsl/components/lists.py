@@ -1,4 +1,4 @@
-"""Parts of text that hold others: lists, quotations, examples."""
+"""The parts of text that hold other parts: lists, quotations and examples."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Never
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class TextContainer(Container):
-    """The base of the components that hold parts of one text. Not a component of its own."""
+    """The base class of the components that hold parts of one text. Not for authors."""
 
     __slots__ = ()
     _initial_mask = TEXT_BITS
@@ -46,19 +46,19 @@ class TextContainer(Container):
             return "a Section holds lists, a list holds no Section"
         name = cls.__name__.removesuffix("Side")
         if isinstance(node, CacheBreakpointNode):
-            return f"a {name} is sent whole: write the breakpoint after it"
-        beside = f"{with_article(name)} holds text only: write it beside the {name}"
-        return turn_advice(node, beside)
+            return f"a {name} is one text: write the breakpoint after it"
+        otherwise = f"{with_article(name)} holds text only: write it next to the {name}"
+        return turn_advice(node, otherwise)
 
 
 class List(TextContainer, ListNode):
     """A list: each argument, and each part written in its block, is an item.
 
-    A ``List`` in it is nested under the item before it. ``ordered=True`` numbers the items
-    (default ``False``).
+    A ``List`` in it is nested under the item before it. With ``ordered=True`` the items have
+    numbers (default ``False``).
 
     Raises :class:`OptionError` for another ``ordered``, :class:`PlacementError` for a part that is
-    no text, such as a ``Section`` or an attachment.
+    not text, such as a ``Section`` or an attachment.
 
     >>> from promptdsl import List, System, render
     >>> print(render(System(List("Read.", "Answer.", ordered=True))).messages[0].text)
@@ -79,7 +79,7 @@ class List(TextContainer, ListNode):
 
 
 class Checklist(TextContainer, ChecklistNode):
-    """A list of tasks; ``Item(..., done=True)`` is a task that is done. It takes no options.
+    """A list of tasks; write ``Item(..., done=True)`` for a task that is done. No options.
 
     >>> from promptdsl import Checklist, Item, System, render
     >>> print(render(System(Checklist(Item("Read.", done=True), "Answer."))).messages[0].text)
@@ -98,7 +98,7 @@ class Checklist(TextContainer, ChecklistNode):
 class Item(TextContainer, ItemNode):
     """An item of a :class:`List` or a :class:`Checklist`; it may hold lists, quotations and code.
 
-    ``done`` is for checklists: ``True``, ``False``, or ``None`` (default), which is not done.
+    ``done`` is for checklists: ``True``, or ``False`` or ``None`` (default) for not done.
 
     Raises :class:`OptionError` for another ``done``, :class:`ContentError` for ``None`` and
     ``False`` as an argument.
@@ -148,7 +148,7 @@ class Example(TextContainer, ExampleNode):
 
     Each side is text, or one component that holds text.
 
-    Raises :class:`ContentError` for a side that is no text, ``None`` and ``False`` included.
+    Raises :class:`ContentError` for a side that is not text, also for ``None`` and ``False``.
 
     >>> from promptdsl import Example, Format, System, render
     >>> print(render(System(Format("xml", Example("2 + 2", "4")))).messages[0].text)
@@ -170,7 +170,7 @@ class Example(TextContainer, ExampleNode):
         begin(self, (input, output), unknown)
 
     def _check_fields(self) -> None:
-        # Both sides are there: no block adds a third.
+        # Both sides are arguments, so it cannot be opened as a block.
         self._mask |= CLOSED
 
     @staticmethod
@@ -192,7 +192,7 @@ class Example(TextContainer, ExampleNode):
 
 
 class ExampleSide(TextContainer, ExampleSideNode):
-    """One side of an example. Not a component of its own."""
+    """One of the two sides of an example. Not for authors."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Attachments: pictures, recordings, documents and films."""
+"""The attachments: images, audio, documents and videos."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -49,10 +49,10 @@ class MediaOptions(ShownOptions, total=False):
 
 
 class MediaComponent(Component, MediaNode):
-    """The base of the attachments, each made by one of its ``from_`` methods.
+    """The base class of the attachments, which are made by their ``from_`` methods.
 
-    All methods take ``title``, a name for people, and ``media_type``, which may be left out when
-    the bytes tell it; ``detail`` is for images. They raise :class:`MediaError` for data that is no
+    All methods take ``title``, a name for people, and ``media_type``, which may be left out if the
+    bytes show it. ``detail`` is for images. They raise :class:`MediaError` for data that is not an
     attachment of this kind, :class:`ContentError` for an argument of another type and
     :class:`OptionError` for an unknown option.
     """
@@ -94,7 +94,7 @@ class MediaComponent(Component, MediaNode):
         *extra: Never,
         **options: Unpack[ShownOptions],
     ) -> Self:
-        """Return an attachment given as bytes, at most 32 MB."""
+        """Return an attachment from its bytes, at most 32 MB."""
         return _write_media(cls, of_bytes, data, {"media_type": media_type, **options}, extra=extra)
 
     @classmethod
@@ -105,24 +105,24 @@ class MediaComponent(Component, MediaNode):
         *extra: Never,
         **options: Unpack[ShownOptions],
     ) -> Self:
-        """Return an attachment given as base64, at most 32 MB decoded; white space is skipped."""
+        """Return an attachment from base64 text, at most 32 MB decoded; white space is skipped."""
         return _write_media(
             cls, of_base64, data, {"media_type": media_type, **options}, extra=extra
         )
 
     @classmethod
     def from_file_id(cls, id: str, *extra: Never, **options: Unpack[MediaOptions]) -> Self:
-        """Return an attachment uploaded before, by the id that its provider gave it."""
+        """Return an attachment that was uploaded before, by the id from its provider."""
         return _write_media(cls, of_file_id, id, options, extra=extra)
 
 
 class Image(MediaComponent):
-    """A picture in a user turn or a tool's result, made by one of its ``from_`` methods.
+    """An image in a user turn or a tool result, made by one of its ``from_`` methods.
 
-    ``title`` describes it to people, ``detail`` is the resolution that OpenAI looks at: ``"low"``,
+    ``title`` is a description for people. ``detail`` is the resolution that OpenAI uses: ``"low"``,
     ``"high"`` or ``"auto"``; by default the provider chooses.
 
-    Raises :class:`MediaError` for data that is no image.
+    Raises :class:`MediaError` for data that is not an image.
 
     >>> from promptdsl import Image, User, render
     >>> user = User("What is it?", Image.from_url("https://example.com/cat.png", detail="low"))
@@ -136,11 +136,11 @@ class Image(MediaComponent):
 
 
 class Audio(MediaComponent):
-    """A recording in a user turn, made by one of its ``from_`` methods.
+    """Audio in a user turn, made by one of its ``from_`` methods.
 
-    OpenAI Chat takes WAV and MP3 given as bytes, Anthropic none: there it is a loss of content.
+    OpenAI Chat takes WAV and MP3 as bytes. Anthropic takes no audio: there it is lost content.
 
-    Raises :class:`MediaError` for data that is no audio.
+    Raises :class:`MediaError` for data that is not audio.
 
     >>> from promptdsl import Audio, User
     >>> turn = User(Audio.from_path("call.wav", title="The call"))
@@ -156,10 +156,10 @@ class Document(MediaComponent):
     """A PDF, an office document or a text in a user turn, made by one of its ``from_`` methods.
 
     ``title`` is its name for the model, by default the name of its file. UTF-8 text is
-    ``text/plain`` unless ``media_type`` or the extension of the file says otherwise; the type of an
-    office document that has no such extension has to be given.
+    ``text/plain``, unless ``media_type`` or the extension of the file is another type. An office
+    document without such an extension needs ``media_type``.
 
-    Raises :class:`MediaError` for data that is no document.
+    Raises :class:`MediaError` for data that is not a document.
 
     >>> from promptdsl import Document, User
     >>> turn = User("Sum it up.", Document.from_bytes(b"Dear Ann", title="letter"))
@@ -172,11 +172,11 @@ class Document(MediaComponent):
 
 
 class Video(MediaComponent):
-    """A film in a user turn, made by one of its ``from_`` methods.
+    """A video in a user turn, made by one of its ``from_`` methods.
 
-    Neither OpenAI Chat nor Anthropic takes one: there it is a loss of content.
+    OpenAI Chat and Anthropic take no video: there it is lost content.
 
-    Raises :class:`MediaError` for data that is no video.
+    Raises :class:`MediaError` for data that is not a video.
 
     >>> from promptdsl import User, Video
     >>> turn = User("Cut it.", Video.from_url("https://example.com/tour.mp4", title="The tour"))
@@ -197,7 +197,7 @@ _DATA: Mapping[Callable[..., MediaSource], str] = {
     of_base64: "base64 text, a string",
     of_file_id: "a file id, a string",
 }
-"""The data that the source of an attachment is made of."""
+"""The words for the data of each ``from_`` method, in errors."""
 
 
 @door
@@ -209,7 +209,7 @@ def _write_media(
     *,
     extra: tuple[object, ...],
 ) -> M:
-    """Return a new attachment, put into the open block; ``read`` makes its source of the data."""
+    """Return a new attachment in the open block; ``read`` makes its source from the data."""
     component = object.__new__(cls)
     start(component, 4)
     if extra:
@@ -243,7 +243,7 @@ def _checked_data(
     cls: type[MediaComponent], read: Callable[..., MediaSource], data: object
 ) -> str | bytes:
     if isinstance(data, str) and read is of_path and data.startswith(attachment.SCHEMES):
-        problem = f"{data[:60]!r} is an address, no path"
+        problem = f"{data[:60]!r} is an address, not a path"
         raise ContentError(problem, fix=f"write {cls.__name__}.from_url(url)")
     if isinstance(data, str) and read is not of_bytes:
         return exact(data)

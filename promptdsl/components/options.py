@@ -1,4 +1,4 @@
-"""The options of components: their types, and the checks of their values."""
+"""The options of components: their types, the checks of their values, and the errors."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -25,11 +25,11 @@ BODY_ENCODINGS: tuple[BodyEncoding, ...] = get_args(BodyEncoding)
 AUDIENCES: tuple[Audience, ...] = get_args(Audience)
 NOT_SPOKEN = ~SPOKEN
 LONGEST_ID = 60
-"""The most characters of the id that an error suggests for a text."""
+"""The most characters of a text from which an error makes an id."""
 MOST_WORDS = 4
-"""The most words of a title: a longer text was meant as content."""
+"""The most words of a title; a longer text was meant as content."""
 LARGEST: int = 10**int_info.str_digits_check_threshold
-"""The largest whole number of an option: Python may refuse to print a longer one."""
+"""The largest whole number of an option: Python may refuse to print a larger number."""
 A_NUMBER = "write a number: the higher, the longer it is kept"
 
 
@@ -37,7 +37,7 @@ A_NUMBER = "write a number: the higher, the longer it is kept"
 
 
 class SharedOptions(TypedDict, total=False):
-    """The options that all turns and request-only turns take."""
+    """The options that all turns and groundings take."""
 
     metadata: Mapping[str, object] | None
     tags: tuple[str, ...]
@@ -46,13 +46,13 @@ class SharedOptions(TypedDict, total=False):
 
 
 class FencedOptions(SharedOptions, total=False):
-    """The options of a turn whose content is in a fence."""
+    """The options of a turn whose content is between delimiters."""
 
     encoding: BodyEncoding | None
 
 
 class EphemeralOptions(FencedOptions, total=False):
-    """The options of a request-only turn whose id is optional."""
+    """The options of an ``Ephemeral``, whose id is optional."""
 
     id: str | None
 
@@ -70,13 +70,13 @@ class EventOptions(TurnOptions, FencedOptions, total=False):
 
 
 class NamedTurnOptions(TurnOptions, total=False):
-    """The options of a tool's turn."""
+    """The options of a ``ToolMessage``."""
 
     name: str | None
 
 
 class SpeechOptions(NamedTurnOptions, total=False):
-    """The options of a turn that somebody speaks."""
+    """The options of a turn of the user or the assistant."""
 
     merge: bool
 
@@ -95,11 +95,12 @@ def unknown_option(component: Component, name: str) -> OptionError:
     """Return the error for a keyword that a component does not take."""
     problem = f"{label(component)}() takes no {name!r}"
     kinds = (Parameter.KEYWORD_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    names = {x.name for x in _parameters(component) if x.kind in kinds} | component._accepts
+    parameters = _parameters(component)
+    names = {each.name for each in parameters if each.kind in kinds} | component._accepts
     fix = nearest(name, names)
     if not fix.startswith("did") and _SYNONYMS.get(name) in names:
         fix = f"did you mean {_SYNONYMS[name]!r}?"
-    by_position = [x.name for x in _parameters(component) if x.kind in _BY_POSITION]
+    by_position = [each.name for each in parameters if each.kind in _BY_POSITION]
     if not fix.startswith("did") and name in (*by_position, "content", "text"):
         fix = f"write it without its name: {usage(component)}"
     if name == "cache" and label(component) == "Timeline":
@@ -110,16 +111,16 @@ def unknown_option(component: Component, name: str) -> OptionError:
 
 
 _UNCACHED = ("Output", "Reserve", "Ephemeral", "Grounding")
-"""What no cache mark can follow: settings of a request, and what is sent once."""
+"""The components that no cache mark can follow: settings, and content that is sent only once."""
 
 
-def too_many(component: Node, *given: object) -> OptionError:
+def too_many(component: Node, *arguments: object) -> OptionError:
     """Return the error for more positional arguments than a component takes."""
-    retract(given)
-    takes = [x.kind for x in _parameters(component)]
+    retract(arguments)
+    takes = [parameter.kind for parameter in _parameters(component)]
     number = takes.count(_BY_POSITION[0]) + takes.count(Parameter.POSITIONAL_OR_KEYWORD)
     several = "argument" if number == 1 else "arguments"
-    problem = f"{label(component)}() takes {number} {several} by position, not {len(given)}"
+    problem = f"{label(component)}() takes {number} {several} by position, not {len(arguments)}"
     return OptionError(problem, fix=f"write {usage(component)}", at=(author(),))
 
 
@@ -130,18 +131,18 @@ def left_out(component: Node) -> OptionError:
 
 
 def usage(component: Node) -> str:
-    """Return how a component is called: ``ToolUse(name, input, id)``."""
+    """Return the call of a component as text: ``ToolUse(name, input, id)``."""
     accepts: frozenset[str] = getattr(component, "_accepts", frozenset())
     words: list[str] = []
-    for x in _parameters(component):
-        if x.kind is Parameter.VAR_POSITIONAL:
+    for parameter in _parameters(component):
+        if parameter.kind is Parameter.VAR_POSITIONAL:
             words.append('"..."')
-        elif x.kind is Parameter.VAR_KEYWORD or x.name in accepts:
+        elif parameter.kind is Parameter.VAR_KEYWORD or parameter.name in accepts:
             continue
-        elif x.default is Parameter.empty or x.kind is Parameter.POSITIONAL_ONLY:
-            words.append(x.name)
+        elif parameter.default is Parameter.empty or parameter.kind is Parameter.POSITIONAL_ONLY:
+            words.append(parameter.name)
         else:
-            words.append(f"{x.name}=...")
+            words.append(f"{parameter.name}=...")
     return f"{label(component)}({', '.join(words)})"
 
 
@@ -149,7 +150,7 @@ _SYNONYMS = {
     **dict.fromkeys(("name", "filename", "file_name"), "title"),
     **dict.fromkeys(("mime_type", "mimetype", "content_type"), "media_type"),
 }
-"""The names of options in other libraries, each with ours."""
+"""The names of options in other libraries, each with our name."""
 
 _BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.VAR_POSITIONAL)
 
@@ -159,14 +160,14 @@ def _parameters(component: Node) -> list[Parameter]:
 
 
 def bad_option(component: Node, name: str, value: object, fix: str) -> OptionError:
-    """Return the error for an option that has a value it cannot have."""
+    """Return the error for an option with a wrong value."""
     problem = f"{label(component)}({name}={shown(value)})"
     return OptionError(problem, fix=fix, at=(component.source,))
 
 
 @door
 def refuse_options(component: Component, options: Iterable[str]) -> None:
-    """Raise :class:`OptionError` for the first of the keywords, which are all unknown."""
+    """Raise :class:`OptionError` for the first of these unknown keywords."""
     for name in options:
         raise unknown_option(component, name)
 
@@ -174,7 +175,7 @@ def refuse_options(component: Component, options: Iterable[str]) -> None:
 def options_of(
     component: Component, options: Mapping[str, object], id: str | None = None
 ) -> Options:
-    """Return the checked options of a component and note in its mask what they imply."""
+    """Return the checked options of a component, and set the bits of its mask for them."""
     alone = id is None and len(options) == 1 and "priority" in options
     if alone and "priority" in component._accepts:
         return at_priority(component, options["priority"])
@@ -191,13 +192,13 @@ def options_of(
     if id is not None:
         kept["id"] = id
     checked = Options(**kept)
-    # A turn with options is no plain speech any more.
+    # The bit SPOKEN is only for a turn without options.
     component._mask = component._mask & NOT_SPOKEN | implied(checked)
     return checked
 
 
 def _kept_option(component: Node, name: str, value: object) -> tuple[object, str]:
-    """Return the value of an option as a node keeps it, and the remedy for a bad one."""
+    """Return the value of an option for a node, and the advice for a bad value."""
     if name in ("cache", "merge"):
         return value, "" if isinstance(value, bool) else "write True or False"
     if name in ("audience", "encoding"):
@@ -242,9 +243,9 @@ def _is_collection(value: object) -> TypeGuard[Collection[object]]:
 
 
 def at_priority(component: Node, priority: object) -> Options:
-    """Return the options of a component that has a priority and no other option.
+    """Return the options of a component with a priority and no other option.
 
-    Nothing that is sent depends on it, so plain speech stays plain speech.
+    A turn keeps the bit SPOKEN: a priority does not change what is sent.
     """
     memory = BY_PRIORITY.get(type(priority))
     known = None if memory is None else memory.get(priority)
@@ -263,7 +264,7 @@ def at_priority(component: Node, priority: object) -> Options:
 
 
 def is_real(value: object) -> bool:
-    """Return whether a value is a number to compare: no boolean, no NaN, and not too large."""
+    """Return whether a value is a number that can be compared: not a boolean, NaN or too large."""
     if isinstance(value, float):
         return not isnan(value)
     if isinstance(value, bool) or not isinstance(value, int):
@@ -272,7 +273,7 @@ def is_real(value: object) -> bool:
 
 
 def check_priority(component: Node, priority: object) -> float | None:
-    """Return a finite number as an exact one, and ``None``, or raise :class:`OptionError`."""
+    """Return a finite number as an ``int`` or ``float``, or ``None``; else :class:`OptionError`."""
     number = exact_number(priority)
     if priority is not None and (not is_real(priority) or number in (inf, -inf)):
         raise bad_option(component, "priority", priority, A_NUMBER)
@@ -280,7 +281,7 @@ def check_priority(component: Node, priority: object) -> float | None:
 
 
 def exact_number(value: object) -> float | None:
-    """Return a number as an exact one, as a subclass may compare in its own way."""
+    """Return a number as an ``int`` or ``float``: a subclass may have comparisons of its own."""
     if isinstance(value, int):
         return int.__int__(value)
     return float.__float__(value) if isinstance(value, float) else None
@@ -296,7 +297,7 @@ def check_count(component: Node, name: str, value: object, least: int) -> int:
 
 
 def check_choice(component: Node, name: str, value: S, choices: Collection[str]) -> S:
-    """Return one of some strings as an exact one, or raise :class:`OptionError`."""
+    """Return a value as a ``str`` if it is one of the choices, or raise :class:`OptionError`."""
     text = exact(value)
     if not is_one_of(value, choices):
         raise bad_option(component, name, value, nearest(value, choices))
@@ -315,9 +316,9 @@ def is_name(value: object) -> bool:
 
 
 def id_problem(component: Node, value: object) -> str:
-    """Return the rule that an id breaks, and what to write; an empty string for a good id.
+    """Return the rule for ids and what to write; an empty string for a good id.
 
-    The id of a section names a tag. That of a turn is any text, as it often comes from elsewhere.
+    The id of a section is the name of a tag. The id of a turn is any text: it is often data.
     """
     if isinstance(component, SectionNode):
         return "" if is_name(value) else f"{_TAG_RULE}; {_section_advice(value)}"

@@ -1,4 +1,4 @@
-"""Overrides: functions and parts in the place of components, sections and constants."""
+"""The block :func:`override`: functions and parts replace components, sections and constants."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -43,22 +43,28 @@ def override(
 ) -> AbstractContextManager[None]:
     """Return a ``with`` block in which components, sections and constants are replaced.
 
-    A key is a component, its name, or its name with its module (``"shop.prompts.tone"``), which
-    tells two components of one name apart; the qualified name of a section of a :class:`Library`
-    (``"support:tone"``), which its bare name does not replace; the id of a :class:`Section`; or a
-    part that a module exports (a constant). A component is replaced by a function that takes what
-    its calls give, or by a part; a section and a constant by a part. A section takes the whole
-    place of a section; any other part becomes its content, under its id and title.
+    A key is one of these:
 
-    The innermost override wins. When a function calls the component it replaces, it gets the
-    original, or the next override around it. Parts that were written before stay as they are, until
-    they are included or passed as arguments in the block; a :class:`Lazy` written in the block is
-    called with the same overrides. A :class:`Template` written in the block also has them for the
-    sections of libraries that it includes, which are replaced by text alone.
+    - a component, its name, or its name with its module (``"shop.prompts.tone"``), if two
+      components have the same name;
+    - the qualified name of a section of a :class:`Library` (``"support:tone"``); its short name is
+      not enough;
+    - the id of a :class:`Section`;
+    - a part that a module exports (a constant).
 
-    Raises :class:`LibraryError` for an unknown library or section, :class:`OptionError` for any
-    other unknown name, a function that does not take what every call gives (at the call what that
-    gives), and at the end of the block for a section or constant that was not in it.
+    A component is replaced by a function that takes the same arguments, or by a part. A section and
+    a constant are replaced by a part. If a ``Section`` replaces a section, nothing of the old one
+    stays. Any other part becomes the content of the old section, under its id and title.
+
+    The innermost override wins. If a function calls the component that it replaces, it gets the
+    original, or the next override around it. Parts that were written before the block do not
+    change, unless they are included or passed as arguments in the block. A :class:`Lazy` that is
+    written in the block is called with the same overrides. A :class:`Template` that is written in
+    the block uses them for the library sections that it includes; only text can replace these.
+
+    Raises :class:`LibraryError` for an unknown library or section. Raises :class:`OptionError` for
+    any other unknown name, for a function that does not take the arguments of a call, and at the
+    end of the block for a section or constant that was not written in it.
 
     >>> from promptdsl import Section, System, component, override, render
     >>> @component
@@ -72,10 +78,10 @@ def override(
     'Be brief.'
     """
     line = author()
-    given: object = replacements
-    if surplus or unknown or not is_mapping(given):
+    mapping: object = replacements
+    if surplus or unknown or not is_mapping(mapping):
         name = next(iter(unknown), "persona")
-        problem = f"not {kind_of(given)}"
+        problem = f"not {kind_of(mapping)}"
         if surplus or unknown:
             problem = "and no keywords" if unknown else "and nothing else"
         raise OptionError(
@@ -84,78 +90,76 @@ def override(
             at=(line,),
         )
     # Parts written in the mapping itself have joined the open block.
-    busy = [x for x in (*given, *given.values()) if isinstance(x, Node) and x._mask & (BUSY | BARE)]
-    adopt(make(FragmentNode, at=line), busy)
-    checked = [_checked(key, by, line) for key, by in given.items()]
+    nodes = [each for each in (*mapping, *mapping.values()) if isinstance(each, Node)]
+    adopt(make(FragmentNode, at=line), [node for node in nodes if node._mask & (BUSY | BARE)])
+    checked = [_checked(key, by, line) for key, by in mapping.items()]
     return _Override(checked, line)
 
 
 unwrap(override).__defaults__ = (LEFT_OUT,)
 
 
-def _checked(key: object, given: object, line: Source) -> Replacement:
-    """Return a replacement whose key and value fit, or raise :class:`OptionError`."""
+def _checked(key: object, by: object, line: Source) -> Replacement:
+    """Return a replacement of a key ``by`` a value, or raise :class:`OptionError`."""
     if isinstance(key, Node):
-        if isinstance(given, Node):
-            return Replacement(key, written_as(finish(given)), line, check=check_replaced)
-        problem = f"{named_label(key)} is overridden by {kind_of(given)}, which is no part"
-        raise OptionError(problem, fix="a part is replaced by a part", at=(line,))
+        if isinstance(by, Node):
+            return Replacement(key, written_as(finish(by)), line, check=check_replaced)
+        problem = f"{named_label(key)} cannot be overridden by {kind_of(by)}"
+        raise OptionError(problem, fix="override a part by a part", at=(line,))
     made = components_called(key)
     if made:
-        # A section goes by its name, which is the same after a pickle.
+        # A library section is known by its name, which is the same after a pickle.
         is_section = made[0].section is not None
-        return _of_component(made[0].name if is_section else cast("Key", key), made, given, line)
+        return _of_component(made[0].name if is_section else cast("Key", key), made, by, line)
     if isinstance(key, str):
-        if isinstance(given, Node) and is_name(key):
-            return Replacement(key, written_as(finish(given)), line, check=check_replaced)
-        names = {one.name for one in components()}
-        sections = {one for one in names if one.endswith(f":{key}")} | {*_templates_called(key)}
+        if isinstance(by, Node) and is_name(key):
+            return Replacement(key, written_as(finish(by)), line, check=check_replaced)
+        names = {component.name for component in components()}
+        sections = {name for name in names if name.endswith(f":{key}")} | {*_templates_called(key)}
         fix = nearest(key, names) if names else "write @component before its function"
         if sections:
             full = " or ".join(map(repr, sorted(sections)))
             fix = f"a section of a library has its full name: {full}"
         raise OptionError(f"no component is called {key!r}", fix=fix, at=(line,))
-    problem = f"{getattr(key, '__name__', kind_of(key))} is no component, no name and no part"
+    problem = f"{getattr(key, '__name__', kind_of(key))} is not a component, a name or a part"
     fix = "override a function with @component, the id of a Section, or a part"
     if isinstance(key, FunctionType):
         fix = "write @component before its function"
     raise OptionError(problem, fix=fix, at=(line,))
 
 
-def _of_component(
-    key: Key, made: list[ComponentFunction], given: object, line: Source
-) -> Replacement:
-    """Return the replacement of a component or section, or of all components of one name."""
+def _of_component(key: Key, made: list[ComponentFunction], by: object, line: Source) -> Replacement:
+    """Return the replacement of a component or section, or of all components with one name."""
     name = key if isinstance(key, str) else made[0].__name__
-    if isinstance(given, Node):
-        childless = not all(one.takes_children for one in made)
+    if isinstance(by, Node):
+        childless = not all(component.takes_children for component in made)
         if not childless and not is_name(key):
-            problem = f"{name} takes children, and a part has no place for them"
+            problem = f"{name} takes children, which a part cannot hold"
             raise OptionError(problem, fix="give a function that yields", at=(line,))
-        # A component that exists may be called in the block or not: as with a function.
-        return Replacement(key, written_as(finish(given)), line, childless, check_replaced)
-    function = original_of(given)
+        # It is no error if the component is not called in the block.
+        return Replacement(key, written_as(finish(by)), line, childless, check_replaced)
+    function = original_of(by)
     if not is_plain(function):
         raise OptionError(
-            f"{name!r} is overridden by {kind_of(given)}, no plain function and no part",
+            f"{name!r} cannot be overridden by {kind_of(by)}",
             fix="give a function, or a part such as Text(...)",
             at=(line,),
         )
-    # Of several components with this name it has to fit one: the call shows later which it is.
-    problems = [difference(one.function, function) for one in made]
+    # If several components have this name, it has to fit one. The call is checked again.
+    problems = [difference(component.function, function) for component in made]
     if all(problems):
         raise unfit(name, made[-1].function, (function, problems[-1]), (line,))
-    return Replacement(key, cast("Function", given), line, used=True)
+    return Replacement(key, cast("Function", by), line, used=True)
 
 
 def components_called(key: object) -> list[ComponentFunction]:
-    """Return a component as a list, those of a name, or a section that was not used yet."""
-    made = [one for one in components() if one is key or key in one.names]
+    """Return the components of a key: a component, those of a name, or an unused section."""
+    made = [each for each in components() if each is key or key in each.names]
     return [_section_called(key)] if not made and isinstance(key, str) and ":" in key else made
 
 
 def _section_called(name: str) -> ComponentFunction:
-    """Return the component of a section: of an installed library, else of one made in code."""
+    """Return the component of a library section: the library is installed, or made in code."""
     from promptdsl.templates.installed import MADE
 
     try:
@@ -169,7 +173,7 @@ def _section_called(name: str) -> ComponentFunction:
 
 
 def _templates_called(name: str) -> Iterator[str]:
-    """Yield the full names of the templates with a bare name in the libraries of this process."""
+    """Yield the full names of the templates with a short name in the libraries of this process."""
     from promptdsl.templates.installed import MADE
     from promptdsl.templates.template_folder import SUFFIX
 
@@ -188,7 +192,7 @@ def section_at(name: str) -> ComponentFunction:
 
 
 class _Override(AbstractContextManager[None]):
-    """The block of :func:`override`; it can be entered anywhere, any number of times."""
+    """The block of :func:`override`; it can be entered several times."""
 
     def __init__(self, replacements: list[Replacement], line: Source) -> None:
         self.replacements = replacements
@@ -211,12 +215,13 @@ class _Override(AbstractContextManager[None]):
             return
         if opened is None or opened is not top:
             raise out_of_order("this override()", self.line)
-        unused = [entry for entry in opened.entries[: len(self.replacements)] if not entry.used]
+        mine = opened.entries[: len(self.replacements)]
+        unused = [replacement for replacement in mine if not replacement.used]
         if unused:
             key = unused[0].key
             missed = label(key) if isinstance(key, Node) else f"Section {key!r}"
             fix = "take the id from outline(), or override a component by its function"
-            names = [one.name for one in components()]
+            names = [component.name for component in components()]
             near = nearest(key, names) if isinstance(key, str) else ""
             raise OptionError(
                 f"this override() replaced nothing: no {missed} was written in its block",

@@ -1,4 +1,7 @@
-"""Replacements: what is used in the place of components, sections and constants at one point."""
+"""The replacements of components, sections and constants that are in force at one point.
+
+``override()`` puts them into the context variable ``OVERRIDES``; components look there.
+"""
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -18,18 +21,19 @@ Function: TypeAlias = Callable[..., object]
 Key: TypeAlias = "str | Function | Node"
 """A name, a component or a constant."""
 Check: TypeAlias = Callable[[Node, Source | None], None]
-"""A function that raises for a child that may not be in a node; the line is that of its
-``override()``."""
+"""A function that raises an error for a child that may not be in a node.
+
+The line is that of its ``override()``."""
 KeptOverrides: TypeAlias = tuple[tuple[Key, Function | Node], ...]
-"""Replacements as plain data: keys and what replaces them, the innermost first."""
+"""Replacements as plain data: keys and their functions or parts, the innermost first."""
 
 
 @attrs.define(eq=False)
 class Replacement:
-    """A function or a part, what it replaces, and the line of its ``override()``.
+    """One replacement: the ``key`` is replaced ``by`` a function or a part.
 
-    ``used`` is whether it replaced anything, or may still do so. ``check`` is called with each node
-    in which a part was replaced, and raises for a child that may not be there.
+    ``line`` is the line of its ``override()``. ``used`` is whether it replaced something, or may
+    still do so. ``check`` is called with each node in which a part was replaced.
     """
 
     key: Key
@@ -42,7 +46,8 @@ class Replacement:
 class Replacements:
     """The replacements at one point, the innermost first.
 
-    ``around`` are those around the ``override`` block that added some, which is ``opened_by``.
+    ``opened_by`` is the ``override`` block that added the first of them; ``around`` are those
+    around this block.
     """
 
     def __init__(
@@ -54,14 +59,14 @@ class Replacements:
     ) -> None:
         self.entries = entries
         self.by_key: dict[str | int, list[tuple[int, Replacement]]] = {}
-        """The places and entries of each key: a name, or the identity of an object."""
-        for number, entry in enumerate(entries):
-            self.by_key.setdefault(_indexed(entry.key), []).append((number, entry))
+        """The replacements of each key with their positions; a key is a name or an ``id()``."""
+        for number, replacement in enumerate(entries):
+            self.by_key.setdefault(_indexed(replacement.key), []).append((number, replacement))
         self.around = around
         self.opened_by = opened_by
         self.searched: dict[int, Node] = {}
-        """The nodes below which nothing is to be replaced, by identity."""
-        if not PARTS_REPLACED and any(isinstance(entry.by, Node) for entry in entries):
+        """The nodes in which nothing has to be replaced, by ``id()``."""
+        if not PARTS_REPLACED and any(isinstance(each.by, Node) for each in entries):
             PARTS_REPLACED.append(True)
 
     def of_component(
@@ -69,37 +74,37 @@ class Replacements:
     ) -> Replacement | None:
         """Return the innermost replacement of a component: of its function, or of its names.
 
-        A part has no place for children.
+        A part cannot replace a component with children.
         """
-        found = [
-            it
+        matches = [
+            (number, replacement)
             for key in keys
-            for it in self.by_key.get(_indexed(key), ())
-            if not (has_children and isinstance(it[1].by, Node))
+            for number, replacement in self.by_key.get(_indexed(key), ())
+            if not (has_children and isinstance(replacement.by, Node))
         ]
-        return min(found)[1] if found else None
+        return min(matches)[1] if matches else None
 
     def of_part(self, part: Node) -> Replacement | None:
         """Return the innermost replacement of a section or a constant that is not replaced yet."""
-        found = [*self.by_key.get(id(part), ())]
+        matches = [*self.by_key.get(id(part), ())]
         if isinstance(part, SectionNode):
             named = self.by_key.get(part.options.id or "", ())
-            found += [it for it in named if isinstance(it[1].by, Node)]
-        return min(found)[1] if found else None
+            matches += [match for match in named if isinstance(match[1].by, Node)]
+        return min(matches)[1] if matches else None
 
     def without(self, replacement: Replacement) -> "Replacements":
-        """Return the replacements while one of them is written, which gets the next one."""
-        return Replacements(tuple(entry for entry in self.entries if entry is not replacement))
+        """Return the replacements for the code of one of them, which gets the next one."""
+        return Replacements(tuple(each for each in self.entries if each is not replacement))
 
     def placed(self, part: Node) -> Node:
-        """Return a part with its sections and constants replaced; it may be one itself."""
+        """Return a part with its sections and constants replaced; the part itself may be one."""
         stand_ins: dict[int, Node] = {}
         checks: set[Check] = set()
         seen: list[Node] = []
         waiting = [part]
         while waiting:
             node = waiting.pop()
-            # What is in the place of another part is used as it is.
+            # A part that replaced another one is not replaced again.
             if id(node) in self.searched or written_as(node) is not node:
                 continue
             replacement = self.of_part(node)
@@ -133,14 +138,14 @@ OVERRIDES: ContextVar[Replacements | None] = ContextVar("promptdsl_overrides", d
 C = TypeVar("C", bound=Child)
 
 PARTS_REPLACED: list[bool] = []
-"""Filled by the first override of a part in this process: until then nobody looks at parts."""
+"""Not empty after the first override of a part in this process: until then, no part is checked."""
 
 
 def replaced(part: Node, replacement: Replacement) -> Node:
-    """Return the node in the place of a section or constant.
+    """Return the node that replaces a section or a constant.
 
-    A section takes the place of a section; any other part becomes its content. The outline names
-    the replacement.
+    A section replaces all of a section; any other part becomes its content. The outline names the
+    replacement.
     """
     replacement.used = True
     by = replacement.by
@@ -165,7 +170,7 @@ def replaced(part: Node, replacement: Replacement) -> Node:
 
 
 def written_as(part: Node) -> Node:
-    """Return a part as it was written, before it was replaced."""
+    """Return a part as its author wrote it, before it was replaced."""
     note = part.content[0] if isinstance(part, SectionNode) and len(part.content) == 1 else part
     kept: Node = getattr(note, "instead_of", part)
     return kept
@@ -181,7 +186,7 @@ def placed(content: Sequence[C]) -> Sequence[C | Node]:
 
 @contextmanager
 def replacing(replacements: Replacements | None) -> Generator[None]:
-    """Let these replacements replace components while a block runs."""
+    """Return a ``with`` block in which these replacements are in force."""
     token = OVERRIDES.set(replacements)
     try:
         yield
@@ -192,15 +197,15 @@ def replacing(replacements: Replacements | None) -> Generator[None]:
 def kept_overrides(*, of_sections: bool = False) -> KeptOverrides:
     """Return the replacements at this point as data that can be compared, printed and pickled.
 
-    With ``of_sections`` those of sections of libraries alone, by their qualified names.
+    With ``of_sections`` only those of library sections, by their qualified names.
     """
     current = OVERRIDES.get()
-    entries = () if current is None else current.entries
+    kept = () if current is None else current.entries
     if of_sections:
-        entries = tuple(it for it in entries if isinstance(it.key, str) and ":" in it.key)
-    for entry in entries:
-        entry.used = True
-    return tuple((entry.key, entry.by) for entry in entries)
+        kept = tuple(each for each in kept if isinstance(each.key, str) and ":" in each.key)
+    for replacement in kept:
+        replacement.used = True
+    return tuple((replacement.key, replacement.by) for replacement in kept)
 
 
 def restored(kept: KeptOverrides, check: Check) -> Replacements:

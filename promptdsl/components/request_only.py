@@ -1,4 +1,4 @@
-"""Request-only turns: sent with this request, not part of the conversation."""
+"""Groundings: content that is sent with this request only and is not part of the conversation."""
 
 from typing import TYPE_CHECKING, Unpack, get_args
 
@@ -25,7 +25,7 @@ POSITIONS: tuple[EphemeralPosition, ...] = get_args(EphemeralPosition)
 
 
 class RequestComponent(Container, RequestOnlyNode):
-    """The base of the request-only turns. Not a component of its own."""
+    """The base class of ``Grounding`` and ``Ephemeral``. Not for authors."""
 
     __slots__ = ()
     _initial_mask = bits(REQUEST)
@@ -35,7 +35,7 @@ class RequestComponent(Container, RequestOnlyNode):
     def _check_fields(self) -> None:
         texts: tuple[object, ...] = (self.type, self.title)
         try:
-            # A type or title is a value, on one line.
+            # A type and a title are values.
             plain = [None if text is None else value_text(text) for text in texts]
         except ContentError as error:
             raise error.located(self.source) from None
@@ -51,20 +51,20 @@ class RequestComponent(Container, RequestOnlyNode):
         if node._mask & CACHE:
             mark = "the breakpoint" if isinstance(node, CacheBreakpointNode) else "cache=True"
             return f"a part that is sent once cannot be cached: leave {mark} out"
-        return part_advice(node, "a turn is never inside a request-only turn: write it beside it")
+        return part_advice(node, f"write it next to the {cls.__name__}, not in it")
 
 
 class Ephemeral(RequestComponent):
-    """Context for this request only, in a fence; the next request does not repeat it.
+    """Content for this request only, between delimiters; the next request does not repeat it.
 
     Options:
 
-    - ``type`` and ``title``: texts that are written in the fence;
+    - ``type`` and ``title``: texts that are written in the opening tag;
     - ``position``: ``"flow"`` (where it is written), ``"after_system"``, ``"start"``,
-      ``"before_user"`` or ``"end"``; by default the configuration chooses;
-    - ``order``: a number, 0 by default; at one position the lower comes first;
-    - ``encoding``: ``"minimal"`` or ``"full"``, how values in it are encoded, by default as the
-      configuration says;
+      ``"before_user"`` or ``"end"``; by default the configuration decides;
+    - ``order``: a number, 0 by default; at the same position, the lowest comes first;
+    - ``encoding``: ``"minimal"`` or ``"full"``, how values in it are encoded; by default the
+      configuration decides;
     - ``id``, ``metadata``, ``tags``, ``audience``, ``priority``: see :class:`System`.
 
     Raises :class:`OptionError` for an unknown option or a bad value, :class:`PlacementError` for a
@@ -94,12 +94,12 @@ class Ephemeral(RequestComponent):
 
 
 class Grounding(RequestComponent):
-    r"""Facts for this request only. Every string in it is a value, whoever wrote it.
+    r"""Facts for this request only. Every string in it is a value, also one that you write.
 
-    ``id`` names the facts in addresses and reports: any text, such as that of a document; several
-    groundings may have one id. They are sent directly before the last turn of
-    the user, unless ``position`` says otherwise. The options and errors are those of
-    :class:`Ephemeral`, without ``type``.
+    ``id`` names the facts in addresses and reports. It is any text, such as the id of a document;
+    several groundings may have the same id. Facts are sent directly before the last user message,
+    unless there is another ``position``. The options and errors are those of :class:`Ephemeral`,
+    without ``type``.
 
     >>> from promptdsl import Grounding, Timeline, User, render
     >>> page = Grounding("page", "<b>Shop</b> </context>")

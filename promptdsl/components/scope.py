@@ -1,8 +1,8 @@
-"""Components, the blocks that are open, and who opened them: the one context variable.
+"""The base class of components, and the open ``with`` blocks, which are in a context variable.
 
-The variable holds an immutable chain of open blocks, the innermost first. Each names the thread
-and the task that opened it, so that code which runs elsewhere with a copy of the context gets an
-error instead of writing into the wrong block.
+The variable holds an immutable chain of open blocks, the innermost first. Each block knows the
+thread and the task that opened it. So code in another thread or task, which has a copy of the
+context, gets an error, and does not write into the wrong block.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def _is_of_author(cls: type) -> bool:
 
 
 class Component(Node):
-    """A node while its author writes it: it can be changed until its parent freezes it."""
+    """A node while its author writes it. It can be changed until its parent freezes it."""
 
     __slots__ = ()
     __signature__ = ListedSignature()
     _options_type: ClassVar[type | None] = None
-    """The ``TypedDict`` of the options that it takes as ``**options``."""
+    """The ``TypedDict`` of its ``**options``."""
     _option_defaults: ClassVar[Mapping[str, object]] = attrs.asdict(DEFAULTS, recurse=False)
     _accepts: ClassVar[frozenset[str]] = frozenset()
     """The names of these options."""
@@ -54,7 +54,7 @@ class Component(Node):
     _twice: ClassVar[str] = "write a new component for a second block"
     """The advice for a component that is opened twice."""
     _forbids_at_once: ClassVar[int] = 0
-    """The bits that are refused the moment a child is written in its block."""
+    """The bits that no child in its block may have; checked when the child is written."""
 
     content: Any  # Any: a list of children while its block is open, a tuple at other times
 
@@ -79,19 +79,19 @@ class Component(Node):
     __delattr__ = object.__delattr__
 
     def _check_fields(self) -> None:
-        """Raise :class:`PromptError` for a field with a bad value; make the others plain."""
+        """Raise :class:`PromptError` for a field with a bad value; make the other values plain."""
 
     @classmethod
     def _advice(cls, node: Node) -> str:  # noqa: ARG003 (its subclasses read it)
-        """Return where a node belongs that may not be in this block."""
+        """Return the advice for a node that may not be in this block: where it belongs."""
         return "write it outside of this block"
 
 
 class FrozenComponent:
-    """The first base of a component's frozen class, which a component gets at its first use.
+    """The first base of a frozen class, which a component gets at its first use.
 
-    The frozen class is a subclass of the component with its name: ``isinstance(x, User)`` stays
-    true, and nothing of ``x`` can be changed.
+    The frozen class of ``User`` is a subclass of ``User`` with the same name. So
+    ``isinstance(turn, User)`` stays true, but ``turn`` cannot be changed.
     """
 
     __slots__ = ()
@@ -101,30 +101,30 @@ class FrozenComponent:
     __exit__ = Node.__exit__
 
     def __init_subclass__(cls) -> None:
-        """Refuse a subclass of an author, as a component does; the rest is inherited."""
+        """Raise an error for a subclass that an author writes, as a component does."""
         if _is_of_author(cls):
             super().__init_subclass__()
 
 
 def is_unused(part: Node) -> bool:
-    """Return whether a part is a component that was not used yet, so it can be changed."""
+    """Return whether a part is a component that was not used yet: it can still be changed."""
     return type(part) is not part._frozen
 
 
 def freeze(part: Node) -> Node:
-    """Return a part that needs no checks, frozen."""
+    """Return a part, frozen; its content is not checked."""
     if is_unused(part):
         part.__class__ = part._frozen
     return part
 
 
 def is_text(value: object) -> TypeGuard[str]:
-    """Return whether an author's argument is a string, whatever its declared type is."""
+    """Return whether an author's argument is a string; its declared type may be wrong."""
     return isinstance(value, str)
 
 
 def start(component: Component, calls: int = 2) -> None:
-    """Note the author's line, some calls up, in a new component that has no content yet."""
+    """Set the first fields of a new component; the author's line is ``calls`` calls up."""
     frame = getframe(calls)
     component._code = frame.f_code
     component._offset = frame.f_lasti
@@ -134,10 +134,10 @@ def start(component: Component, calls: int = 2) -> None:
 
 
 class OpenBlock:
-    """A block that is open: its component, the open block around it, and who opened it.
+    """An open block: its component, the open block around it, and the code that opened it.
 
-    ``component`` is ``None`` in ``detached()``. ``owner`` is a thread, and a task if one ran there.
-    ``forbids`` are the bits that the component refuses at once. Who makes one sets the fields: with
+    ``component`` is ``None`` in ``detached()``. ``owner`` is a thread, and its task if there is
+    one. ``forbids`` is ``_forbids_at_once`` of the component. The fields are set from outside: with
     an ``__init__``, opening a block takes 10 % longer.
     """
 
@@ -149,7 +149,7 @@ class OpenBlock:
 
 
 class _Detached(OpenBlock):
-    """The open block of a ``detached()``: it has no component, and knows its own line."""
+    """The open block of a ``detached()``: it has no component, but a line."""
 
     __slots__ = ("source", "wrote")
     source: Source
@@ -164,13 +164,13 @@ set_innermost = OPENED.set
 
 
 def running_task() -> Task[object] | None:
-    """Return the asyncio task that runs here, if any; asyncio is not imported."""
+    """Return the running asyncio task, ``None`` without one; asyncio is not imported for this."""
     loop = fast_path.running_loop() if _EVENTS in _modules else None
     return None if loop is None else _modules["asyncio.tasks"].current_task(loop)
 
 
 def join(component: Node, opened: OpenBlock, mask: int) -> int:
-    """Put a new component into the block that is open, and return its mask there."""
+    """Put a new component into the open block, and return its new mask."""
     block = opened.component
     if block is None:
         if isinstance(opened, _Detached):
@@ -194,7 +194,7 @@ def join(component: Node, opened: OpenBlock, mask: int) -> int:
 
 
 def place(component: Node) -> None:
-    """Put a new component whose mask is set into the block that is open, if there is one."""
+    """Put a new component into the open block, if there is one. Its mask is set before."""
     top = OPENED.get()
     if top is None:
         return
@@ -206,17 +206,17 @@ def place(component: Node) -> None:
 
 
 def put(node: Node, opened: OpenBlock, at: Source | None = None) -> None:
-    """Put a finished node into the block that is open, at a line; it may be in others, too."""
+    """Put a finished node into the open block, at a line; a node may be in several blocks."""
     check_owner(node, opened)
     block = opened.component
     if block is None:
         return
     if node._mask & block._forbids_at_once:
         raise misplaced(node, block, at)
-    entries: list[Child] | tuple[Child, ...] = block.content
-    if not isinstance(entries, list):
+    children: list[Child] | tuple[Child, ...] = block.content
+    if not isinstance(children, list):
         raise _closed(node, block)
-    entries.append(node)
+    children.append(node)
 
 
 C = TypeVar("C", bound=Component)
@@ -225,22 +225,22 @@ C = TypeVar("C", bound=Component)
 def enter(component: C) -> C:
     """Open a component as a block and return it.
 
-    A block inside another one has the same owner: whatever is written in it is checked anyway.
+    A block inside another one has the same owner: the code in it is checked when it writes.
     """
     mask, top = component._mask, innermost()
     block = None if top is None else top.component
     if mask & FAILED:
-        state = "closed" if mask & CLOSED else "open already"
+        state = "closed" if mask & CLOSED else "still open"
         raise ScopeError(
-            f"this {label(component)} is {state}, a block is entered once",
+            f"this {label(component)} cannot be opened again: its block is {state}",
             fix=component._twice,
             at=(author(), component.source),
         )
     if top is not None and block is not None:
         if mask & PLACED:
-            entries = block.content
-            # Mostly it was written just now, so it is the newest entry.
-            if not (entries and entries[-1] is component) and not _position_in(top, component):
+            children = block.content
+            # The common case: it was written just now, so it is the last child.
+            if not (children and children[-1] is component) and not _position_in(top, component):
                 raise _elsewhere(component)
         owner = top.owner
     elif mask & PLACED:
@@ -258,24 +258,24 @@ def enter(component: C) -> C:
 
 
 def _position_in(opened: OpenBlock | None, component: Node) -> tuple[list[Child], int] | None:
-    """Return the entries of the open block that a component is in, and its index there."""
+    """Return the children of the open block that contains a component, and its index there."""
     while opened is not None and opened.component is not None:
-        entries: list[Child] | tuple[Child, ...] = opened.component.content
-        # A tuple is the content of a block that is closed already.
-        if isinstance(entries, list):
-            for index in range(len(entries) - 1, -1, -1):
-                if entries[index] is component:
-                    return entries, index
+        children: list[Child] | tuple[Child, ...] = opened.component.content
+        # The content of a closed block is a tuple.
+        if isinstance(children, list):
+            for index in range(len(children) - 1, -1, -1):
+                if children[index] is component:
+                    return children, index
         opened = opened.around
     return None
 
 
 @door
 def leave(component: Component, *, raised: bool) -> OpenBlock | None:
-    """Close a block that raised, or that is not the innermost; return the block around it.
+    """Close a block after an error, or one that is not the innermost; return the block around it.
 
-    When it is not the innermost, the blocks that were left open fail with it, and the error names
-    the innermost one (unless another exception is raised already).
+    If it is not the innermost block, the blocks inside it, which are still open, fail with it. The
+    error names the innermost of them, unless another exception is raised already.
     """
     top = OPENED.get()
     if is_unused(component):
@@ -291,7 +291,7 @@ def leave(component: Component, *, raised: bool) -> OpenBlock | None:
 
 
 def _unwind(block: object, top: OpenBlock | None) -> OpenBlock | None:
-    """Fail the blocks inside one or a ``detached()``, if it is open; return the block around it."""
+    """Fail the blocks inside an open block or ``detached()``; return the block around it."""
     inside: list[OpenBlock] = []
     opened = top
     while opened is not None and opened.component is not block and opened is not block:
@@ -307,9 +307,9 @@ def _unwind(block: object, top: OpenBlock | None) -> OpenBlock | None:
 
 
 def fail(component: Component, around: OpenBlock | None) -> None:
-    """Take a component whose block raised out of its parent, and leave it unusable.
+    """Remove a component from its parent after an error in its block; it cannot be used any more.
 
-    One that was closed before, out of order, and used since stays as it is.
+    Nothing happens to a component that was closed out of order and then used.
     """
     if not is_unused(component):
         return
@@ -318,15 +318,16 @@ def fail(component: Component, around: OpenBlock | None) -> None:
     if component._mask & PLACED:
         position = _position_in(around, component)
         if position is not None:
-            entries, index = position
-            del entries[index]
+            children, index = position
+            del children[index]
 
 
 def detached() -> AbstractContextManager[None]:
-    """Return a ``with`` block in which no prompt is open: a component written in it is on its own.
+    """Return a ``with`` block in which no prompt is open, so a component in it joins no block.
 
     Use it for parts that are built in another task or thread, and in a function that builds one
-    prompt while another is being written. Leaving blocks inside it open is a :class:`ScopeError`.
+    prompt while another is being written. A block that is still open at its end is a
+    :class:`ScopeError`.
 
     >>> from promptdsl import Section, System, detached
     >>> with System("Be kind.") as system:
@@ -357,44 +358,44 @@ def _detached(source: Source) -> Generator[None]:
 
 
 def wrote_detached() -> bool:
-    """Return whether a component was written in the ``detached()`` that is open, if one is."""
+    """Return whether the open block is a ``detached()`` in which a component was written."""
     opened = OPENED.get()
     return isinstance(opened, _Detached) and opened.wrote
 
 
 def open_block() -> Component | None:
-    """Return the component that a component written here would join, if there is one."""
+    """Return the component of the open block, ``None`` without one: a new component joins it."""
     opened = OPENED.get()
     return None if opened is None else opened.component
 
 
 def flattened(args: Iterable[object]) -> list[object]:
-    """Return arguments, with the items of the lists among them in the places of these."""
+    """Return arguments; a list among them is replaced by its items."""
     return [item for arg in args for item in (arg if is_list(arg) else (arg,))]
 
 
 def retract(args: Iterable[object]) -> None:
-    """Take the components of an argument list back out of the open block: the call failed.
+    """Remove the components of an argument list from the open block, because the call failed.
 
-    Those are the last entries of the block. The components written before them stay.
+    They are the last children of the block. Components that were written before them stay.
     """
     nodes = [part for part in flattened(args) if isinstance(part, Node)]
     written = {id(node) for node in nodes if node._mask & PLACED and is_unused(node)}
     top = innermost()
     if not written or top is None or top.component is None or not is_owner(top):
         return
-    entries: list[Child] | tuple[Child, ...] = top.component.content
-    while isinstance(entries, list) and entries and id(entries[-1]) in written:
-        del entries[-1]
+    children: list[Child] | tuple[Child, ...] = top.component.content
+    while isinstance(children, list) and children and id(children[-1]) in written:
+        del children[-1]
 
 
 # Errors.
 
 
 def misplaced(node: Node, block: Node, at: Source | None = None) -> PlacementError:
-    """Return the error for a node that may not be in a block; ``at`` is where it was put there.
+    """Return the error for a node that may not be in a block; ``at`` is the line that put it there.
 
-    A part that was written before, elsewhere, is named after the block.
+    The line of a part that was written before the block comes after the line of the block.
     """
     written, opened = lines = (node.source, block.source)
     is_older = written and opened and written.file == opened.file and written.line < opened.line
@@ -459,7 +460,7 @@ def _foreign(component: Node, opened: OpenBlock) -> ScopeError:
         there = owners[0] if owners else "a thread that has ended"
     else:
         here, there = _task_name(running_task()), _task_name(task)
-    # A component that the standard library called, as a thread does, has no line of an author.
+    # If the standard library called the component, as a thread does, there is no author's line.
     line, library = component.source, os.path.dirname(os.__file__)
     installed = os.path.join(library, "site-packages")
     if line is not None and line.file.startswith(library) and not line.file.startswith(installed):

@@ -1,4 +1,4 @@
-"""Named parts, several parts as one, notes, and putting a finished part in place."""
+"""Sections, fragments, formats, notes, and :func:`include` for finished parts."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Never, Unpack
@@ -31,15 +31,15 @@ _SECTION_BARE = _SECTION_TEXT | masks.BARE
 class Section(Container, SectionNode):
     """A named part of a turn; outside of any turn it belongs to the system message.
 
-    ``id`` is its name, and that of its tag in XML: a letter or ``_``, then letters, digits, ``_``,
-    ``.`` and ``-``; siblings have different ids. Options:
+    ``id`` is its name, and the name of its tag in XML: a letter or ``_``, then letters, digits,
+    ``_``, ``.`` and ``-``; siblings have different ids. Options:
 
-    - ``title``: shown as a heading, or as an attribute in XML; by default only the content is sent;
+    - ``title``: sent as a heading, or as an attribute in XML; by default only the content is sent;
     - ``priority``: a number; a budget drops the lowest first, and ``None`` (default) never;
     - ``cache``: ``True`` marks the end of a part that the provider may cache;
     - ``audience``: ``"all"`` (default), ``"model"`` or ``"people"``;
-    - ``encoding``: ``"minimal"`` or ``"full"``, how values in its tag are encoded in XML, by
-      default as around it;
+    - ``encoding``: ``"minimal"`` or ``"full"``, how values in its XML tag are encoded; by default
+      as around it;
     - ``separator``: the white space between its parts, spaces or line ends, by default a blank
       line.
 
@@ -80,7 +80,7 @@ class Section(Container, SectionNode):
             if PARTS_REPLACED:
                 take_replacement(self)
             return
-        # The fast path: an id and a priority that were checked before, one text or nothing.
+        # The fast path: the id and the priority were checked before; one text, or no content.
         frame = getframe(1)
         self._code = frame.f_code
         self._offset = frame.f_lasti
@@ -102,18 +102,18 @@ class Section(Container, SectionNode):
     @classmethod
     def _advice(cls, node: Node) -> str:
         if node._mask & ROOTED:
-            advice = "a turn is never inside a Section: write it directly in the Timeline"
+            advice = "a turn cannot be in a Section: write it directly in the Timeline"
             return part_advice(node, advice)
         return f"put the {label(node)} directly in its turn"
 
 
 class ReplacedSection(Section):
-    """A section that takes the place of its replacement when its block closes."""
+    """A section that is overridden: it becomes its replacement when its block closes."""
 
     __slots__ = ()
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        """Close the block, and replace what was written in it."""
+        """Close the block, and replace the content that was written in it."""
         super().__exit__(kind, error, trace)
         if kind is None:
             take_replacement(self)
@@ -125,7 +125,7 @@ ReplacedSection.__name__ = ReplacedSection.__qualname__ = Section.__name__
 
 
 def take_replacement(section: Section) -> None:
-    """Let a section that is overridden become its replacement: now, or when its block closes."""
+    """Make an overridden section its replacement: now, or when its block closes."""
     current = OVERRIDES.get()
     replacement = None if current is None else current.of_part(section)
     if replacement is None:
@@ -141,9 +141,10 @@ def take_replacement(section: Section) -> None:
 
 
 class Fragment(Container, FragmentNode):
-    """Several parts without anything around them, for a function that returns more than one.
+    """Several parts as one, for a function that returns more than one part.
 
-    It takes no options; its parts are sent as if they were written where the fragment is.
+    Nothing is written around them: they are sent as if they were written where the fragment is. It
+    takes no options.
 
     >>> from promptdsl import Fragment, Text, User, render
     >>> parts = Fragment(Text("One."), Text("Two."))
@@ -159,7 +160,7 @@ class Fragment(Container, FragmentNode):
 
 
 class Format(Container, FormatNode):
-    """Parts in a text format of their own: ``format`` is ``"markdown"`` or ``"xml"``.
+    """Parts in another text format: ``format`` is ``"markdown"`` or ``"xml"``.
 
     Raises :class:`OptionError` for an unknown format.
 
@@ -186,7 +187,7 @@ class Format(Container, FormatNode):
 
 
 class Note(Container, NoteNode):
-    """A note for people: it is left out of every payload and seen in reports and outlines.
+    """A note for people: no payload contains it, but reports and outlines show it.
 
     It holds text and parts, and takes no options. Raises :class:`PlacementError` for a turn in it.
 
@@ -211,11 +212,11 @@ class Note(Container, NoteNode):
 
 @door
 def include(*parts: "Node | Block | Mapping[str, Any]") -> None:
-    """Put finished parts and content blocks into the open block, each as often as you like.
+    """Put finished parts and content blocks into the open block; a part may be included often.
 
     A content block is a value such as ``TextBlock("...")``, or its dictionary. Raises
-    :class:`ScopeError` when no block is open or a part is not finished, and :class:`ContentError`
-    for an argument that is neither.
+    :class:`ScopeError` if no block is open or a part is not finished, and :class:`ContentError` for
+    an argument that is not a part or a content block.
 
     >>> from promptdsl import Section, System, include
     >>> rules = Section("rules", "Be kind.")
@@ -235,25 +236,25 @@ def include(*parts: "Node | Block | Mapping[str, Any]") -> None:
     nodes = [
         part if isinstance(part, Node) else _block_node(part, top.component, line) for part in parts
     ]
-    # Together: parts written in the argument list are the newest entries of the block together.
+    # All at once: the parts in the argument list are the last children of the block.
     adopt(make(FragmentNode, at=line), [node for node in nodes if node._mask & masks.BUSY])
     finished = tuple(map(finish, nodes))
     for part in placed(finished) if PARTS_REPLACED else finished:
         put(part, top, line)
 
 
-def _block_node(given: object, block: Component, line: Source) -> Node:
+def _block_node(value: object, block: Component, line: Source) -> Node:
     """Return the node of a content block, or of its dictionary, that is included in a block."""
-    if not is_data(given):
+    if not is_data(value):
         fix = "write Text(...) for text"
-        if given is None:
-            fix = "return the part, or leave include() out: what is written in the block is in it"
-        elif is_list(given):
+        if value is None:
+            fix = "return the part, or leave include() out: a part in the block is in it already"
+        elif is_list(value):
             fix = "unpack it: include(*parts)"
-        elif callable(given):
+        elif callable(value):
             fix = "call it: include(part(...))"
-        problem = f"include() takes components and content blocks, not {kind_of(given)}"
+        problem = f"include() takes components and content blocks, not {kind_of(value)}"
         raise ContentError(problem, fix=fix, at=(line,))
     here = object.__new__(type(block))
     here._code, here._offset = line, -1
-    return block_part(given, here)
+    return block_part(value, here)

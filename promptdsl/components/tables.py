@@ -1,4 +1,4 @@
-"""Tables of plain data: rows, dictionaries, or a data frame."""
+"""The table of plain data: rows, dictionaries, or a data frame."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, Never, TypeAlias, TypeGuard
@@ -104,24 +104,24 @@ def _read_table(
             f"a Table takes rows or a data frame, not {kind_of(data)}",
             fix="give a list of rows: [[1, 2], [3, 4]], or of mappings",
         )
-    entries = [*data]
-    mappings = [entry for entry in entries if is_mapping(entry)]
-    if entries and len(mappings) == len(entries):
+    records = [*data]
+    mappings = [record for record in records if is_mapping(record)]
+    if records and len(mappings) == len(records):
         named = [dict(zip(_names(row), row.values(), strict=True)) for row in mappings]
         names = chosen or tuple(dict.fromkeys(key for row in named for key in row))
         return names, [
             tuple(_checked_cell(row.get(name), number, name, volatile) for name in names)
             for number, row in enumerate(named)
         ]
-    # Rows of cells: all of one width.
+    # Rows of cells: all rows have the same width.
     rows: Rows = []
-    for number, entry in enumerate(entries):
-        if not _is_ordered(entry):
+    for number, record in enumerate(records):
+        if not _is_ordered(record):
             raise ContentError(
-                f"rows[{number}] is {kind_of(entry)}, no row of cells",
-                fix="give a list of cells each, or a mapping each",
+                f"rows[{number}] is {kind_of(record)}, not a row of cells",
+                fix="write each row as a list of cells, or as a mapping",
             )
-        cells = enumerate(entry)
+        cells = enumerate(record)
         rows.append(tuple(_checked_cell(cell, number, index, volatile) for index, cell in cells))
     width = len(chosen if chosen is not None else rows[0] if rows else ())
     for number, row in enumerate(rows):
@@ -134,7 +134,7 @@ def _read_table(
 
 
 def _names(columns: Iterable[object]) -> Names:
-    """Return the names of columns, which are the same in every rendering."""
+    """Return the names of columns as texts."""
     names: list[str] = []
     for name in columns:
         if isinstance(name, Node):
@@ -146,7 +146,7 @@ def _names(columns: Iterable[object]) -> Names:
 
 
 def _is_ordered(value: object) -> TypeGuard[Iterable[object]]:
-    """Return whether a value holds others in an order of their own; a set and a text do not."""
+    """Return whether a value contains values in an order; a set and a text do not."""
     ordered = not isinstance(value, str | bytes | Mapping | set | frozenset)
     return isinstance(value, Iterable) and ordered
 
@@ -156,7 +156,7 @@ _FRAMES: tuple[tuple[str, str, Mapping[str, bool | None]], ...] = (
     ("columns", "iter_rows", {}),  # polars
     ("column_names", "to_pylist", {}),  # pyarrow
 )
-"""The attributes of data frames: the names of columns, and the method that returns the rows."""
+"""The attributes of data frames: the column names, the method for the rows, and its arguments."""
 
 
 def _read_frame(
@@ -169,13 +169,13 @@ def _read_frame(
         read_rows = getattr(data, rows_name, None)
         if columns is None or not callable(read_rows):
             continue
-        entries = read_rows(**arguments)
+        records = read_rows(**arguments)
         if rows_name == "to_pylist":
-            entries = [row.values() for row in entries if is_mapping(row)]
+            records = [row.values() for row in records if is_mapping(row)]
         names = _names(columns)
         rows: Rows = []
-        for number, entry in enumerate(entries):
-            cells = enumerate(map(_present, entry))
+        for number, record in enumerate(records):
+            cells = enumerate(map(_present, record))
             rows.append(tuple(_checked_cell(cell, number, at, volatile) for at, cell in cells))
         if chosen is None:
             return names, rows
@@ -188,17 +188,17 @@ def _read_frame(
 
 
 def _present(cell: object) -> object:
-    """Return a cell of a frame, ``None`` where it is missing: not a number, not a time, NA."""
+    """Return a cell of a frame, ``None`` for a missing value: NaN, NaT or NA."""
     try:
         missing = bool(cell != cell)  # noqa: PLR0124 (a missing cell is not equal to itself)
     except TypeError:
         missing = True  # NA has no truth value
     except ValueError:
-        return cell  # an array, which is no text
+        return cell  # an array, which has no text: an error later
     if missing:
         return None
     item = getattr(cell, "item", None)
-    # The scalars of array libraries give their plain value.
+    # A scalar of an array library has a method for its plain value.
     return item() if callable(item) else cell
 
 

@@ -1,4 +1,4 @@
-"""Text made from a Jinja template when the prompt is rendered."""
+"""The template: text that is made from a Jinja template when the prompt is rendered."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -24,24 +24,27 @@ from promptdsl.tree.node import Node, named_label, nodes_in
 from promptdsl.tree.part_nodes import TemplateNode, VolatileNode
 
 _SECTION = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*:[^/\\:\s{]")
-"""How the qualified name of a section begins, and no path and no text does."""
+"""The beginning of a section's qualified name; no path and no text begins like this."""
 
 
 class Template(Component, TemplateNode):
     """Text made from a Jinja template when the prompt is rendered.
 
-    ``name`` is that of a template in a registered folder, the path of a file, or the qualified name
-    of a section of an installed library, such as ``"support:refunds"``; ``Template.from_string``
-    takes the template itself, ``Template.from_format`` a text for ``str.format``. Its text is
-    author text. ``vars``, a mapping, and all keywords are its variables: plain data, which is
-    encoded as a :class:`Value` is. An instance of a dataclass or an attrs class is a mapping of its
-    fields; ``trusted(text)`` marks a string as author text, and a :class:`Volatile` keeps its label
-    where it is inserted unchanged. A keyword that the template never names is a hint.
+    ``name`` is the name of a template in a registered folder, the path of a file, or the qualified
+    name of a section of an installed library, such as ``"support:refunds"``.
+    ``Template.from_string`` takes the template itself, ``Template.from_format`` a text for
+    ``str.format``. The text of the template is author text.
 
-    Raises :class:`ContentError` for variables that are no plain data, and :class:`TemplateError`
-    for a text that marks one as ``{name}`` or ``$name``, and for inputs that do not fit the front
-    matter of a text or a section; :class:`LibraryError` for an unknown library or section. Any
-    other mistake in the template is a :class:`TemplateError` when it is rendered.
+    ``vars``, a mapping, and all keywords are the variables: plain data, which is encoded like a
+    :class:`Value`. An instance of a dataclass or an attrs class becomes a mapping of its fields.
+    ``trusted(text)`` marks a string as author text. A :class:`Volatile` keeps its label if the
+    template inserts it unchanged. A keyword that the template never uses is reported as a hint.
+
+    Raises :class:`ContentError` for variables that are not plain data. Raises
+    :class:`TemplateError` for a text with a variable written as ``{name}`` or ``$name``, and for
+    inputs that do not fit the front matter of a text or a section. Raises :class:`LibraryError` for
+    an unknown library or section. Any other mistake in the template is a :class:`TemplateError`
+    when it is rendered.
 
     >>> from promptdsl import System, Template, render
     >>> system = System(Template.from_string("You help {{ name }}.", name="Ann"))
@@ -59,9 +62,9 @@ class Template(Component, TemplateNode):
         vars: Mapping[str, object] | None = None,  # noqa: A002 (the field's word)
         **inputs: object,
     ) -> Self:
-        """Return the component of a section for a qualified name, and a template for another."""
+        """Return a template; for the qualified name of a section, the section's component."""
         if isinstance(name, str) and ":" in name and _SECTION.match(name):
-            # The component of a section: then Python does not call __init__.
+            # This is not a Template, so Python does not call __init__.
             return cast("Self", _section(name, vars, inputs))
         return object.__new__(cls)
 
@@ -86,10 +89,10 @@ class Template(Component, TemplateNode):
         keep_trailing_newline: bool = False,
         **inputs: object,
     ) -> Self:
-        """Return the text made from a template given as text.
+        """Return the text that is made from a template in a string.
 
-        Jinja's settings of white space are those of :func:`register_templates`. A text that begins
-        with a line end is dedented, unless ``keep_trailing_newline`` keeps all line ends around it.
+        Jinja's settings for white space are those of :func:`register_templates`. A text that begins
+        with a line end is dedented, unless ``keep_trailing_newline`` keeps the line ends around it.
         """
         template = object.__new__(cls)
         white_space = WhiteSpace(trim_blocks, lstrip_blocks, keep_trailing_newline)
@@ -105,12 +108,12 @@ class Template(Component, TemplateNode):
         vars: Mapping[str, object] | None = None,  # noqa: A002 (the field's word)
         **inputs: object,
     ) -> Self:
-        """Return the text made from one that was written for ``str.format``.
+        """Return the text that is made from a string for ``str.format``.
 
         A field is the name of a variable; ``{{`` and ``}}`` are braces of the text. The variables
-        are values, as those of a Jinja template are. The text is sent with the line ends around it.
+        are values, as in a Jinja template. The line ends around the text are sent, too.
 
-        Raises :class:`TemplateError` for a field that is more than a name, for one without a
+        Raises :class:`TemplateError` for a field that is not only a name, for a field without a
         variable, and for a single brace.
 
         >>> from promptdsl import System, Template, render
@@ -124,13 +127,13 @@ class Template(Component, TemplateNode):
         return template
 
 
-# As that of any required argument that is left out.
+# The default of every required argument: promptdsl raises the error if it is left out.
 Template.__new__.__defaults__ = (LEFT_OUT, None)
 
 
 @door
 def _section(name: str, mapping: object, inputs: dict[str, object]) -> object:
-    """Return a section of an installed library, with its inputs as a template takes variables."""
+    """Return a section of an installed library; its inputs are the variables of the template."""
     try:
         section = section_at(name)
     except PromptError as error:
@@ -147,11 +150,11 @@ def _section(name: str, mapping: object, inputs: dict[str, object]) -> object:
 
 
 def _given_twice(name: str) -> ContentError:
-    return ContentError(f"the variable {name!r} is given twice", fix="leave it out of vars")
+    return ContentError(f"the variable {name!r} is passed twice", fix="leave it out of vars")
 
 
 def section_text(source: TemplateSource, inputs: dict[str, object]) -> Template:
-    """Return the template of a section, written into the open block of its component."""
+    """Return the template of a library section, in the open block of its component."""
     template = object.__new__(Template)
     _begin_template(template, lambda: source, None, inputs, at=open_block())
     return template
@@ -166,7 +169,10 @@ def _begin_template(
     *,
     at: Node | None = None,
 ) -> None:
-    """Fill a template, and put it into the open block; its line is that of ``at`` or its author."""
+    """Fill a template, and put it into the open block.
+
+    Its line is that of the node ``at``, or the author's line.
+    """
     start(component, 4)
     if at is not None:
         component._code, component._offset = at._code, at._offset
@@ -200,7 +206,7 @@ def _begin_template(
         if parts:
             raise ContentError(
                 f"{named_label(parts[0])} cannot be a variable of a template",
-                fix="write it beside the Template, as a part of its own",
+                fix="write it next to the Template, as a part of its own",
                 at=(component.source,),
             ) from None
         raise error.located(component.source) from None
@@ -212,8 +218,8 @@ def _check_braces(component: Template) -> None:
     if source.kind != "text" or source.is_format or "{{" in text or "{%" in text:
         return
     for name in component.variables:
-        for mark in (f"{{{name}}}", f"${name}", f"${{{name}}}", f"%({name})s"):
-            if mark in text:
-                problem = f"{mark} in a template is text, not the variable {name!r}"
-                other = f", or Template.from_format(text) for {mark}" if mark[0] == "{" else ""
+        for field in (f"{{{name}}}", f"${name}", f"${{{name}}}", f"%({name})s"):
+            if field in text:
+                problem = f"{field} in a template is text, not the variable {name!r}"
+                other = f", or Template.from_format(text) for {field}" if field[0] == "{" else ""
                 raise TemplateError(problem, fix=f"write {{{{ {name} }}}}{other}")

@@ -1,4 +1,4 @@
-"""Text and values."""
+"""The components for text and for values: author text is sent as it is, values are encoded."""
 
 import re
 from collections.abc import Mapping
@@ -69,8 +69,8 @@ _LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]+\Z")
 class Text(Component, TextNode):
     """One text: strings, numbers, values and t-strings, joined without a space.
 
-    It takes no options. Raises :class:`ContentError` for any other argument, ``None`` and booleans
-    included.
+    It takes no options. Raises :class:`ContentError` for any other argument, also for ``None`` and
+    booleans.
 
     >>> from promptdsl import Text, User, Value, render
     >>> turn = User(Text("Total: ", 3, " ", Value("EUR")), Text("Thanks."))
@@ -137,14 +137,14 @@ class Heading(Component, HeadingNode):
 
     def _check_fields(self) -> None:
         if type(self.level) is not int or not 1 <= self.level <= DEEPEST:
-            raise bad_option(self, "level", self.level, "a number from 1 to 6")
+            raise bad_option(self, "level", self.level, "write a whole number from 1 to 6")
 
 
 class Code(Component, CodeNode):
-    """Source code in a fence that nothing in it can close.
+    """Source code in a code fence, which nothing in the code can close.
 
-    ``language`` is written at the fence: letters, digits and ``_ + # . -``; by default there is
-    none. A string is sent as it is, a :class:`Value` is encoded.
+    ``language`` is written after the opening fence: letters, digits and ``_ + # . -``; by default
+    there is none. A string is sent as it is, a :class:`Value` is encoded.
 
     Raises :class:`OptionError` for another language.
 
@@ -169,7 +169,7 @@ class Code(Component, CodeNode):
     def _check_fields(self) -> None:
         language = self.language
         if language is not None and not (is_text(language) and _LANGUAGE.match(language)):
-            fix = "write the name of a language: letters, digits, _ + # . -; the code comes first"
+            fix = "the code comes first, then the language: letters, digits, _ + # . -"
             raise bad_option(self, "language", language, fix)
         self.language = exact(self.language)
 
@@ -177,7 +177,7 @@ class Code(Component, CodeNode):
 def begin_text(
     component: Component, parts: tuple[object, ...], unknown: Mapping[str, Never]
 ) -> None:
-    """Fill a new component of one text from its parts, and put it into the open block."""
+    """Fill a new component for one text from its parts, and put it into the open block."""
     start(component, 3)
     try:
         if unknown:
@@ -192,7 +192,7 @@ def begin_text(
 
 
 def text_parts(component: Node, args: tuple[object, ...]) -> tuple[tuple[Inline, ...], int]:
-    """Return the strings and values of one text, and its mask, or raise for another argument."""
+    """Return the strings and values of a text, and its mask; an error for another argument."""
     if not args:
         raise bare(component)
     parts: list[Inline] = []
@@ -214,8 +214,8 @@ def text_parts(component: Node, args: tuple[object, ...]) -> tuple[tuple[Inline,
         else:
             raise ContentError(
                 f"{named_label(arg)} cannot be inside {named_label(component)}",
-                fix=f"write it beside the {label(component)}, or Value(...) for text from "
-                "elsewhere",
+                fix=f"write it next to the {label(component)}, or write Value(...) for text that "
+                "is data",
                 at=(component.source, arg.source),
             )
     adopt(component, busy)
@@ -225,10 +225,11 @@ def text_parts(component: Node, args: tuple[object, ...]) -> tuple[tuple[Inline,
 
 
 class Value(Component, ValueNode):
-    """Text from elsewhere, such as from a user; encoded, so it cannot close a tag or a fence.
+    """Text that is data, for example from a user; it is encoded, so it cannot close a tag.
 
     ``value`` is a string or a number. In the conversation it is sent as it is. In instructions and
-    fences only what could change the structure becomes a reference (:func:`decode` reverts this).
+    between delimiters, characters that could change the structure become references
+    (:func:`decode` reverts this).
 
     Raises :class:`ContentError` for a value without a text, such as a list or ``None``.
 
@@ -252,12 +253,12 @@ class Value(Component, ValueNode):
 class Volatile(Component, VolatileNode):
     """A value that differs from one rendering to the next, such as the time.
 
-    ``label`` is its name in spans and reports. It may be wherever a value is: among texts, in a
-    title, a field of an event, a cell of a table, a variable of a template, and is encoded as that
+    ``label`` is its name in spans and reports. It may be wherever a value may be: among texts, in a
+    title, a field of an event, a cell of a table, a variable of a template. It is encoded like that
     value.
 
     Raises :class:`ContentError` for a value without a text, :class:`OptionError` for a label that
-    is no string.
+    is not a string.
 
     >>> from promptdsl import System, Volatile, render
     >>> render(System("Today is ", Volatile("Monday", label="today"), ".")).messages[0].text
@@ -275,21 +276,22 @@ class Volatile(Component, VolatileNode):
         self.number = value if is_number else None  # type: ignore[assignment] # checked above
         start(self)
         if not is_text(label):
-            given: object = label
+            argument: object = label
             retract(nodes_in(value, label))
-            if given is LEFT_OUT:
+            if argument is LEFT_OUT:
                 raise left_out(self)
-            raise bad_option(self, "label", given, "write its name, a string")
+            raise bad_option(self, "label", argument, "write its name, a string")
         _begin_value(self, value, unknown)
         place(self)
 
 
 class Untrusted(Component, UntrustedNode):
-    """Text that you do not trust, in a fence that marks it as a quotation, not an instruction.
+    """Text that you do not trust, between tags that mark it as a quotation, not an instruction.
 
-    ``source`` is its origin, a text that is written in the fence; both may be :class:`Volatile`.
-    ``encoding`` is ``"minimal"`` or ``"full"``, by default as around it. The fence is the same
-    everywhere, in the conversation too; :data:`UNTRUSTED_NOTICE` explains it to a model.
+    ``source`` is its origin, a text that is written in the opening tag; both may be
+    :class:`Volatile`. ``encoding`` is ``"minimal"`` or ``"full"``, by default as around it. The
+    tags are the same everywhere, also in the conversation; :data:`UNTRUSTED_NOTICE` explains them
+    to a model.
 
     Raises :class:`ContentError` for a text or a source that has no text, such as a list.
 
@@ -325,8 +327,8 @@ class Untrusted(Component, UntrustedNode):
             end_traceback(error.located(self.source))
             raise
         if isinstance(text, VolatileNode) or isinstance(source, VolatileNode):
-            adopt_values(self, [it for it in (text, source) if isinstance(it, VolatileNode)])
-        self._mask |= HOLLOW  # the tags around it are noted
+            adopt_values(self, [part for part in (text, source) if isinstance(part, VolatileNode)])
+        self._mask |= HOLLOW  # so that its tags are noted
         place(self)
 
 
@@ -335,7 +337,7 @@ class Json(Component, JsonNode):
 
     Strings, numbers and booleans in it may be :class:`Volatile`.
 
-    Raises :class:`ContentError` for a value that JSON cannot say, such as a date or ``NaN``.
+    Raises :class:`ContentError` for a value that JSON does not have, such as a date or ``NaN``.
 
     >>> from promptdsl import Json, User, render
     >>> render(User(Json({"name": "Ann", "age": 40}))).messages[0].text
@@ -372,7 +374,10 @@ def _begin_value(
     unknown: Mapping[str, Never],
     *others: object,
 ) -> None:
-    """Fill a new component of one value; if it fails, its ``others`` leave the block, too."""
+    """Fill a new component for one value; ``others`` are its other arguments.
+
+    If it fails, the components among the arguments are removed from the open block.
+    """
     start(component, 3)
     try:
         if unknown:
@@ -399,8 +404,8 @@ def _begin_value(
 def dedent(text: str) -> str:
     r"""Return a text without its outer blank lines and the indentation that its lines share.
 
-    Tabs are kept as they are; lines of white space are blank. Raises :class:`ContentError` for an
-    argument that is no string.
+    Tabs are kept; lines with only white space are blank. Raises :class:`ContentError` for an
+    argument that is not a string.
 
     >>> from promptdsl import dedent
     >>> dedent('''

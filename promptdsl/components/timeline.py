@@ -1,4 +1,4 @@
-"""The root of a prompt."""
+"""The root of a prompt: :class:`Timeline`."""
 
 from typing import TYPE_CHECKING, Never
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class Timeline(Container, RootNode):
-    """A whole prompt: turns, recorded histories and loose sections, in the order of the talk.
+    """A complete prompt: turns, histories and sections outside of turns, in conversation order.
 
-    ``transformation`` is the configuration that belongs to this prompt: a
+    ``transformation`` is the configuration of this prompt: a
     :class:`MessageTransformationConfig`, a mapping of its fields, or a function
     ``(model, provider) -> config``.
 
-    Raises :class:`ScopeError` when it is written while another block is open,
-    :class:`PlacementError` for a child that belongs in a turn, such as loose text.
+    Raises :class:`ScopeError` if another block is open, :class:`PlacementError` for a child that
+    belongs in a turn, such as text outside of a turn.
 
     >>> from promptdsl import System, Timeline, User, render
     >>> with Timeline() as prompt:
@@ -76,7 +76,7 @@ class Timeline(Container, RootNode):
     @classmethod
     def _advice(cls, node: Node) -> str:
         if isinstance(node, RootNode):
-            return "a prompt is never inside another: include a Fragment of its turns"
+            return "a prompt cannot be in a prompt: include a Fragment of its turns"
         name = label(node)
         if node._mask & CALL:
             return f"put it in an Assistant: Assistant({name}(...))"
@@ -90,7 +90,7 @@ class Timeline(Container, RootNode):
 
 
 def refuse_loose_media(content: tuple[Child, ...]) -> None:
-    """Raise :class:`PlacementError` for media in a section outside of any turn."""
+    """Raise :class:`PlacementError` for an attachment in a section outside of any turn."""
     waiting = [*reversed(content)]
     while waiting:
         child = waiting.pop()
@@ -109,7 +109,7 @@ def refuse_loose_media(content: tuple[Child, ...]) -> None:
 
 
 def write_timeline(content: tuple[Node, ...], at: Source) -> Timeline:
-    """Return a timeline of parts that were written without one, with the line ``at``."""
+    """Return a timeline for parts that were written without one; its line is ``at``."""
     timeline = object.__new__(Timeline)
     timeline.transformation = None
     timeline.equipment = ()

@@ -1,4 +1,4 @@
-"""Tool calls and their results."""
+"""The components for tool calls, their results, and reasoning."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Never, Unpack
@@ -45,7 +45,8 @@ class ToolUse(Component, ToolUseNode):
     ``name`` is the tool, ``id`` the id of the call. ``input`` is a mapping of arguments, or the
     JSON text as the provider sent it, which is kept to the byte.
 
-    Raises :class:`ContentError` for an input that is neither or no plain data, and an empty id.
+    Raises :class:`ContentError` for any other input, for one that is not plain data, and for an
+    empty id.
 
     >>> from promptdsl import Assistant, Timeline, ToolMessage, ToolUse, User, render
     >>> call = ToolUse("add", {"a": 2, "b": 2}, id="call_1")
@@ -86,7 +87,7 @@ def _input_text(component: ToolUse, name: object, input: object, id: object) -> 
     """Return the input of a call as JSON text, or raise :class:`ContentError`."""
     fix = 'ToolUse("search", {"query": "..."}, id="call_1")'
     if not isinstance(name, str) or not isinstance(id, str) or not id:
-        problem = "a ToolUse needs the tool's name and the call's id, both texts, the id not empty"
+        problem = "a ToolUse needs two texts: the name of the tool, and an id that is not empty"
         raise ContentError(problem, fix=fix, at=(component.source,))
     if isinstance(input, str):
         return exact(input)
@@ -105,12 +106,13 @@ def _input_text(component: ToolUse, name: object, input: object, id: object) -> 
 
 
 class Reasoning(Component, ReasoningNode):
-    """The reasoning of a model, inside an assistant turn; only its own provider gets it again.
+    """The reasoning of a model, inside an assistant turn; it is sent back to its provider only.
 
-    ``signature`` and ``encrypted`` are the texts that the provider ``origin`` (``"anthropic"``,
-    ``"openai"``, ...) sent with it, kept to the byte; by default there are none.
+    ``origin`` is this provider (``"anthropic"``, ``"openai"``, ...). ``signature`` and
+    ``encrypted`` are texts that it sent with the reasoning, kept to the byte; by default there are
+    none.
 
-    Raises :class:`ContentError` for a value that is no string.
+    Raises :class:`ContentError` for a value that is not a string.
 
     >>> from promptdsl import Assistant, Reasoning
     >>> turn = Assistant(Reasoning("Add both.", "c2ln", origin="anthropic"), "4")
@@ -146,10 +148,10 @@ class Reasoning(Component, ReasoningNode):
 
 
 def _check_result(self: "ToolResult | ToolMessage") -> None:
-    """Raise for a bad id, flag or error type of a tool result; an error type implies the flag."""
+    """Raise an error for a bad id, flag or error type; an error type implies ``is_error``."""
     if not is_text(self.tool_use_id) or not self.tool_use_id:
         raise ContentError(
-            f"{named_label(self)} begins with the id of its call, a text that is not empty",
+            f"{named_label(self)} takes the id of its call first, a text that is not empty",
             fix=f'{label(self)}("call_1", "...")',
             at=(self.source,),
         )
@@ -158,19 +160,19 @@ def _check_result(self: "ToolResult | ToolMessage") -> None:
     if self.error_type is not None:
         check_choice(self, "error_type", self.error_type, ERROR_TYPES)
         self.is_error = True
-    # A tool may answer with nothing at all.
+    # The result of a tool may be empty.
     self._mask &= ~BARE
 
 
 class ToolResult(Container, ToolResultNode):
     """The result of the tool call ``tool_use_id``, inside a user or tool turn: text and media.
 
-    ``is_error=True`` (default ``False``) says that the call failed. ``error_type`` says how:
+    ``is_error=True`` (default ``False``) means that the call failed. ``error_type`` is the reason:
     ``"unknown_tool"``, ``"validation_error"``, ``"execution_error"``, ``"timeout_error"`` or
-    ``"interrupted"``; it implies ``is_error`` and is for people: no provider gets it. A result may
-    be empty.
+    ``"interrupted"``. It implies ``is_error`` and is for people: it is not sent. A result may be
+    empty.
 
-    Raises :class:`ContentError` for an id that is empty or no string, :class:`OptionError` for a
+    Raises :class:`ContentError` for an id that is empty or not a string, :class:`OptionError` for a
     bad option, :class:`PlacementError` for a child that may not be here.
 
     >>> from promptdsl import Image, ToolResult, User
@@ -208,7 +210,7 @@ class ToolMessage(Container, ToolTurnNode):
     """The result of the tool call ``tool_use_id`` as a turn of its own.
 
     ``name`` is the name of the tool, ``is_error`` and ``error_type`` are those of
-    :class:`ToolResult`; beside them it takes the options of :class:`System`.
+    :class:`ToolResult`. It also takes the options of :class:`System`.
 
     Raises the errors of :class:`ToolResult`.
 

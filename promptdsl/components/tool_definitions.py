@@ -1,4 +1,4 @@
-"""The tools that a model may call, and the form of its answer."""
+"""The tools that a model may call, and the output schema of its answer."""
 
 import inspect
 import re
@@ -39,11 +39,11 @@ _UNFIT = re.compile(r"[^a-zA-Z0-9_-]+")
 class Tool(Component, ToolNode):
     """A tool that a model may call: a function, or its name, description and JSON schema.
 
-    The name, the description (its docstring) and the schema (its signature) are read from a
-    function; ``name`` and ``description`` replace its own. Only :func:`run_calls` and
-    :func:`arun_calls` run it. Without a function ``name`` is required, ``input_schema`` is the JSON
-    schema of its arguments, by default none. A :class:`ToolDefinition`, such as one that was read,
-    is kept as it is.
+    From a function, the tool gets its name, its description (the docstring) and its schema (the
+    signature); ``name`` and ``description`` replace those of the function. Only :func:`run_calls`
+    and :func:`arun_calls` run the function. Without a function ``name`` is required, and
+    ``input_schema`` is the JSON schema of the arguments, by default no arguments. A
+    :class:`ToolDefinition`, for example from :func:`read_payload`, is used unchanged.
 
     Raises :class:`ContentError` for a function without a schema, a schema that is not of type
     object and a missing name, :class:`OptionError` for a bad option.
@@ -75,7 +75,7 @@ class Tool(Component, ToolNode):
         try:
             refuse_options(self, unknown)
             if isinstance(function, ToolDefinition):
-                _refuse_beside(function, (name, description, input_schema))
+                _refuse_options_with(function, (name, description, input_schema))
                 self.function = None
                 self.definition = function
             else:
@@ -89,21 +89,22 @@ class Tool(Component, ToolNode):
 
 
 class Output(Component, OutputNode):
-    """The form that an answer must have: a type, or a JSON schema.
+    """The output schema, which the answer has to fit: a type, or a JSON schema.
 
     A type is a pydantic model, a dataclass or a ``TypedDict``. Options:
 
-    - ``name``: the name of the schema, by default that of the type;
+    - ``name``: the name of the schema, by default the name of the type;
     - ``description``: a text for the model, by default none;
-    - ``strict``: ``True`` (default) asks the provider to follow the schema to the letter; the
-      schema of a type is closed then: its objects have all their properties and no others;
-    - ``mode``: ``"native"`` sends it as a setting of the request, ``"prompted"`` as the last part
-      of the system text; ``None`` (default) is ``"native"`` where the target takes the schema.
+    - ``strict``: with ``True`` (default) the provider has to follow the schema exactly. Then the
+      objects of a type have all their properties and no others;
+    - ``mode``: ``"native"`` sends the schema as a setting of the request, ``"prompted"`` as the
+      last part of the system text. ``None`` (default) is ``"native"`` if the target takes the
+      schema.
 
-    An :class:`OutputSchema`, such as one that was read, is kept as it is.
+    An :class:`OutputSchema`, for example from :func:`read_payload`, is used unchanged.
 
     Raises :class:`ContentError` for a type without a schema, and with ``strict`` for a schema whose
-    root is no object; :class:`OptionError` for a bad option.
+    root is not an object; :class:`OptionError` for a bad option.
 
     >>> from promptdsl import Output, Timeline, User, render
     >>> schema = {"type": "object", "properties": {"city": {"type": "string"}}}
@@ -133,7 +134,7 @@ class Output(Component, OutputNode):
             refuse_options(self, unknown)
             if isinstance(schema, OutputSchema):
                 options = (name, description, None if strict is True else strict, mode)
-                _refuse_beside(schema, options)
+                _refuse_options_with(schema, options)
                 self.schema = schema
             else:
                 own_name, own_description = _text("name", name), _text("description", description)
@@ -146,7 +147,7 @@ class Output(Component, OutputNode):
 
 
 def _with_line(error: PromptError, component: Component) -> PromptError:
-    """Return an error with the line of the component first, then the lines it has already."""
+    """Return an error with the line of the component first, before its other lines."""
     others = [line for line in error.at if line != str(component.source)]
     return type(error)(error.what, fix=error.fix, at=(component.source, *others))
 
@@ -164,7 +165,8 @@ def _definition(
             raise ContentError(f"a Tool takes a function, not {kind_of(function)}", fix=fix)
         if schema is not None:
             raise OptionError(
-                "the schema of a function is its own", fix="leave the function or input_schema out"
+                "the schema of a tool comes from its function or from input_schema, not from both",
+                fix="leave the function or input_schema out",
             )
         from promptdsl.components.function_schemas import signature_of
 
@@ -188,7 +190,7 @@ def _definition(
 def _refuse_no_object(schema: JsonObject) -> None:
     if schema.get("type") != "object":
         raise ContentError(
-            f"input_schema is of type {shown(schema.get('type'))}, a tool takes an object",
+            f"the input_schema of a tool is an object, not of type {shown(schema.get('type'))}",
             fix='{"type": "object", "properties": {...}}',
         )
 
@@ -199,7 +201,7 @@ def _output_schema(
     if not isinstance(strict, bool):
         raise OptionError(f"strict={shown(strict)}", fix="write True or False")
     problem = f"an Output takes a type or a JSON schema, not {kind_of(schema)}"
-    own_name = name or (schema.__name__ if inspect.isclass(schema) else "output")
+    schema_name = name or (schema.__name__ if inspect.isclass(schema) else "output")
     if is_mapping(schema):
         data = _plain_schema(schema, "schema")
         check_shape(data, "schema")
@@ -213,35 +215,35 @@ def _output_schema(
         made = type_schema(schema, getattr(schema, "__name__", shown(schema)))
         data = _plain_schema(closed(made) if strict else made, "schema")
     if strict and at_root(data).get("type") != "object":
-        found = data.get("type")
-        fix = "put it in a field of a model, or write strict=False where a provider takes it"
+        root_type = data.get("type")
+        fix = "put it in a field of a model, or write strict=False if the provider takes it"
         is_bare = is_mapping(schema) and schema and schema.keys().isdisjoint(("anyOf", "$ref"))
-        if found is None and is_bare:
+        if root_type is None and is_bare:
             fix = 'write {"type": "object", "properties": {...}}, or give a type: Output(Answer)'
-        elif found == "json_schema":
-            fix = "give the schema in it alone: Output(schema)"
-        problem = f"the schema of an Output is of type {shown(found)}, a strict one is an object"
+        elif root_type == "json_schema":
+            fix = "give only the schema in it: Output(schema)"
+        problem = f"the schema of a strict Output is an object, not of type {shown(root_type)}"
         raise ContentError(problem, fix=fix)
-    # All providers take these characters, and 64 of them.
-    return OutputSchema(data, _UNFIT.sub("_", own_name)[:64], description, strict)
+    # All providers take a name of at most 64 of these characters.
+    return OutputSchema(data, _UNFIT.sub("_", schema_name)[:64], description, strict)
 
 
 def _mode(mode: object) -> OutputMode | None:
-    """Return a checked mode."""
+    """Return a mode, or raise :class:`OptionError`."""
     if mode is None or is_one_of(mode, OUTPUT_MODES):
         return cast("OutputMode | None", mode)
     raise OptionError(f"mode={shown(mode)}", fix=nearest(mode, OUTPUT_MODES))
 
 
-def _refuse_beside(definition: object, options: tuple[object, ...]) -> None:
-    """Raise :class:`OptionError` for options beside a definition, which has its own."""
+def _refuse_options_with(definition: object, options: tuple[object, ...]) -> None:
+    """Raise :class:`OptionError` for options with a definition, which has these options."""
     if any(option is not None for option in options):
-        problem = f"{type(definition).__name__} and options beside it"
-        raise OptionError(problem, fix="attrs.evolve(definition, name=...)")
+        problem = f"{type(definition).__name__} has these options itself"
+        raise OptionError(problem, fix="write attrs.evolve(definition, name=...)")
 
 
 def _text(option: str, value: object) -> str | None:
-    """Return an option that is a string, if it is given."""
+    """Return an option that is a string or ``None``, or raise :class:`OptionError`."""
     if value is None or isinstance(value, str):
         return exact(value)
     raise OptionError(f"{option}={shown(value)}", fix="write a string")

@@ -1,4 +1,7 @@
-"""The turns: each becomes a message of its role."""
+"""The turns ``System``, ``Developer``, ``User``, ``Assistant`` and ``Event``.
+
+Each becomes a message of its role.
+"""
 
 from typing import TYPE_CHECKING, ClassVar, Unpack
 
@@ -30,22 +33,22 @@ if TYPE_CHECKING:
 
 
 class TurnComponent(Container, TurnNode):
-    """The base of the turns. Not a component of its own."""
+    """The base class of the turns. Not for authors."""
 
     __slots__ = ()
     _options_type = TurnOptions
     _spoken_by: ClassVar[Role] = "user"
     _forbids_at_once = ROOTED
     _elsewhere: ClassVar[str] = ""
-    """The advice for a node that may be in another turn only."""
+    """The advice for a node that may only be in another turn."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        # Not an assignment: editors would take it for the signature.
+        # Not an assignment: editors would read it as the signature.
         type.__setattr__(cls, "__init__", TurnComponent.__init__)
 
-    # Each turn tells type checkers what it takes. At run time it has this one: a call between them
-    # makes a turn 10 % slower.
+    # For type checkers, each turn has an __init__ with its content. At run time all have this one:
+    # a call from one to the other makes a turn 10 % slower.
     def __init__(self, *content: "Content", **options: Unpack[TurnOptions]) -> None:
         self.role = self._spoken_by
         self.kind = "written"
@@ -54,7 +57,7 @@ class TurnComponent(Container, TurnNode):
         if type(text) is not str or len(content) > 1 or not alone:
             begin(self, content, options)
             return
-        # The fast path, 0.5 µs instead of 2.5 µs: one string or nothing, which needs no checks.
+        # The fast path, 0.5 µs instead of 2.5 µs: one string, or no content, needs no checks.
         frame = getframe(1)
         self._code = frame.f_code
         self._offset = frame.f_lasti
@@ -72,7 +75,7 @@ class TurnComponent(Container, TurnNode):
 
 
 class SpeechTurn(TurnComponent):
-    """The base of the turns that somebody speaks. Not a component of its own."""
+    """The base class of the user's and the assistant's turns. Not for authors."""
 
     __slots__ = ()
     _options_type = SpeechOptions
@@ -82,16 +85,16 @@ class SpeechTurn(TurnComponent):
 class System(TurnComponent):
     """The instructions of a prompt: text and sections, no attachments.
 
-    All system content of a prompt becomes one message, the first. Options:
+    All system content of a prompt becomes the first message. Options:
 
-    - ``id``: any text that names the turn in addresses and reports; no other turn has it;
+    - ``id``: any text that names the turn in addresses and reports; it has to be unique;
     - ``metadata``: a mapping of your own data, which is not sent;
     - ``tags``: strings to select or filter by, ``()`` by default;
     - ``audience``: ``"all"`` (default), ``"model"`` or ``"people"``;
     - ``priority``: a number; a budget drops the lowest first, and ``None`` (default) never;
     - ``cache``: ``True`` marks the end of a part that the provider may cache;
     - ``separator``: the white space between its parts, spaces or line ends; ``None`` (default) is a
-      blank line. In user, assistant and tool turns each part is a block of its own then.
+      blank line, and in user, assistant and tool turns each part is a block of its own.
 
     Raises :class:`OptionError` for an unknown option or a bad value, :class:`PlacementError` for a
     child that may not be here, such as another turn or an attachment.
@@ -119,8 +122,8 @@ class System(TurnComponent):
 class Developer(TurnComponent):
     """An instruction in the middle of a conversation; it stays where it is written.
 
-    It takes the options of :class:`System` and raises its errors. A provider without such a role
-    gets it as a fenced part of the user's turn.
+    It takes the options of :class:`System` and raises its errors. For a provider without such a
+    role, its text is sent between delimiters in a user message.
 
     >>> from promptdsl import Developer, Timeline, User, render
     >>> prompt = Timeline(User("Hi."), Developer("Answer in French."), User("How are you?"))
@@ -142,8 +145,8 @@ class Developer(TurnComponent):
 class User(SpeechTurn):
     """A turn of the user: text, attachments and tool results.
 
-    Beside the options of :class:`System` it takes ``name``, the name of the speaker, and
-    ``merge=False``, which keeps the turn apart from a neighbouring turn of the user.
+    It takes the options of :class:`System`, and also ``name``, the name of the speaker, and
+    ``merge=False``: then it is not merged with a neighbouring turn of the user.
 
     Raises :class:`OptionError` for an unknown option or a bad value, :class:`PlacementError` for a
     child that may not be here, such as a tool call.
@@ -191,9 +194,9 @@ class Assistant(SpeechTurn):
 class Event(TurnComponent):
     """Something that happened in the application, as text or event blocks.
 
-    The configuration chooses the role it is sent with. Beside the options of :class:`System` it
-    takes ``encoding``, as an :class:`Ephemeral` does. It raises the errors of :class:`System`; a
-    tool call or a tool result is a :class:`PlacementError`.
+    The configuration decides in which role it is sent. It takes the options of :class:`System`, and
+    also ``encoding``, like an :class:`Ephemeral`. It raises the errors of :class:`System`; a tool
+    call or a tool result in it is a :class:`PlacementError`.
 
     >>> from promptdsl import Event, Timeline, User, UserAction, render
     >>> prompt = Timeline(Event(UserAction("opened", target="invoice 1881")), User("Why?"))

@@ -1,4 +1,4 @@
-"""The JSON schema of a Python type, made by pydantic."""
+"""The JSON schema of a Python type, which pydantic makes."""
 
 import json
 from collections.abc import Mapping, Set
@@ -33,13 +33,13 @@ def type_schema(
     """Return the JSON schema of a type, without the titles that only repeat names.
 
     ``name`` is the subject of an error. Raises :class:`ContentError` for a type without a schema,
-    whatever went wrong, and where pydantic is not installed.
+    for any reason, and if pydantic is not installed.
     """
     return checked_type(kind, name).schema
 
 
 class CheckedType(NamedTuple):
-    """A type as pydantic reads it: what checks its values, and the JSON schema made of that."""
+    """A type as pydantic reads it: the adapter that checks its values, and its JSON schema."""
 
     adapter: "TypeAdapter[Any]"  # Any: whatever pydantic takes for a type
     schema: dict[str, JsonValue]
@@ -49,7 +49,7 @@ def checked_type(
     kind: Any,  # Any: whatever pydantic takes for a type
     name: str,
 ) -> CheckedType:
-    """Return what checks the values of a type, with its schema; see :func:`type_schema`."""
+    """Return the check of a type's values, and its schema; see :func:`type_schema`."""
     check_installed(name)
     from pydantic import TypeAdapter
 
@@ -57,7 +57,7 @@ def checked_type(
         adapter: TypeAdapter[Any] = TypeAdapter(kind)  # Any: as above
         return CheckedType(adapter, adapter.json_schema(schema_generator=_generator()))
     except Exception as error:
-        # A type may bring code of its own, and that may raise anything.
+        # A type may have code of its own, which may raise any error.
         reason = str(error).partition("\n")[0].partition(". ")[0].rstrip(".:")
         fix = "use plain types, dataclasses, TypedDicts or pydantic models"
         if getattr(error, "code", None) == "typed-dict-version":
@@ -66,10 +66,10 @@ def checked_type(
 
 
 def check_installed(name: str) -> None:
-    """Raise :class:`ContentError` where pydantic, which makes schemas, is not installed."""
+    """Raise :class:`ContentError` if pydantic, which makes schemas, is not installed."""
     if find_spec("pydantic") is None:
         raise ContentError(
-            f"the schema of {name} is made by pydantic, which is not installed", fix=NEEDED
+            f"pydantic, which makes the schema of {name}, is not installed", fix=NEEDED
         )
 
 
@@ -78,11 +78,11 @@ _IGNORED: "set[JsonSchemaWarningKind]" = {"skipped-choice", "non-serializable-de
 
 @cache
 def _generator() -> "type[GenerateJsonSchema]":
-    """Return the class that makes schemas: it leaves out titles that no author wrote."""
+    """Return the class that makes schemas; it leaves out titles that no author wrote."""
     from pydantic.json_schema import GenerateJsonSchema
 
     class Generator(GenerateJsonSchema):
-        """Pydantic's generator without its own titles, and with sets in one order.
+        """Pydantic's generator, without its own titles, and with sorted sets.
 
         A default without a JSON value is left out. Its parameters are pydantic's.
         """
@@ -131,23 +131,23 @@ def _untitled(schema: "JsonSchemaValue", cls: type | None) -> "JsonSchemaValue":
 
 
 def _with_sorted_sets(value: object) -> object:
-    """Return a default with sorted lists for sets, whose order follows the hash seed."""
+    """Return a default with sorted lists for sets: the order of a set depends on the hash seed."""
     from pydantic import TypeAdapter
 
     if isinstance(value, Set):
-        entries = [_with_sorted_sets(entry) for entry in cast("Set[object]", value)]
-        entries.sort(key=lambda entry: json.dumps(entry, sort_keys=True, default=str))
-        with suppress(TypeError):  # of types that cannot be compared
-            return sorted(cast("list[Any]", entries))  # Any: JSON values
-        return entries
+        members = [_with_sorted_sets(member) for member in cast("Set[object]", value)]
+        members.sort(key=lambda member: json.dumps(member, sort_keys=True, default=str))
+        with suppress(TypeError):  # values that cannot be compared
+            return sorted(cast("list[Any]", members))  # Any: JSON values
+        return members
     if isinstance(value, Mapping):
         items = cast("Mapping[object, object]", value).items()
-        return {key: _with_sorted_sets(entry) for key, entry in items}
+        return {key: _with_sorted_sets(member) for key, member in items}
     if isinstance(value, list | tuple):
-        return [_with_sorted_sets(entry) for entry in cast("list[object]", value)]
+        return [_with_sorted_sets(member) for member in cast("list[object]", value)]
     if isinstance(value, float) and not isfinite(value):
-        return object()  # no JSON either, so pydantic leaves the default out
-    # A model or a dataclass becomes a mapping, in which sets are sets still.
+        return object()  # has no JSON, so pydantic leaves the default out
+    # A model or a dataclass becomes a mapping, which may still contain sets.
     plain: object = TypeAdapter(object).dump_python(value, by_alias=True)
     if type(plain) not in (set, frozenset, dict, list, tuple):
         return value

@@ -98,7 +98,7 @@ class ScopeError(PromptError):
     ...     system.__enter__()
     ... except ScopeError as error:
     ...     print(error.what)
-    this System is closed, a block is entered once
+    this System cannot be opened again: its block is closed
     """
 
 

@@ -305,7 +305,7 @@ def test_one_thing_is_printed(cli: Command, options: list[str]) -> None:
             "misplaced",
             f"support.py:{LINES['misplaced']}: a User cannot be in a User\n"
             f"  see also support.py:{LINES['misplaced']}\n"
-            "  a turn cannot be inside a turn: write it next to the turn, directly in the Timeline\n",
+            "  a turn cannot be in a turn: write it next to the turn, directly in the Timeline\n",
             id="a misplaced part",
         ),
         pytest.param(

@@ -716,7 +716,7 @@ def test_the_advice_for_an_option() -> None:
 def test_never_in_one_text(write: Callable[[], object], holder: str) -> None:
     """A part that is one text is sent whole."""
     error = raised(PlacementError, write)
-    assert f"a {holder} is sent whole: write the breakpoint after it" == error.fix
+    assert f"a {holder} is one text: write the breakpoint after it" == error.fix
 
 
 @pytest.mark.parametrize(

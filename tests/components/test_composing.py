@@ -654,7 +654,7 @@ def test_a_component_is_opened_once() -> None:
     """A component cannot be opened a second time, neither in its block nor behind it."""
     with System(), card("T") as part:
         Text("x")
-        with pytest.raises(ScopeError, match="a block only once"):
+        with pytest.raises(ScopeError, match="cannot be opened again"):
             part.__enter__()
     with System():
         with card("T") as part:
@@ -1289,13 +1289,13 @@ def test_an_unknown_component(name: str, near: str) -> None:
 @pytest.mark.parametrize(
     ("stand_in", "what"),
     [
-        (3, "'persona' is overridden by int, no plain function and no part"),
-        (None, "'persona' is overridden by None, no plain function and no part"),
+        (3, "'persona' cannot be overridden by int"),
+        (None, "'persona' cannot be overridden by None"),
         (
             functools.partial(other, "x"),
-            "'persona' is overridden by partial, no plain function and no part",
+            "'persona' cannot be overridden by partial",
         ),
-        (awaiting, "'persona' is overridden by function, no plain function and no part"),
+        (awaiting, "'persona' cannot be overridden by function"),
     ],
 )
 def test_what_is_no_stand_in(stand_in: Any, what: str) -> None:

@@ -436,7 +436,7 @@ def test_render_does_not_wait(function: Any) -> None:
         warnings.simplefilter("error")
         error = raised(ContentError, write)
     assert (
-        "this Lazy is asynchronous, and render() does not wait",
+        "the function of this Lazy is asynchronous, and render() cannot await it",
         "use await arender(...)",
         lines_of(write, 1),
     ) == (error.what, error.fix, error.at)
@@ -623,7 +623,7 @@ def test_a_template_that_cannot_be_rendered(
     [
         (lambda: Template.from_string("x", a=object()), "a is a live object, not plain data"),
         (lambda: Template.from_string("x", ["a"]), "the variables of a template are a mapping"),  # type: ignore[arg-type]
-        (lambda: Template.from_string("x", {"a": 1}, a=2), "the variable 'a' is given twice"),
+        (lambda: Template.from_string("x", {"a": 1}, a=2), "the variable 'a' is passed twice"),
     ],
 )
 def test_variables_that_are_refused(make: Callable[[], Node], what: str) -> None:

@@ -243,9 +243,9 @@ class Holder:
 
 
 unbound = Holder.unbound
-IN_A_FIELD = "put it in a field of a model, or write strict=False where a provider takes it"
+IN_A_FIELD = "put it in a field of a model, or write strict=False if the provider takes it"
 SCHEMAS = '{"type": "object", "properties": {"name": {"type": "string"}}}'
-WITHOUT = "attrs.evolve(definition, name=...)"
+WITHOUT = "write attrs.evolve(definition, name=...)"
 
 
 @pytest.mark.parametrize(

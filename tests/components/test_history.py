@@ -177,7 +177,7 @@ def test_an_entry_that_is_no_message_is_refused_where_it_is_written() -> None:
 
     error = raised(ContentError, write)
     assert lines_of(write, 1) == error.at
-    assert "messages[1] of this History is a str, no message" == error.what
+    assert "messages[1] of this History is not a message: a str" == error.what
 
 
 @pytest.mark.parametrize(

@@ -512,9 +512,9 @@ def test_nothing_in_an_item(holder: Callable[..., Node], given: Any) -> None:
     assert caught.value.what.endswith(("cannot be content of an Item", "content of an Example"))
 
 
-ONLY_TEXT = "{1} {0} holds text only: write it beside the {0}"
+ONLY_TEXT = "{1} {0} holds text only: write it next to the {0}"
 NO_SECTION = "a Section holds lists, a list holds no Section"
-TURN = "a turn cannot be inside a turn: write it next to the turn, directly in the Timeline"
+TURN = "a turn cannot be in a turn: write it next to the turn, directly in the Timeline"
 CALL = "only an Assistant turn holds a ToolUse: Assistant(ToolUse(...))"
 ITEM = "an Item belongs in a List or a Checklist"
 URL = "https://example.org/a.png"

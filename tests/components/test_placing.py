@@ -110,7 +110,7 @@ def test_what_may_be_written_may_be_returned(holder: Callable[[Any], Node]) -> N
             lambda part: User("a", part),
             lambda: Assistant("x"),
             "this Lazy returned an Assistant, which cannot be in a User",
-            "a turn cannot be inside a turn: write it next to the turn, directly in the Timeline",
+            "a turn cannot be in a turn: write it next to the turn, directly in the Timeline",
         ),
         (
             lambda part: Timeline(User("a"), part),
@@ -146,7 +146,7 @@ def test_what_may_be_written_may_be_returned(holder: Callable[[Any], Node]) -> N
             lambda part: User(Fragment(Group(part))),
             lambda: Fragment(Fragment(System("x"))),
             "this Lazy returned a System, which cannot be in a User",
-            "a turn cannot be inside a turn: write it next to the turn, directly in the Timeline",
+            "a turn cannot be in a turn: write it next to the turn, directly in the Timeline",
         ),
         (
             lambda part: System(Section("s", Section("t", part))),

@@ -322,7 +322,7 @@ def test_volatile_cells_of_a_frame(frame: Any) -> None:
 TEXT_FIX = "write str(value), or json.dumps(value) for its structure"
 CELL_FIX = "give its text: a cell is a value; trusted(text) makes author text of it"
 ROWS_FIX = "give a list of rows: [[1, 2], [3, 4]], or of mappings"
-ROW_FIX = "give a list of cells each, or a mapping each"
+ROW_FIX = "write each row as a list of cells, or as a mapping"
 NAMES_FIX = 'write a list of names: columns=["name", "price"]'
 EVEN_FIX = "give every row a cell for every column, None for an empty one"
 
@@ -382,7 +382,7 @@ def test_bad_input(kind: type[PromptError], fix: str, write: Write) -> None:
         ([[1, 2], [3, b"4"]], "rows[1][1]: bytes is not text"),
         ([{"a": 1}, {"a": Text("x")}], "rows[1]['a']: a Text cannot be in a cell"),
         ([[1], [2], [3, 4]], "rows[2] has 2 cells, not 1"),
-        ([[1], 2], "rows[1] is int, no row of cells"),
+        ([[1], 2], "rows[1] is int, not a row of cells"),
         (Pandas([(1, 2), (3, Array())]), "rows[1][1]: Array is not text"),
     ],
 )

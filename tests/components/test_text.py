@@ -109,7 +109,7 @@ def test_a_value_is_what_it_was_when_it_was_written() -> None:
 def test_a_text_holds_no_components(write: Callable[[], Node]) -> None:
     """A component inside a text is an error that says where to write it."""
     error = raised(ContentError, write)
-    assert "write it beside the Text, or Value(...) for text from elsewhere" == error.fix
+    assert "write it next to the Text, or write Value(...) for text that is data" == error.fix
 
 
 def test_a_component_inside_a_text_is_named_with_both_lines() -> None:
@@ -384,8 +384,8 @@ def test_only_text_is_trusted(given: Any) -> None:
 # Bad input.
 
 NO_TEXT = "write str(value), or json.dumps(value) for its structure"
-TO_SIX = "a number from 1 to 6"
-LANGUAGE = "write the name of a language: letters, digits, _ + # . -; the code comes first"
+TO_SIX = "write a whole number from 1 to 6"
+LANGUAGE = "the code comes first, then the language: letters, digits, _ + # . -"
 LEAVE = "leave it out, or write an empty string"
 FLAG = "write str(flag) to print it; `flag and Text(...)` leaves something out"
 NUMBER = "write None for a missing number, or a string"

@@ -138,7 +138,7 @@ def test_placement_errors_of_blocks_have_both_lines() -> None:
     assert lines_of(write, 3, 1) == error.at
     assert "a User cannot be in a System" == error.what
     assert (
-        "a turn cannot be inside a turn: write it next to the turn, directly in the Timeline"
+        "a turn cannot be in a turn: write it next to the turn, directly in the Timeline"
         == error.fix
     )
 
@@ -233,7 +233,7 @@ def test_placement_errors_find_what_stands_deep_inside() -> None:
         (lambda: System(ToolResult("1", "x")), "only a User or tool turn holds a ToolResult"),
         (
             lambda: Section("s", User("x")),
-            "a turn is never inside a Section: write it directly in the Timeline",
+            "a turn cannot be in a Section: write it directly in the Timeline",
         ),
         (lambda: Section("s", ToolUse("t", {}, id="1")), "put the ToolUse directly in its turn"),
         (lambda: Note(UserAction("x")), "a Note holds text and parts"),
