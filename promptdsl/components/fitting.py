@@ -43,8 +43,7 @@ def difference(original: Function, function: Function, call: Call | None = None)
     if yields != inspect.isgeneratorfunction(function):
         return "it does not yield" if yields else "it yields"
     wanted = inspect.signature(original).parameters
-    required = [each for each in wanted.values() if each.default is Parameter.empty]
-    passed = [(parameter.name, parameter.kind) for parameter in required]
+    passed = [(each.name, each.kind) for each in wanted.values() if each.default is Parameter.empty]
     if call is not None:
         kinds_in_order = (*_BY_POSITION, _SEVERAL[0])
         in_order = [parameter for parameter in wanted.values() if parameter.kind in kinds_in_order]

@@ -90,8 +90,12 @@ def override(
             at=(line,),
         )
     # Parts written in the mapping itself have joined the open block.
-    nodes = [each for each in (*mapping, *mapping.values()) if isinstance(each, Node)]
-    adopt(make(FragmentNode, at=line), [node for node in nodes if node._mask & (BUSY | BARE)])
+    busy = [
+        each
+        for each in (*mapping, *mapping.values())
+        if isinstance(each, Node) and each._mask & (BUSY | BARE)
+    ]
+    adopt(make(FragmentNode, at=line), busy)
     checked = [_checked(key, by, line) for key, by in mapping.items()]
     return _Override(checked, line)
 
