@@ -1,4 +1,8 @@
-"""A linter of composed prompts: rules that look at files of Python, templates and renders."""
+"""A linter of prompts: rules that check Python files, templates and rendered prompts.
+
+``checker`` runs the rules, each of which is a file in ``rules``; ``python_file`` and
+``checked_prompt`` hold what they read.
+"""
 
 from promptdsl.checking.checker import Checker, CheckReport
 from promptdsl.checking.finding import CheckRule, Finding

@@ -13,11 +13,11 @@ _STR = {"str", "str | None", "None | str", "Optional[str]", "typing.Optional[str
 
 
 class Binding(NamedTuple):
-    """One thing that binds a name, and the ``with`` statements around it, the innermost last.
+    """Code that binds a name, and the ``with`` statements around it, the innermost last.
 
-    ``kind`` says what ``node`` is: the ``value`` that is assigned, what is ``added`` to it, what a
-    loop takes ``each`` of, an ``annotation``, a ``function``, a ``class`` (that of ``self``, too),
-    or anything ``else``.
+    ``kind`` is the role of ``node``: the ``value`` that is assigned, the value that ``+=`` has
+    ``added``, the iterable of a loop (``each``), an ``annotation``, a ``function``, a ``class``
+    (also the class of ``self``), or anything ``else``.
     """
 
     kind: str
@@ -26,7 +26,7 @@ class Binding(NamedTuple):
 
 
 class BoundNames:
-    """The names of a file, each with all that binds it in its function, class or module."""
+    """The names of a file, each with its bindings in its function, class or module."""
 
     def __init__(self, file: PythonFile) -> None:
         self._scopes: dict[ast.AST, dict[str, list[Binding]]] = {}
@@ -39,9 +39,9 @@ class BoundNames:
                 self._classes |= dict.fromkeys(node.body, node)
 
     def resolve(self, name: str, scope: Scope) -> tuple[list[Binding], Scope]:
-        """Return all that binds a name, and the scope that it is bound in.
+        """Return the bindings of a name, and the scope in which it is bound.
 
-        Both are empty for a builtin, and for a name that some function declares global.
+        Both are empty for a builtin, and for a name that a function declares ``global``.
         """
         for number, place in enumerate(scope if name not in self._shared else ()):
             names = self.names_of(place)
@@ -50,7 +50,7 @@ class BoundNames:
         return [], ()
 
     def names_of(self, scope: ast.AST) -> dict[str, list[Binding]]:
-        """Return what binds each name of a function, a class or a module."""
+        """Return the bindings of each name of a function, a class or a module."""
         if scope not in self._scopes:
             names: dict[str, list[Binding]] = {}
             for name, binding in [*self._parameters(scope), *_bindings(scope)]:
@@ -66,27 +66,35 @@ class BoundNames:
         of_class = self._classes.get(function)
         if of_class and named and not function.decorator_list:
             yield named.pop(0).arg, Binding("class", of_class)
-        for it in named:
-            yield it.arg, Binding("annotation" if it.annotation else "else", it.annotation or it)
+        for parameter in named:
+            yield (
+                parameter.arg,
+                Binding(
+                    "annotation" if parameter.annotation else "else",
+                    parameter.annotation or parameter,
+                ),
+            )
         for several in (arguments.vararg, arguments.kwarg):
             if several:
                 yield several.arg, Binding("else", several)
 
 
 def _bindings(scope: ast.AST) -> Iterator[tuple[str, Binding]]:
-    """Yield each name that the body of a scope binds; nested functions have names of their own."""
-    known: set[ast.AST] = set()
-    waiting: list[tuple[ast.AST, tuple[Block, ...]]] = [(it, ()) for it in _body(scope)]
+    """Yield each name that the body of a scope binds, without the names of nested functions."""
+    assigned: set[ast.AST] = set()
+    waiting: list[tuple[ast.AST, tuple[Block, ...]]] = [
+        (statement, ()) for statement in _body(scope)
+    ]
     while waiting:
         node, blocks = waiting.pop()
         for target, kind, value in _assigned(node):
-            known.add(target)
+            assigned.add(target)
             yield target.id, Binding(kind, value, blocks)
-        if node not in known:
+        if node not in assigned:
             yield from ((name, Binding(kind, node, blocks)) for name, kind in _names(node))
         if not isinstance(node, Function | ast.ClassDef | ast.Lambda):
             inside = (*blocks, node) if isinstance(node, Block) else blocks
-            waiting += [(it, inside) for it in ast.iter_child_nodes(node)]
+            waiting += [(child, inside) for child in ast.iter_child_nodes(node)]
 
 
 def _body(scope: ast.AST) -> list[ast.stmt]:
@@ -94,14 +102,16 @@ def _body(scope: ast.AST) -> list[ast.stmt]:
 
 
 def _assigned(node: ast.AST) -> Iterator[tuple[ast.Name, str, ast.AST]]:
-    """Yield each name that a statement assigns, with what is known of its value."""
+    """Yield each name that a statement assigns, with the kind and the node of its binding."""
     match node:
         case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
             if len(targets) == len(values):
                 pairs = zip(targets, values, strict=True)
-                yield from ((it, "value", to) for it, to in pairs if isinstance(it, ast.Name))
+                yield from (
+                    (name, "value", value) for name, value in pairs if isinstance(name, ast.Name)
+                )
         case ast.Assign(targets=targets, value=value):
-            yield from ((it, "value", value) for it in targets if isinstance(it, ast.Name))
+            yield from ((name, "value", value) for name in targets if isinstance(name, ast.Name))
         case ast.AnnAssign(target=ast.Name() as target, annotation=annotation, value=value):
             is_certain = value is None or is_str(annotation)
             kind = "annotation" if is_certain else "value"
@@ -140,5 +150,5 @@ def _names(node: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def is_str(annotation: ast.AST | None) -> bool:
-    """Return whether an annotation is ``str``, or that and ``None``, quoted or not."""
+    """Return whether an annotation is ``str`` or ``str | None``, quoted or not."""
     return annotation is not None and ast.unparse(annotation).strip("'\"") in _STR

@@ -1,4 +1,4 @@
-"""Which functions of a file may do more than to return a value; nothing is run."""
+"""Which functions of a file may do more than return a value; nothing is run."""
 
 import ast
 
@@ -17,7 +17,7 @@ _METHODS = {
     *("casefold", "endswith", "items", "keys", "lower", "lstrip", "rstrip", "split", "splitlines"),
     *("startswith", "strip", "upper", "values"),
 }
-"""The methods that change nothing, whatever has them."""
+"""The methods that change nothing, whatever the type of their object."""
 _ACTS = (
     *(ast.Global, ast.Nonlocal, ast.Raise, ast.Assert, ast.With, ast.AsyncWith, ast.AsyncFor),
     *(ast.Yield, ast.YieldFrom),
@@ -26,13 +26,13 @@ _NEW = (
     *(ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp),
     *(ast.Constant, ast.JoinedStr),
 )
-"""The expressions whose value nobody else has."""
+"""The expressions that make a new value, which no other code can see."""
 
 
 class Effects:
-    """Tells of calls that may have an effect: write into a block, change a value, or fail.
+    """Finds the calls that may have an effect: write into a block, change a value, or fail.
 
-    A call of anything that is not known may have one.
+    The call of an unknown function may have an effect.
     """
 
     def __init__(self, file: PythonFile, names: BoundNames, texts: Texts) -> None:
@@ -42,17 +42,17 @@ class Effects:
     def has(self, node: ast.AST, scope: Scope) -> bool:
         """Return whether a function of the file that an expression calls may have an effect."""
         functions: list[Function] = []
-        for part in ast.walk(node):
-            functions += self._texts.functions(getattr(part, "func", part), scope)
-        return any(self._is_active(it, scope[-1:]) for it in functions)
+        for child in ast.walk(node):
+            functions += self._texts.functions(getattr(child, "func", child), scope)
+        return any(self._is_active(function, scope[-1:]) for function in functions)
 
     def _is_active(self, function: Function, module: Scope) -> bool:
-        """Return whether a function, or one that it calls, may do more than to return a value."""
+        """Return whether a function, or one that it calls, may do more than return a value."""
         if function not in self._known:
-            self._known[function] = True  # while it is looked at: not certain
+            self._known[function] = True  # for a function that calls itself
             scope = (function, *module)
             nodes = ast.walk(ast.Module(function.body, []))
-            self._known[function] = any(self._acts(it, scope) for it in nodes)
+            self._known[function] = any(self._acts(node, scope) for node in nodes)
         return self._known[function]
 
     def _acts(self, node: ast.AST, scope: Scope) -> bool:
@@ -74,8 +74,10 @@ class Effects:
         """Return whether the call of an expression may have an effect."""
         functions = self._texts.functions(func, scope)
         if functions:
-            is_plain = all(decorators_of(it) <= WRAPPERS for it in functions)
-            return not is_plain or any(self._is_active(it, scope[-1:]) for it in functions)
+            is_plain = all(decorators_of(function) <= WRAPPERS for function in functions)
+            return not is_plain or any(
+                self._is_active(function, scope[-1:]) for function in functions
+            )
         match func:
             case ast.Name(id=name) if name in _BUILTINS:
                 return self._names.resolve(name, scope) != ([], ())
@@ -85,10 +87,10 @@ class Effects:
                 return self._file.dotted(func) not in PURE_FUNCTIONS
 
     def _is_new(self, node: ast.expr, scope: Scope) -> bool:
-        """Return whether a value is a text, or was made in the function: nobody else has it."""
+        """Return whether a value is a text, or was made in this function for itself."""
         if not isinstance(node, ast.Name) or self._texts.is_text(node, scope):
             return self._texts.is_text(node, scope)
         bindings, place = self._names.resolve(node.id, scope)
-        values = [it.node for it in bindings if it.kind != "added"]
+        values = [binding.node for binding in bindings if binding.kind != "added"]
         is_local = place[:1] == scope[:1] and len(values) > 0
-        return is_local and all(isinstance(it, _NEW) for it in values)
+        return is_local and all(isinstance(value, _NEW) for value in values)

@@ -1,4 +1,4 @@
-"""A rule, and what it finds in a file or a prompt."""
+"""The classes of a rule and of a finding."""
 
 import ast
 from collections.abc import Callable, Collection, Iterator
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from promptdsl.checking.python_file import PythonFile
 
 Place: TypeAlias = "ast.expr | ast.stmt | Source | None"
-"""Where something was found: code, a line of the author, or nowhere."""
-Found: TypeAlias = Iterator[tuple[Place, str, str]]
-"""What a rule yields: the place, what is wrong there, and what to do."""
+"""The location of a problem: code, a line of the author, or ``None`` if unknown."""
+Problems: TypeAlias = Iterator[tuple[Place, str, str]]
+"""What a rule yields: for each problem the location, what is wrong, and what to do."""
 
 
 @attrs.frozen(order=True)
 class Finding:
-    """Something that a rule found: where it is, what is wrong, and what to do.
+    """A problem that a rule found: where it is, what is wrong, and what to do.
 
-    ``rule`` is the id of the rule. ``line`` and ``column`` count from 1; 0 is unknown.
+    ``rule`` is the id of the rule. ``line`` and ``column`` count from 1; 0 means unknown.
 
     >>> from promptdsl.checking import Finding
     >>> print(Finding("prompts.py", 12, 5, "PD101", "`name` is built into text", "use Value(name)"))
@@ -39,19 +39,19 @@ class Finding:
     fix: str
 
     def __str__(self) -> str:
-        place = ":".join(str(it) for it in (self.file, self.line, self.column) if it)
+        place = ":".join(str(number) for number in (self.file, self.line, self.column) if number)
         return on_one_line(f"{place}: {self.rule} {self.message}; {self.fix}")
 
 
 @attrs.frozen(kw_only=True)
 class CheckRule:
-    """A rule of ``promptdsl check``: data, and the functions that look.
+    """A rule of ``promptdsl check``: its data, and its functions.
 
-    ``id``, ``why`` and the functions are those of its file: its name, its docstring, ``in_source``,
-    ``in_template`` and ``in_prompt``. ``source`` says where it comes from, with its date.
-    ``wrong`` and ``right`` are examples in Python, which has all public names; a rule about prompts
-    looks at their name ``prompt``, rendered for ``model``. ``hints`` are those of a render that are
-    findings of this rule.
+    These come from the file of the rule: ``id`` is its name, ``why`` its docstring; ``in_source``,
+    ``in_template`` and ``in_prompt`` are its functions. ``source`` is the origin of the rule, with
+    its date. ``wrong`` and ``right`` are examples in Python, which may use all public names. A rule
+    about prompts checks their variable ``prompt``, rendered for ``model``. ``hints`` are the names
+    of the render's hints that are findings of this rule.
 
     >>> from promptdsl.checking import RULES
     >>> RULES["PD101"].name
@@ -66,13 +66,17 @@ class CheckRule:
     hints: tuple[str, ...] = ()
     id: str = ""
     why: str = ""
-    in_source: "Callable[[PythonFile], Found] | None" = None
-    in_template: "Callable[[str, str, Collection[str]], Found] | None" = None
-    in_prompt: "Callable[[CheckedPrompt], Found] | None" = None
+    in_source: "Callable[[PythonFile], Problems] | None" = None
+    in_template: "Callable[[str, str, Collection[str]], Problems] | None" = None
+    in_prompt: "Callable[[CheckedPrompt], Problems] | None" = None
 
     def __str__(self) -> str:
-        """Return the rule as it is explained on a terminal."""
+        """Return the explanation of the rule for a terminal."""
         examples = f"Wrong:\n{indent(self.wrong, '    ')}Right:\n{indent(self.right, '    ')}"
-        hints = [f"Hints that it takes: {', '.join(self.hints)}."] if self.hints else []
+        hints = (
+            [f"Hints that are findings of this rule: {', '.join(self.hints)}."]
+            if self.hints
+            else []
+        )
         texts = (f"{self.id}: {self.name}", "", fill(self.why, 79), "", examples)
         return "\n".join([*texts, fill(" ".join([*hints, f"Source: {self.source}"]), 79)])

@@ -1,4 +1,4 @@
-"""A file of Python as rules see it: parsed once, with its calls of components; nothing is run."""
+"""A Python file for the rules: parsed once, with its calls of components; nothing is run."""
 
 import ast
 from collections.abc import Iterator
@@ -12,14 +12,14 @@ TURNS = (
     *(*INSTRUCTIONS, "User", "Assistant", "ToolMessage", "Event", "Ephemeral", "Grounding", "Turn"),
     *("History", "ToolResult", "Note", "Lazy", "Volatile", "Untrusted"),
 )
-"""The components that decide what the text in them is."""
+"""The components that decide the role of the text in them."""
 _LEAVES = (ast.Constant, ast.expr_context, ast.operator, ast.cmpop)
 
 
 class AuthorCall(NamedTuple):
-    """A call of a public name, and the call that it is in: as an argument, or in its block.
+    """A call of a public name, and ``around``, the call of which it is an argument or in the block.
 
-    ``scope`` are the functions around it, the innermost first, and the module.
+    ``scope`` are the functions around it, the innermost first, then the module.
     """
 
     node: ast.Call
@@ -29,25 +29,25 @@ class AuthorCall(NamedTuple):
 
     @property
     def turn(self) -> str | None:
-        """The innermost turn that it is or is in; ``None`` for a part that may go anywhere."""
+        """The innermost turn of this call; ``None`` for a component that may go into any turn."""
         outermost, call = self, self.around
         while outermost.name not in TURNS and call is not None:
             outermost, call = call, call.around
-        # A section beside turns belongs to the system message; any other may go anywhere.
+        # A section directly in a Timeline belongs to the system message.
         is_loose = outermost.name == "Timeline" and self.name != "Timeline"
         return "System" if is_loose else outermost.name if outermost.name in TURNS else None
 
 
 class PythonFile:
-    """A file of Python: its ``calls`` of promptdsl in written order, and its ``with`` blocks."""
+    """A Python file: its ``calls`` of promptdsl in written order, and its ``with`` blocks."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.tree = tree
         self._names: dict[str, str] = {}
         self._bound: set[str] = set()
         self.blocks: list[ast.With | ast.AsyncWith] = []
-        # A name that the file binds again may be anything.
-        self.calls = [it for it in [*self._walk()] if self.public(it.node)]
+        # A name that the file binds again may not be that of promptdsl.
+        self.calls = [call for call in [*self._walk()] if self.public(call.node)]
 
     def dotted(self, node: ast.AST) -> str:
         """Return the imported name that an expression reads, such as ``uuid.uuid4``, or ``""``."""
@@ -65,7 +65,7 @@ class PythonFile:
         return name.removeprefix("promptdsl.") if name.startswith("promptdsl.") else ""
 
     def _walk(self) -> Iterator[AuthorCall]:
-        """Yield the calls, and note imports, other bindings and ``with`` blocks on the way."""
+        """Yield the calls, and collect imports, other bindings and ``with`` blocks on the way."""
         waiting: list[tuple[ast.AST, AuthorCall | None, tuple[ast.AST, ...]]]
         waiting = [(self.tree, None, (self.tree,))]
         while waiting:
@@ -96,9 +96,9 @@ class PythonFile:
                             inside = AuthorCall(call, self.public(call), inside, scope)
                 case _:
                     pass
-            for it in [*ast.iter_child_nodes(node)][::-1]:
-                if not isinstance(it, _LEAVES):
-                    waiting.append((it, opened.get(it, inside), scope))
+            for child in [*ast.iter_child_nodes(node)][::-1]:
+                if not isinstance(child, _LEAVES):
+                    waiting.append((child, opened.get(child, inside), scope))
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
         for alias in node.names:
@@ -107,16 +107,18 @@ class PythonFile:
                 top = name.partition(".")[0]
                 self._names |= {name: alias.name} if alias.asname else {top: top}
             elif name == "*" and node.module == "promptdsl":
-                self._names |= {it: f"promptdsl.{it}" for it in vars(promptdsl)["__all__"]}
+                self._names |= {
+                    public: f"promptdsl.{public}" for public in vars(promptdsl)["__all__"]
+                }
             elif not node.level:
                 self._names[name] = f"{node.module}.{alias.name}"
 
 
 @lru_cache(maxsize=64)
 def parsed(text: str) -> PythonFile | None:
-    """Return a file; ``None`` for one that does not name promptdsl.
+    """Return the file of a text; ``None`` if it does not name promptdsl.
 
-    A run of tests asks for the same files again, for each of its prompts. Raises what
-    :func:`ast.parse` does for what is no Python.
+    It is cached, as tests check many prompts of the same file. Raises the errors of
+    :func:`ast.parse` for a text that is not Python.
     """
     return PythonFile(ast.parse(text)) if "promptdsl" in text else None

@@ -1,4 +1,4 @@
-"""Which expressions of a file are text for certain; nothing is run."""
+"""Which expressions of a file are certainly text; nothing is run."""
 
 import ast
 
@@ -12,23 +12,23 @@ _METHODS = {
     *("swapcase", "title", "translate", "upper", "zfill"),
 }
 PURE_FUNCTIONS = {"promptdsl.dedent", "textwrap.dedent", "textwrap.indent", "inspect.cleandoc"}
-"""The functions that make a text of a text, and do nothing else."""
+"""The functions that return a text made of a text, and do nothing else."""
 WRAPPERS = {"staticmethod", "classmethod", "cache", "lru_cache", "override", "final"}
-"""The decorators that leave a function what it is."""
+"""The decorators that do not change what a function returns."""
 _GETTERS = {"property", "cached_property"}
 _LISTS = {"list", "tuple", "set", "frozenset", "Sequence", "Iterable", "Collection", "Iterator"}
 _STRING = (ast.JoinedStr, getattr(ast, "TemplateStr", ast.JoinedStr))
 
 
 class Texts:
-    """Tells of the expressions of a file which are text, whatever happens when it runs."""
+    """Finds the expressions of a file that are text, whatever happens when it runs."""
 
     def __init__(self, file: PythonFile, names: BoundNames) -> None:
         self._file, self._names = file, names
         self._known: dict[tuple[Scope, str], bool] = {}
 
     def is_text(self, node: ast.AST, scope: Scope) -> bool:
-        """Return whether an expression is text, or an error."""
+        """Return whether an expression is certainly text, unless it raises."""
         match node:
             case ast.Name(id=name):
                 return self._is_named_text(name, scope)
@@ -39,7 +39,7 @@ class Texts:
             case ast.IfExp(body=first, orelse=second):
                 return self.is_text(first, scope) and self.is_text(second, scope)
             case ast.BoolOp(values=values):
-                return all(self.is_text(it, scope) for it in values)
+                return all(self.is_text(operand, scope) for operand in values)
             case ast.Call() | ast.Await() | ast.Attribute():
                 return self._gives_text(node, scope)
             case _:
@@ -47,32 +47,34 @@ class Texts:
                 return is_string or isinstance(node, _STRING)
 
     def functions(self, func: ast.AST, scope: Scope) -> list[Function]:
-        """Return the functions of the file that an expression names; none if it may be another."""
+        """Return the functions that an expression names; none if it may name anything else."""
         bindings: list[Binding] = []
         match func:
             case ast.Name(id=name):
                 bindings, _ = self._names.resolve(name, scope)
             case ast.Attribute(value=ast.Name(id=name), attr=attribute):
                 owners, _ = self._names.resolve(name, scope)
-                if [it.kind for it in owners] == ["class"]:
+                if [owner.kind for owner in owners] == ["class"]:
                     bindings = self._names.names_of(owners[0].node).get(attribute, [])
             case _:
                 pass
-        functions = [it.node for it in bindings if isinstance(it.node, Function)]
+        functions = [binding.node for binding in bindings if isinstance(binding.node, Function)]
         return functions if len(functions) == len(bindings) else []
 
     def awaited(self, func: ast.AST, scope: Scope) -> bool:
-        """Return whether a call gives text only when it is awaited."""
+        """Return whether a call is text only when it is awaited."""
         return self._give_text(self.functions(func, scope), is_awaited=True)
 
     def _is_named_text(self, name: str, scope: Scope) -> bool:
-        """Return whether a name is text, which is decided once; one made of itself is not."""
+        """Return whether a name is text; a name that is made of itself is not."""
         bindings, place = self._names.resolve(name, scope)
         key = place[:1], name
         if key not in self._known:
             self._known[key] = False
-            first = [it for it in bindings if it.kind != "added"]
-            self._known[key] = bool(first) and all(self._binds_text(it, place) for it in first)
+            first = [binding for binding in bindings if binding.kind != "added"]
+            self._known[key] = bool(first) and all(
+                self._binds_text(binding, place) for binding in first
+            )
         return self._known[key]
 
     def _binds_text(self, binding: Binding, scope: Scope) -> bool:
@@ -87,10 +89,10 @@ class Texts:
                 return False
 
     def _holds_texts(self, node: ast.AST, scope: Scope) -> bool:
-        """Return whether all that a loop takes of an expression is text."""
+        """Return whether all items of an iterable expression are text."""
         match node:
             case ast.Tuple(elts=elements) | ast.List(elts=elements) | ast.Set(elts=elements):
-                return bool(elements) and all(self.is_text(it, scope) for it in elements)
+                return bool(elements) and all(self.is_text(element, scope) for element in elements)
             case ast.Name(id=name):
                 bindings, place = self._names.resolve(name, scope)
                 if len(bindings) != 1:
@@ -104,7 +106,7 @@ class Texts:
                 return False
 
     def _gives_text(self, node: ast.Call | ast.Await | ast.Attribute, scope: Scope) -> bool:
-        """Return whether a call, or a property, gives a text."""
+        """Return whether a call or a property is text."""
         match node:
             case ast.Await(value=ast.Call(func=func)):
                 return self.awaited(func, scope)
@@ -122,18 +124,18 @@ class Texts:
                 return False
 
     def _give_text(self, functions: list[Function], *, is_awaited: bool = False) -> bool:
-        """Return whether all of some functions are annotated to return text, and are no others."""
+        """Return whether there are functions, and all are annotated to return text."""
         return bool(functions) and all(
-            isinstance(it, ast.AsyncFunctionDef) is is_awaited
-            and is_str(it.returns)
-            and decorators_of(it) <= WRAPPERS
-            for it in functions
+            isinstance(function, ast.AsyncFunctionDef) is is_awaited
+            and is_str(function.returns)
+            and decorators_of(function) <= WRAPPERS
+            for function in functions
         )
 
 
 def decorators_of(function: Function) -> set[str]:
     """Return the last names of the decorators of a function."""
-    return {last(getattr(it, "func", it)) for it in function.decorator_list}
+    return {last(getattr(decorator, "func", decorator)) for decorator in function.decorator_list}
 
 
 def _is_property(function: Function) -> bool:

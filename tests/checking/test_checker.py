@@ -189,12 +189,12 @@ def test_settings(toml: str, expected: object, tmp_path: Path) -> None:
     ("toml", "problem"),
     [
         ('selct = ["PD1"]', "has no 'selct'"),
-        ('select = "PD1"', "select in [tool.promptdsl.check] is no list of texts"),
+        ('select = "PD1"', "select in [tool.promptdsl.check] is not a list of strings"),
         ('select = ["PD9"]', "there is no rule 'PD9'"),
         ("select = [", "cannot be read"),
-        ("[tool]\npromptdsl = 1", "[tool.promptdsl.check] is no table"),
-        ("tool = 1", "[tool.promptdsl.check] is no table"),
-        ("[tool.promptdsl]\ncheck = true", "[tool.promptdsl.check] is no table"),
+        ("[tool]\npromptdsl = 1", "[tool.promptdsl.check] is not a table"),
+        ("tool = 1", "[tool.promptdsl.check] is not a table"),
+        ("[tool.promptdsl]\ncheck = true", "[tool.promptdsl.check] is not a table"),
     ],
 )
 def test_wrong_settings(toml: str, problem: str, tmp_path: Path) -> None:

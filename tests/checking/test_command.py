@@ -54,7 +54,7 @@ def test_the_page_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> N
         ("--explain PD101", 0, "PD101: value built into an instruction"),
         ("--explain all", 0, "PD210  content that the target does not get"),
         ("--explain PD9", 2, "there is no rule 'PD9'"),
-        ("--explain pd104", 0, "Hints that it takes: empty_block"),
+        ("--explain pd104", 0, "Hints that are findings of this rule: empty_block"),
         ("--help", 0, "--explain ID"),
         ("notes.ipynb", 2, "notes.ipynb: it is neither Python nor a template"),
         ("wrong.py shop.py", 1, "not checked: wrong.py: '(' was never closed (line 2)"),
@@ -101,8 +101,8 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
                 "line": 10,
                 "column": 29,
                 "rule": "PD101",
-                "message": "an f-string makes an instruction of `plan`, whatever text that is",
-                "fix": "write Value(plan) beside the text",
+                "message": "an f-string puts `plan` into an instruction, whatever its text is",
+                "fix": "write Value(plan) next to the text",
             }
         ],
         "files": 1,
@@ -117,8 +117,8 @@ def test_annotations(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     )
     main(["check", "a,b%.py", "--format", "github"])
     assert capsys.readouterr().out.splitlines()[0] == (
-        "::error file=a%2Cb%25.py,line=2,col=18,title=PD101::an f-string makes an instruction of "
-        "`x`, whatever text that is; write Value(x) beside the text"
+        "::error file=a%2Cb%25.py,line=2,col=18,title=PD101::an f-string puts `x` into an "
+        "instruction, whatever its text is; write Value(x) next to the text"
     )
 
 
@@ -148,14 +148,14 @@ BROKEN, TITLE, MARK, GPT, CLAUDE, BUILT, TWICE = (
     "odd.py:3: PD002 the prompt cannot be rendered: ValueError: x; correct its code\n",
     "two.py:3: PD104 section 'a' (a): it has a title but no content; correct it, or name the rule "
     "in a comment\n",
-    "two.py:3: PD205 '{{ x }}' is sent as it is: a string is no template; write "
+    "two.py:3: PD205 '{{ x }}' is sent as it is: a string is not a template; write "
     "Template.from_string(...), or Value(...) there\n",
     "two.py:5: PD210 video block is not sent to gpt-5: the target takes no such block in a user "
-    "message; write it as text, or take another model\n",
+    "message; write it as text, or use another model\n",
     "two.py:5: PD210 video block is not sent to claude-sonnet-4-5: the target takes no such block "
-    "in a user message; write it as text, or take another model\n",
-    "two.py:5:28: PD101 an f-string makes an instruction of `plan`, whatever text that is; write "
-    "Value(plan) beside the text\n",
+    "in a user message; write it as text, or use another model\n",
+    "two.py:5:28: PD101 an f-string puts `plan` into an instruction, whatever its text is; write "
+    "Value(plan) next to the text\n",
     "two.py:6: PD002 the prompt cannot be rendered: the id 'a' is used twice in one Timeline; its "
     'line runs twice: make the id an argument, or number it: f"a-{number}"\n',
 )

@@ -66,18 +66,18 @@ def h(x): Developer(f"{x}", "x %s" % x)
 def test_code_and_prompts_of_two_files(looked: Looked) -> None:
     """What is found in the code hides what is found in the prompt at its line, in no other file."""
     assert [
-        "a.py:3:31: PD101 an f-string makes an instruction of `x`, whatever text that is",
-        "a.py:3:40: PD104 two sections 'a' are side by side, the other in line 3",
-        "a.py:6:9: PD105 a string on a line of its own is sent nowhere",
-        "a.py:7: PD205 '{{ x }}' is sent as it is: a string is no template",
-        "a.py:7:25: PD102 time.time() gives an instruction another text in each request, so no "
-        "cache serves it",
-        "a.py:9:9: PD105 a string on a line of its own is sent nowhere",
+        "a.py:3:31: PD101 an f-string puts `x` into an instruction, whatever its text is",
+        "a.py:3:40: PD104 two sibling sections have the id 'a', the other in line 3",
+        "a.py:6:9: PD105 a string on a line of its own is not sent",
+        "a.py:7: PD205 '{{ x }}' is sent as it is: a string is not a template",
+        "a.py:7:25: PD102 time.time() changes the instruction in each request, so it is never "
+        "read from a cache",
+        "a.py:9:9: PD105 a string on a line of its own is not sent",
         "a.py:10: PD104 section 'c' (c): it has a title but no content",
         "b.py:3: PD104 section 'a' (a): it has a title but no content",
-        "b.py:3: PD205 '{{ y }}' is sent as it is: a string is no template",
-        "b.py:7:21: PD101 an f-string makes an instruction of `x`, whatever text that is",
-        "b.py:7:29: PD101 % makes an instruction of `x`, whatever text that is",
+        "b.py:3: PD205 '{{ y }}' is sent as it is: a string is not a template",
+        "b.py:7:21: PD101 an f-string puts `x` into an instruction, whatever its text is",
+        "b.py:7:29: PD101 % puts `x` into an instruction, whatever its text is",
         "3 files and 2 prompts checked, 11 findings",
     ] == looked({"b.py": IN_B, "a.py": IN_A, "sub/none.py": "x = 1"}, "a.py", "b.py")
 
@@ -116,27 +116,27 @@ def f(x, y):
         Text(f"{x}")
     System("# promptdsl: ignore[PD101]", f"{x}")
 """
-CHANGES = "gives an instruction another text in each request, so no cache serves it"
-BUILT = "an f-string makes an instruction of"
+CHANGES = "changes the instruction in each request, so it is never read from a cache"
+BUILT = "an f-string puts"
 
 
 def test_comments_beside_each_other(looked: Looked) -> None:
     """Each id of each comment is about its line, its statement or its block, and no other."""
     assert [
         f"a.py:4:24: PD102 time.time() {CHANGES}",
-        "a.py:6: PD001 the comment ignores PD102, which is not found here",
-        "a.py:7: PD001 the comment ignores PD102, which is not found here",
+        "a.py:6: PD001 the comment ignores PD102, but PD102 has no finding here",
+        "a.py:7: PD001 the comment ignores PD102, but PD102 has no finding here",
         f"a.py:12:18: PD102 time.time() {CHANGES}",
-        f"a.py:13:23: PD101 {BUILT} `y`, whatever text that is",
-        f"a.py:23:9: PD101 {BUILT} `x`, whatever text that is",
-        "a.py:25: PD001 the comment ignores PD101, which is not found here",
-        f"a.py:26:16: PD101 {BUILT} `y`, whatever text that is",
-        "a.py:27: PD001 the comment names 'PD1', which is no rule",
-        "a.py:27: PD001 the comment names 'PD999', which is no rule",
+        f"a.py:13:23: PD101 {BUILT} `y` into an instruction, whatever its text is",
+        f"a.py:23:9: PD101 {BUILT} `x` into an instruction, whatever its text is",
+        "a.py:25: PD001 the comment ignores PD101, but PD101 has no finding here",
+        f"a.py:26:16: PD101 {BUILT} `y` into an instruction, whatever its text is",
+        "a.py:27: PD001 'PD1' in the comment is not a rule",
+        "a.py:27: PD001 'PD999' in the comment is not a rule",
         "a.py:28: PD001 the comment names no rule",
         "a.py:29: PD001 the comment names no rule",
-        "a.py:30: PD001 the comment ignores PD102, which is not found here",
-        f"a.py:32:42: PD101 {BUILT} `x`, whatever text that is",
+        "a.py:30: PD001 the comment ignores PD102, but PD102 has no finding here",
+        f"a.py:32:42: PD101 {BUILT} `x` into an instruction, whatever its text is",
         "1 file and 0 prompts checked, 14 findings",
     ] == looked({"a.py": COMMENTS})
 
@@ -145,14 +145,14 @@ def test_comments_about_rules_that_are_not_selected(looked: Looked) -> None:
     """A comment is unused only if its rule looks and finds nothing there."""
     assert [
         f"a.py:4:24: PD102 time.time() {CHANGES}",
-        "a.py:6: PD001 the comment ignores PD102, which is not found here",
-        "a.py:7: PD001 the comment ignores PD102, which is not found here",
+        "a.py:6: PD001 the comment ignores PD102, but PD102 has no finding here",
+        "a.py:7: PD001 the comment ignores PD102, but PD102 has no finding here",
         f"a.py:12:18: PD102 time.time() {CHANGES}",
-        "a.py:27: PD001 the comment names 'PD1', which is no rule",
-        "a.py:27: PD001 the comment names 'PD999', which is no rule",
+        "a.py:27: PD001 'PD1' in the comment is not a rule",
+        "a.py:27: PD001 'PD999' in the comment is not a rule",
         "a.py:28: PD001 the comment names no rule",
         "a.py:29: PD001 the comment names no rule",
-        "a.py:30: PD001 the comment ignores PD102, which is not found here",
+        "a.py:30: PD001 the comment ignores PD102, but PD102 has no finding here",
         "1 file and 0 prompts checked, 9 findings",
     ] == looked({"a.py": COMMENTS}, select=("PD0", "PD102"))
 
@@ -174,10 +174,10 @@ TEMPLATES = {
 
 def test_templates_beside_each_other(looked: Looked) -> None:
     """Each input that is not used and each template that is not there has its own line."""
-    absent = "beside or above, or among those looked at"
+    absent = "is not in this folder, above it, or among the checked files"
     assert [
-        f"a.j2:8: PD103 there is no template 'gone.j2' {absent}",
-        f"a.j2:10: PD103 there is no template './lost.j2' {absent}",
+        f"a.j2:8: PD103 the template 'gone.j2' {absent}",
+        f"a.j2:10: PD103 the template './lost.j2' {absent}",
         "b.jinja:8: PD103 template 'b.jinja', line 8: 'x' is not an input",
         "c.jinja2:3: PD103 the template does not use 'plan'",
         "c.jinja2:4: PD103 the template does not use 'a_plan'",
@@ -185,7 +185,7 @@ def test_templates_beside_each_other(looked: Looked) -> None:
         "f.j2:9: PD103 template 'f.j2', line 9: Unexpected end of template. Jinja was looking for "
         "the following tags: 'elif' or 'else' or 'endif'. The innermost block that needs to be "
         "closed is 'if'.",
-        f"sub/g.j2:7: PD103 there is no template 'f.j' {absent}",
+        f"sub/g.j2:7: PD103 the template 'f.j' {absent}",
         "sub/h.j2:4: PD103 the template does not use 'a_plan'",
         "sub/h.j2:6: PD103 the template does not use 'tone'",
         "9 files and 0 prompts checked, 10 findings",
@@ -209,7 +209,8 @@ def test_a_template_of_an_earlier_call(tmp_path: Path, monkeypatch: pytest.Monke
     checker.paths(["a", "a/one.j2"])
     checker.paths(["d", "b", "d/x.j2"])
     assert [
-        "d/x.j2:5: PD103 there is no template 'three.j2' beside or above, or among those looked at",
+        "d/x.j2:5: PD103 the template 'three.j2' is not in this folder, above it, or among the "
+        "checked files",
         "3 files and 0 prompts checked, 1 finding",
     ] == told(checker)
 
@@ -225,8 +226,8 @@ def test_files_that_are_passed_over(looked: Looked) -> None:
         "d.py": "(",
     }
     assert [
-        f"b.py:2:18: PD101 {BUILT} `x`, whatever text that is",
-        f"z.py:2:18: PD101 {BUILT} `x`, whatever text that is",
+        f"b.py:2:18: PD101 {BUILT} `x` into an instruction, whatever its text is",
+        f"z.py:2:18: PD101 {BUILT} `x` into an instruction, whatever its text is",
         "3 files and 0 prompts checked, 2 findings",
         "c.py: invalid syntax (line 2)",
         "y.py: '(' was never closed (line 1)",
@@ -253,7 +254,7 @@ def test_prompts_that_cannot_be_rendered(tmp_path: Path, monkeypatch: pytest.Mon
     for name, at in places.items():
         checker.failed(name, PromptError(f"of {name}", fix="", at=at))
     assert [
-        "a.py:2:22: PD104 two sections 'a' are side by side, the other in line 2",
+        "a.py:2:22: PD104 two sibling sections have the id 'a', the other in line 2",
         "a.py:3: PD002 the prompt cannot be rendered: of one",
         "b.py:2: PD002 the prompt cannot be rendered: of six",
         "five: PD002 the prompt cannot be rendered: of five",
@@ -396,9 +397,9 @@ def test_the_second_of_two_names_is_wrong(settings: dict[str, Any], what: str) -
     ("toml", "what"),
     [
         ('select = ["PD1"]\nignor = ["PD2"]', "[tool.promptdsl.check] has no 'ignor'"),
-        ('select = ["PD1"]\nmodels = "gpt-5"', "models in [tool.promptdsl.check] is no list"),
-        ('exclude = ["a", 1]', "exclude in [tool.promptdsl.check] is no list of texts"),
-        ("targets = []\nmodels = [1]", "models in [tool.promptdsl.check] is no list of texts"),
+        ('select = ["PD1"]\nmodels = "gpt-5"', "models in [tool.promptdsl.check] is not a list"),
+        ('exclude = ["a", 1]', "exclude in [tool.promptdsl.check] is not a list of strings"),
+        ("targets = []\nmodels = [1]", "models in [tool.promptdsl.check] is not a list of strings"),
     ],
 )
 def test_the_second_of_two_settings_is_wrong(toml: str, what: str, tmp_path: Path) -> None:

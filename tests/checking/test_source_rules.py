@@ -513,13 +513,13 @@ async def f(x: str):
     findings = looked_at(tmp_path / "prompts.py", code, run=False).findings
     other = ", or Value(...) if it comes from elsewhere"
     assert [
-        "a string on a line of its own is sent nowhere; write System(...) or User(...) around it",
-        f"`x` on a line of its own is sent nowhere; write Text(...) around it{other}",
-        "`RULE` was written in no block, and its name alone places it in none; "
-        "write include(RULE), or give it as an argument",
+        "a string on a line of its own is not sent; write System(...) or User(...) around it",
+        f"`x` on a line of its own is not sent; write Text(...) around it{other}",
+        "`RULE` was made outside of a block, and its name alone does not write it; "
+        "write include(RULE), or pass it as an argument",
         "the function `ctx` is not called, so it writes nothing; write ctx(...)",
-        f"what `ctx()` returns is sent nowhere; write Text(...) around it{other}",
-        "`later()` is not awaited, so its text is sent nowhere; write Text(await later(...))",
+        f"what `ctx()` returns is not sent; write Text(...) around it{other}",
+        "`later()` is not awaited, so its text is not sent; write Text(await later(...))",
     ] == [f"{it.message}; {it.fix}" for it in findings]
 
 
@@ -586,7 +586,7 @@ def test_a_text_or_none_is_a_text(annotation: str, tmp_path: Path) -> None:
     """An annotation as a text, or none, is that of a text."""
     code = f"def f(x: {annotation}):\n    with System():\n        x\n        Text('a')\n"
     findings = looked_at(tmp_path / "prompts.py", code, run=False).findings
-    assert ["`x` on a line of its own is sent nowhere"] == [it.message for it in findings]
+    assert ["`x` on a line of its own is not sent"] == [it.message for it in findings]
 
 
 def test_a_block_with_a_lost_text_alone_is_one_finding(tmp_path: Path) -> None:

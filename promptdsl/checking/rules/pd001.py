@@ -1,5 +1,5 @@
-"""A comment that ignores a finding outlives it, and then hides the next one. Judged are comments of
-files that were looked at: those with PD101 or PD102, and those that name no rule.
+"""A comment that ignores a finding often stays after the mistake is mended. Then it hides the next
+mistake. The rule reports comments in checked files that name PD101 or PD102, or that name no rule.
 """
 
 from promptdsl.checking.finding import CheckRule

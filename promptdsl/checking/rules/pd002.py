@@ -1,4 +1,4 @@
-"""An error of render() is a finding, so that one prompt does not hide what is found in others."""
+"""An error of render() is a finding, so that one prompt does not hide the findings of others."""
 
 from promptdsl.checking.finding import CheckRule
 

@@ -1,39 +1,42 @@
-"""What an f-string, %, + or .format() puts into the text of an author becomes an instruction, with
-tags and headings of its own. Judged are parameters that may be any text: not of private functions,
-not compared or assigned again. Attributes and what functions return may be known texts.
+"""A text that an f-string, %, + or .format() puts into the author's text becomes an instruction,
+with all tags and headings in it. The rule reports parameters that may be any text. It does not
+report a parameter of a private function, one that is compared or assigned again, an attribute, or
+the result of a function: these may be constant.
 """
 
 import ast
 
 from promptdsl.checking.constants import NUMBERS, Constants
-from promptdsl.checking.finding import CheckRule, Found
+from promptdsl.checking.finding import CheckRule, Problems
 from promptdsl.checking.python_file import INSTRUCTIONS, AuthorCall, PythonFile
 
 _PARTS = ("Section", "Text", "Item", "Heading", "Paragraph", "List", "Checklist")
 _TURNS = (*INSTRUCTIONS, "Event")
 
 
-def in_source(file: PythonFile) -> Found:
-    """Yield each argument of an author's text that is built of a variable."""
+def in_source(file: PythonFile) -> Problems:
+    """Yield each argument of an instruction that is built with a variable."""
     constants = Constants(file)
     for call in file.calls:
         if call.name in (*_TURNS, *_PARTS) and call.turn in _TURNS:
-            title = next((it.value for it in call.node.keywords if it.arg == "title"), None)
+            title = next(
+                (keyword.value for keyword in call.node.keywords if keyword.arg == "title"), None
+            )
             for text in (*call.node.args[call.name == "Section" :], title):
                 way, built = _way(file, constants, call, text)
                 if name := way and constants.variable(built, call.scope):
-                    message = f"{way} makes an instruction of `{name}`, whatever text that is"
-                    fix = f"Value({name}) beside the text"
+                    message = f"{way} puts `{name}` into an instruction, whatever its text is"
+                    fix = f"Value({name}) next to the text"
                     yield text, message, f"write {f'title=Value({name})' if text is title else fix}"
 
 
 def _way(
     file: PythonFile, constants: Constants, call: AuthorCall, text: ast.AST | None
 ) -> tuple[str, ast.AST]:
-    """Return how an argument is built, and where; ``""`` for one that is not."""
-    if isinstance(text, ast.Name):  # it may be built in lines of its own
+    """Return how an argument is built, and the code that does so; ``""`` if it is not built."""
+    if isinstance(text, ast.Name):  # it may be built in lines before
         first, *more = constants.values(text.id, call.scope) or [text]
-        added = [it.value for it in more if isinstance(it, ast.AugAssign)]
+        added = [assignment.value for assignment in more if isinstance(assignment, ast.AugAssign)]
         if added and len(added) == len(more) and _is_text(first):
             return "+=", ast.Tuple(added)
         text = text if more else first
@@ -52,7 +55,7 @@ def _way(
             way = "+"
         case ast.Call(func=ast.Attribute(attr="format" | "format_map", value=form)):
             forms = constants.values(form.id, call.scope) if isinstance(form, ast.Name) else [form]
-            way = ".format()" * (not any(NUMBERS.search(ast.unparse(it)) for it in forms))
+            way = ".format()" * (not any(NUMBERS.search(ast.unparse(string)) for string in forms))
         case _:
             way = "trusted()" if text and file.public(text) == "trusted" else ""
     return way, text or file.tree

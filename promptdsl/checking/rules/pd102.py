@@ -1,13 +1,13 @@
 """A clock, a random number, a uuid or the order of a set changes an instruction from one request to
-the next. Providers cache the beginning of a prompt, so all that follows is paid for again, and no
-snapshot of it stays the same.
+the next. Providers cache the beginning of a prompt, so all tokens after the change are billed in
+full, and a snapshot differs in each run.
 """
 
 import ast
 import re
 
 from promptdsl.checking.constants import Constants, Scope
-from promptdsl.checking.finding import CheckRule, Found
+from promptdsl.checking.finding import CheckRule, Problems
 from promptdsl.checking.python_file import INSTRUCTIONS, PythonFile
 
 _CHANGING = re.compile(
@@ -18,31 +18,37 @@ _CHANGING = re.compile(
 _IN_ORDER = ("sorted", "len", "min", "max", "sum", "any", "all", "set", "frozenset")
 
 
-def in_source(file: PythonFile) -> Found:
-    """Yield each call in an instruction that returns something else each time."""
+def in_source(file: PythonFile) -> Problems:
+    """Yield each call in an instruction that returns another value each time."""
     constants = Constants(file)
     for call in file.calls:
         if call.turn in INSTRUCTIONS and (call.name[:1].isupper() or call.name == "trusted"):
-            # An id, metadata or a priority is not sent; a template sends all that it gets.
+            # An id, metadata or a priority is not sent; all variables of a template are.
             is_sent = call.name.startswith("Template")
-            sent = [it.value for it in call.node.keywords if is_sent or it.arg == "title"]
-            for each in [*call.node.args[call.name == "Section" :], *sent]:
-                yield from _changing(file, constants, call.scope, each)
+            sent = [
+                keyword.value for keyword in call.node.keywords if is_sent or keyword.arg == "title"
+            ]
+            for argument in [*call.node.args[call.name == "Section" :], *sent]:
+                yield from _changing(file, constants, call.scope, argument)
 
 
-def _changing(file: PythonFile, constants: Constants, scope: Scope, node: ast.AST) -> Found:
+def _changing(file: PythonFile, constants: Constants, scope: Scope, node: ast.AST) -> Problems:
     waiting, seen = [node], set[str]()
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Lambda | ast.BoolOp | ast.IfExp) or file.public(node):
-            continue  # what may not be called, and what is looked at by itself
+            continue  # code that may not run, and calls that are checked on their own
         if isinstance(node, ast.Call) and _CHANGING.fullmatch(name := file.dotted(node.func)):
             if not (name.startswith("random.") and "random.seed(" in ast.unparse(file.tree)):
-                message = f"{ast.unparse(node)} gives an instruction another text in each request"
-                yield node, f"{message}, so no cache serves it", "write Ephemeral(...) at the end"
+                message = f"{ast.unparse(node)} changes the instruction in each request"
+                yield (
+                    node,
+                    f"{message}, so it is never read from a cache",
+                    "write Ephemeral(...) at the end",
+                )
         elif unordered := _set_in(node, constants, scope):
             message = "the order of a set differs from one process to the next"
-            yield unordered, f"{message}, and the text with it", "write sorted(...) around it"
+            yield unordered, f"{message}, so the text differs, too", "write sorted(...) around it"
         elif isinstance(node, ast.Name):
             values = constants.values(node.id, scope[:1])
             waiting += values if len(values) == 1 and node.id not in seen else []
@@ -52,7 +58,7 @@ def _changing(file: PythonFile, constants: Constants, scope: Scope, node: ast.AS
 
 
 def _set_in(node: ast.AST, constants: Constants, scope: Scope) -> ast.expr | None:
-    """Return the set that a call of ``join``, a star or a loop goes through."""
+    """Return the set that a call of ``join``, a star or a loop iterates over."""
     match node:
         case (
             ast.Call(func=ast.Attribute(attr="join"), args=[ast.expr() as each])

@@ -1,6 +1,6 @@
-"""A name that a template needs and does not get is an error when it is rendered, maybe in a branch
-that no test takes. A variable that it does not use is a fact that the model never sees. Of files,
-templates that declare their inputs are looked at.
+"""If a template does not get a name that it needs, rendering it is an error, maybe in a branch that
+no test takes. If it does not use a variable, the model never sees this fact. Template files are
+only checked if they declare their inputs.
 """
 
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from promptdsl import Source
 from promptdsl.checking.checked_prompt import literal
-from promptdsl.checking.finding import CheckRule, Found
+from promptdsl.checking.finding import CheckRule, Problems
 from promptdsl.checking.python_file import PythonFile
 from promptdsl.foundation.errors import nearest
 from promptdsl.foundation.frozen import is_mapping
@@ -18,10 +18,10 @@ from promptdsl.templates.facts import WrongTemplate, template_facts
 _SETTINGS = ("vars", "trim_blocks", "lstrip_blocks", "keep_trailing_newline")
 
 
-def in_source(file: PythonFile) -> Found:
-    """Yield what is wrong with templates that are given as text, and with what they are given."""
+def in_source(file: PythonFile) -> Problems:
+    """Yield the problems of templates that are written as text, and of their variables."""
     for call in file.calls:
-        keywords = {str(it.arg): it.value for it in call.node.keywords}
+        keywords = {str(keyword.arg): keyword.value for keyword in call.node.keywords}
         if call.name != "Template.from_string" or {"None", "format"} & keywords.keys():
             continue
         try:
@@ -35,7 +35,7 @@ def in_source(file: PythonFile) -> Found:
         if isinstance(facts, WrongTemplate):
             yield call.node, facts.problem.what, facts.problem.fix or "correct the template"
             continue
-        declared = {it.name for it in facts.inputs or ()}
+        declared = {variable.name for variable in facts.inputs or ()}
         for name in facts.required.keys() - declared - keywords.keys() - {*(mapped or ())}:
             yield call.node, f"the template needs {{{{ {name} }}}}", f"write {name}=... there"
         known = keywords.keys() if facts.used is None else facts.used | declared
@@ -49,10 +49,10 @@ def _unused(name: str, known: Iterable[str]) -> tuple[str, str]:
     return f"the template does not use {name!r}", fix
 
 
-def in_template(path: str, text: str, known: Collection[str]) -> Found:
-    """Yield inputs that a template does not declare or use, and templates that are not there.
+def in_template(path: str, text: str, checked: Collection[str]) -> Problems:
+    """Yield the inputs that a template does not use, and includes of templates that do not exist.
 
-    A template without inputs may be one of any other program.
+    A template without inputs may belong to any other program.
     """
     head = text.partition("\n---")[0]
     if not text.startswith("---\n") or "\ninputs:" not in head:
@@ -65,16 +65,20 @@ def in_template(path: str, text: str, known: Collection[str]) -> Found:
             facts.problem.fix or "correct the template",
         )
         return
-    for it in facts.inputs or ():
-        if facts.used is not None and it.name not in facts.used:
-            line = head.partition(f" {it.name}:")[0].count("\n") + 1
-            yield Source(path, line), *_unused(it.name, ())
+    for variable in facts.inputs or ():
+        if facts.used is not None and variable.name not in facts.used:
+            line = head.partition(f" {variable.name}:")[0].count("\n") + 1
+            yield Source(path, line), *_unused(variable.name, ())
     folders = Path(os.path.abspath(path)).parents
     for name, line in facts.includes:
-        is_there = any((it / name).exists() for it in folders)
-        is_known = is_there or any(f"/{it}".endswith(f"/{name.removeprefix('./')}") for it in known)
-        if not is_known and ":" not in name:  # a section of a library
-            message = f"there is no template {name!r} beside or above, or among those looked at"
+        is_there = any((folder / name).exists() for folder in folders)
+        is_known = is_there or any(
+            f"/{file}".endswith(f"/{name.removeprefix('./')}") for file in checked
+        )
+        if not is_known and ":" not in name:  # a name with ":" is a section of a library
+            message = (
+                f"the template {name!r} is not in this folder, above it, or among the checked files"
+            )
             yield Source(path, line), message, "correct the name, or check its folder too"
 
 

@@ -1,7 +1,7 @@
 """Only calls of components write. A string or a name on a line of its own does nothing, in a block
-too, so its text is sent nowhere. The same is true of a call of a function that returns a str and
-does nothing else. Only what is certain is a finding: a name that may be the name of a part of this
-block is none, and neither is a call that may have an effect, such as writing into the block.
+too, so its text is not sent. The same is true of a call of a function that returns a str and does
+nothing else. The rule reports only what is certain. It does not report a name that may already be
+written in this block, or a call that may have an effect, such as writing into the block.
 """
 
 import ast
@@ -13,7 +13,7 @@ import promptdsl
 from promptdsl.checking.bound_names import Binding, BoundNames, Function
 from promptdsl.checking.constants import Scope
 from promptdsl.checking.effects import Effects
-from promptdsl.checking.finding import CheckRule, Found
+from promptdsl.checking.finding import CheckRule, Problems
 from promptdsl.checking.python_file import PythonFile
 from promptdsl.checking.texts import Texts, decorators_of
 
@@ -28,9 +28,9 @@ _BODIES = (ast.stmt, ast.excepthandler, ast.match_case)
 
 
 class Statement(NamedTuple):
-    """An expression as a statement of a block: what it is in, and the blocks that are open.
+    """An expression that is a statement of a block, its scope, and the names of the open blocks.
 
-    A block of anything but a component is ``"detached"``, or ``""``.
+    A block that is not that of a component is ``"detached"``, or ``""`` for any other.
     """
 
     node: ast.expr
@@ -38,8 +38,8 @@ class Statement(NamedTuple):
     opened: tuple[str, ...]
 
 
-def in_source(file: PythonFile) -> Found:
-    """Yield each statement of a block that is text, or a part that was written elsewhere."""
+def in_source(file: PythonFile) -> Problems:
+    """Yield each statement of a block that is text, or names a component from elsewhere."""
     if file.blocks:
         finder = _Finder(file)
         for statement in finder.statements():
@@ -47,7 +47,7 @@ def in_source(file: PythonFile) -> Found:
 
 
 class _Finder:
-    """Looks at the statements of a file."""
+    """Finds the statements of a file that write nothing."""
 
     def __init__(self, file: PythonFile) -> None:
         self._file, self._names = file, BoundNames(file)
@@ -60,19 +60,19 @@ class _Finder:
         waiting: list[tuple[ast.AST, Scope, tuple[str, ...]]] = [(root, (root,), ())]
         while waiting:
             node, scope, opened = waiting.pop()
-            if isinstance(node, ast.Expr) and any(it in _BLOCKS for it in opened):
+            if isinstance(node, ast.Expr) and any(name in _BLOCKS for name in opened):
                 yield Statement(node.value, scope, opened)
             if isinstance(node, Function | ast.ClassDef):
-                # The names of a class are not those of its methods.
-                around = [it for it in scope if not isinstance(it, ast.ClassDef)]
+                # The methods of a class do not see the names of the class.
+                around = [outer for outer in scope if not isinstance(outer, ast.ClassDef)]
                 scope, opened = (node, *around), ()
             elif isinstance(node, ast.With | ast.AsyncWith):
-                opened += tuple(self._opened(it.context_expr, scope) for it in node.items)
-            bodies = [it for it in ast.iter_child_nodes(node) if isinstance(it, _BODIES)]
-            waiting += [(it, scope, opened) for it in bodies]
+                opened += tuple(self._opened(item.context_expr, scope) for item in node.items)
+            bodies = [child for child in ast.iter_child_nodes(node) if isinstance(child, _BODIES)]
+            waiting += [(body, scope, opened) for body in bodies]
 
-    def lost(self, statement: Statement) -> Found:
-        """Yield what is wrong with a statement, if it is certain."""
+    def lost(self, statement: Statement) -> Problems:
+        """Yield the problem of a statement, if it is certain."""
         node, scope, opened = statement
         match node:
             case ast.IfExp(body=first, orelse=second):
@@ -81,13 +81,13 @@ class _Finder:
             case ast.BoolOp(values=[*_, final]):
                 yield from self.lost(Statement(final, scope, opened))
             case ast.Tuple(elts=elements) | ast.List(elts=elements):
-                for it in elements:
-                    yield from self.lost(Statement(it, scope, opened))
+                for element in elements:
+                    yield from self.lost(Statement(element, scope, opened))
             case ast.Name():
                 problem = self._lost_name(statement)
                 yield from [(node, *problem)] if problem else []
             case ast.Call(func=func) if self._texts.awaited(func, scope):
-                message = f"`{ast.unparse(func)}()` is not awaited, so its text is sent nowhere"
+                message = f"`{ast.unparse(func)}()` is not awaited, so its text is not sent"
                 yield node, message, f"write Text(await {ast.unparse(func)}(...))"
             case _ if self._texts.is_text(node, scope) and not self._effects.has(node, scope):
                 yield node, *_lost_text(node, opened)
@@ -98,11 +98,11 @@ class _Finder:
         """Return the component that a ``with`` opens, by its call or a name that is bound to it."""
         if isinstance(node, ast.Name):
             bindings, _ = self._names.resolve(node.id, scope)
-            names = {self._part(it) for it in bindings}
+            names = {self._part(binding) for binding in bindings}
             return names.pop() if len(names) == 1 else ""
         name = self._file.public(node).partition(".")[0]
         functions = self._texts.functions(getattr(node, "func", node), scope)
-        if functions and all(self._is_component(it) for it in functions):
+        if functions and all(self._is_component(function) for function in functions):
             return "Fragment"
         return name if name in (*_BLOCKS, "detached") else ""
 
@@ -116,21 +116,23 @@ class _Finder:
         return "promptdsl.component" in map(self._file.dotted, function.decorator_list)
 
     def _lost_name(self, statement: Statement) -> tuple[str, str] | None:
-        """Return what is wrong with a name of what cannot have been written in the block."""
+        """Return the problem of a name whose value cannot have been written in the block."""
         node, scope, opened = statement
         name = ast.unparse(node)
         functions = self._texts.functions(node, scope)
-        if functions and not any(decorators_of(it) - {"component"} for it in functions):
+        if functions and not any(decorators_of(function) - {"component"} for function in functions):
             message = f"the function `{name}` is not called, so it writes nothing"
             return message, f"write {name}(...)"
         if self._texts.is_text(node, scope):
             return _lost_text(node, opened)
         bindings, place = self._names.resolve(name, scope)
-        if not bindings or not all(self._is_detached(it, place, statement) for it in bindings):
+        if not bindings or not all(
+            self._is_detached(binding, place, statement) for binding in bindings
+        ):
             return None
         if all(map(self._part, bindings)):
-            message = f"`{name}` was written in no block, and its name alone places it in none"
-            return message, f"write include({name}), or give it as an argument"
+            message = f"`{name}` was made outside of a block, and its name alone does not write it"
+            return message, f"write include({name}), or pass it as an argument"
         text = "User" if _innermost(opened) in _HOLD_TURNS else "Text"
         fix = f"include({name}) for a part, {text}({name}) for a text, {name}(...) for a component"
         return f"`{name}` on a line of its own writes nothing", f"write {fix}"
@@ -149,11 +151,11 @@ class _Finder:
 
 def _innermost(opened: tuple[str, ...]) -> str:
     """Return the innermost component of the blocks that are open."""
-    return [it for it in opened if it in _BLOCKS][-1]
+    return [name for name in opened if name in _BLOCKS][-1]
 
 
 def _lost_text(node: ast.expr, opened: tuple[str, ...]) -> tuple[str, str]:
-    """Return what is wrong with a text in a block, and what to write."""
+    """Return the problem of a text in a block, and what to write."""
     fix, other = "write Text(...) around it", ", or Value(...) if it comes from elsewhere"
     if _innermost(opened) in _HOLD_TURNS:
         fix, other = "write System(...) or User(...) around it", ""
@@ -164,8 +166,8 @@ def _lost_text(node: ast.expr, opened: tuple[str, ...]) -> tuple[str, str]:
         case ast.Name() | ast.Attribute():
             what = f"`{ast.unparse(call)}` on a line of its own"
         case _:
-            return "a string on a line of its own is sent nowhere", fix
-    return f"{what} is sent nowhere", fix + other
+            return "a string on a line of its own is not sent", fix
+    return f"{what} is not sent", fix + other
 
 
 RULE = CheckRule(

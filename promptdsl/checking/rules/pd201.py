@@ -1,5 +1,5 @@
-"""A model chooses a tool by its description. Where strict is asked for, a schema that allows other
-keys is sent without it, and the answer may have any form.
+"""A model chooses a tool by its description. If strict is demanded, a schema that allows other keys
+is sent without strict, and the answer may break the schema.
 """
 
 from promptdsl.checking.finding import CheckRule

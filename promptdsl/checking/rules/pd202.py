@@ -1,7 +1,7 @@
-"""A model that is told to call a tool which the request does not have makes one up, or gives up.
-Where a prompt has tools, names in backticks count: those with a _ that differ from a tool in a
-letter or two, and those that it is told to use: use the `look_up` tool. A plural is another name,
-unless it is called.
+"""If the text names a tool that the request does not have, the model invents a call, or gives up.
+In a prompt with tools, the rule checks names in backticks: names with a _ that differ from a tool
+in one or two letters, and names that the model must use, as in: use the `look_up` tool. A plural is
+another name, unless it is called.
 """
 
 import json
@@ -9,24 +9,25 @@ import re
 from difflib import get_close_matches
 
 from promptdsl.checking.checked_prompt import CheckedPrompt
-from promptdsl.checking.finding import CheckRule, Found
+from promptdsl.checking.finding import CheckRule, Problems
 from promptdsl.foundation.frozen import thawed
 
 _IN_BACKTICKS = re.compile(
-    r"(?P<told>(?:^|[.!?:;*-] |\b(?:always|must|should|then|first|never|to) )(?:use|call) the )?"
+    r"(?P<instructed>(?:^|[.!?:;*-] |\b(?:always|must|should|then|first|never|to) )"
+    r"(?:use|call) the )?"
     r"(?P<before>\btool )?(?<!`)`(?P<name>\w+)(?P<call>\([^`\n]*\))?`(?!`)(?P<after> tool\b)?",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A name in backticks, and whether a model is told to use the tool of that name."""
+"""A name in backticks, and whether the text says to use the tool of that name."""
 _CALLED = re.compile(r"\b(?:use|call) (?:the )?(?:tool )?`$", re.IGNORECASE)
 _ALIKE = 0.83
 """How alike two names are that differ in a letter of six, or in two of twelve."""
 
 
-def in_prompt(prompt: CheckedPrompt) -> Found:
-    """Yield names in backticks that are called a tool, or almost have the name of one."""
-    tools = sorted(it.name for it in prompt.rendered.tools)
-    schemas = [it.input_schema for it in prompt.rendered.tools]
+def in_prompt(prompt: CheckedPrompt) -> Problems:
+    """Yield names in backticks that are called a tool, or are almost the name of a tool."""
+    tools = sorted(tool.name for tool in prompt.rendered.tools)
+    schemas = [tool.input_schema for tool in prompt.rendered.tools]
     schemas += [prompt.rendered.output.schema] if prompt.rendered.output else []
     known = {*tools, *re.findall(r'"(\w+)"', json.dumps(thawed(schemas), ensure_ascii=False))}
     for span in prompt.texts if tools else ():
@@ -36,19 +37,19 @@ def in_prompt(prompt: CheckedPrompt) -> Found:
                 continue
             is_called = match["call"] or _CALLED.search(span.text[max(0, start - 20) : start])
             is_name = match["call"] or "_" in name  # not a program, such as `git`
-            alike = [it for it in tools if it.count("_") == name.count("_") > 0]
+            alike = [tool for tool in tools if tool.count("_") == name.count("_") > 0]
             near = get_close_matches(name, alike, 1, _ALIKE)
             if near and (is_called or name.rstrip("s") != near[0].rstrip("s")):
-                message = f"there is no tool `{name}`, but `{near[0]}`"
+                message = f"there is no tool `{name}`, but there is `{near[0]}`"
                 yield span.source, message, f"write `{near[0]}`, or add the tool"
-            elif match["told"] and (match["before"] or match["after"]) and is_name:
-                message = f"`{name}` is no tool of this prompt"
+            elif match["instructed"] and (match["before"] or match["after"]) and is_name:
+                message = f"`{name}` is not a tool of this prompt"
                 yield span.source, message, f"write one of {', '.join(tools)}, or add it"
 
 
 _EXAMPLE = """\
-form = {"type": "object"}
-order = Tool(name="lookup_order", description="Find.", input_schema=form)
+schema = {"type": "object"}
+order = Tool(name="lookup_order", description="Find.", input_schema=schema)
 prompt = Timeline(order, System("Call `lookup_order` first."), User("Hi."))
 """
 RULE = CheckRule(

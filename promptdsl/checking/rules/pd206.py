@@ -1,18 +1,18 @@
 """A model reads characters that no reviewer sees: zero-width spaces, bidirectional marks, tag
-characters. Those of emoji and of scripts that need joiners are no findings.
+characters. Emoji and scripts that need such characters are not reported.
 """
 
 from promptdsl.checking.checked_prompt import CheckedPrompt
-from promptdsl.checking.finding import CheckRule, Found
+from promptdsl.checking.finding import CheckRule, Problems
 from promptdsl.foundation.unicode import invisible
 
 
-def in_prompt(prompt: CheckedPrompt) -> Found:
-    """Yield author texts with invisible or bidirectional characters that belong to no spelling."""
+def in_prompt(prompt: CheckedPrompt) -> Problems:
+    """Yield texts of the author with invisible characters that no word or emoji needs."""
     for span in prompt.texts:
         if names := invisible(span.text):
-            message = f"the text contains characters that are not seen: {', '.join(names[:5])}"
-            yield span.source, message, "delete them; they come with text that was copied"
+            message = f"the text contains invisible characters: {', '.join(names[:5])}"
+            yield span.source, message, "delete them; they come from copied text"
 
 
 RULE = CheckRule(

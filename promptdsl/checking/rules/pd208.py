@@ -1,24 +1,27 @@
-"""A cache serves the beginning of a request up to a mark, if every byte of it is as before. What
-changes before the mark makes every request pay for writing the cache.
+"""A provider reads the beginning of a request, up to a cache mark, from its cache if no byte of it
+has changed. If a value before the mark changes, every request pays for writing the cache again.
 """
 
 from promptdsl.checking.checked_prompt import CheckedPrompt
-from promptdsl.checking.finding import CheckRule, Found
+from promptdsl.checking.finding import CheckRule, Problems
 
 
-def in_prompt(prompt: CheckedPrompt) -> Found:
-    """Yield each volatile value before a mark that ``cache="auto"`` placed.
+def in_prompt(prompt: CheckedPrompt) -> Problems:
+    """Yield each volatile value before a cache mark that ``cache="auto"`` added.
 
-    Those before a mark of the author are hints of the render.
+    A hint of the render reports values before a mark of the author.
     """
     rendered = prompt.rendered
-    marked = [number for number, it in enumerate(prompt.spans) if it.cache]
-    is_told = any(it.name == "volatile_in_cache" for it in rendered.losses)
-    if marked and rendered.facts.cache_marks and not is_told:
-        for it in prompt.spans[: marked[-1] + 1]:
-            if it.kind == "volatile" and it.role in ("system", "developer"):
-                message = f"Volatile {it.label!r} is before a cache mark, which never hits then"
-                yield it.source, message, 'write it behind: Ephemeral(..., position="end")'
+    marked = [number for number, span in enumerate(prompt.spans) if span.cache]
+    is_reported = any(loss.name == "volatile_in_cache" for loss in rendered.losses)
+    if marked and rendered.facts.cache_marks and not is_reported:
+        for span in prompt.spans[: marked[-1] + 1]:
+            if span.kind == "volatile" and span.role in ("system", "developer"):
+                message = (
+                    f"Volatile {span.label!r} is before a cache mark, so the cache is never read"
+                )
+                fix = 'write it after the mark: Ephemeral(..., position="end")'
+                yield span.source, message, fix
 
 
 _NOW = 'now = Volatile("12:03", label="now")\n'

@@ -1,31 +1,31 @@
-"""A request carries four marks, and a beginning below the least size of the model is not cached,
-without an error. Judged are marks of system text, which does not grow, and counts that are a fifth
-below.
+"""A request can have four cache marks. A beginning that is shorter than the minimum of the model is
+not cached, and there is no error. The rule checks marks in system text, which does not grow, and
+reports a text that is at least a fifth too short.
 """
 
 from promptdsl.checking.checked_prompt import CheckedPrompt
-from promptdsl.checking.finding import CheckRule, Found
+from promptdsl.checking.finding import CheckRule, Problems
 
 _SURE = 0.8
-"""The share of the least tokens that an estimate may reach, and be certainly below."""
+"""The share of the minimum below which an estimate is certainly too short."""
 
 
-def in_prompt(prompt: CheckedPrompt) -> Found:
-    """Yield marks beyond the most of a request, and one on a system text that is too short."""
+def in_prompt(prompt: CheckedPrompt) -> Problems:
+    """Yield the marks that a request cannot have, and a mark after too short a system text."""
     rendered = prompt.rendered
     for loss in rendered.losses:
         if loss.name == "cache_mark" and "a request carries" in loss.why:
-            yield loss.source, f"a cache mark is left out: {loss.why} of them", "take one away"
+            yield loss.source, f"a cache mark is left out: {loss.why} of them", "remove one"
     least = rendered.facts.cache_minimum
-    marked = [it for it in prompt.spans if it.cache]
-    are_of_system = all(it.role == "system" for it in marked)
+    marked = [span for span in prompt.spans if span.cache]
+    are_of_system = all(span.role == "system" for span in marked)
     if not (least and marked and are_of_system and rendered.facts.cache_marks):
         return  # a conversation grows
     tokens = rendered.tokens
     sent = tokens.tools + sum(tokens.messages[: 1 + marked[-1].message])
     if sent < least * _SURE:
-        message = f"at most {sent:,} tokens are before this mark: below {least:,} none is cached"
-        yield marked[-1].source, message, "take the mark away"
+        message = f"at most {sent:,} tokens are before this mark, but a cache needs {least:,}"
+        yield marked[-1].source, message, "remove the mark"
 
 
 RULE = CheckRule(

@@ -1,23 +1,27 @@
-"""A video for a model that takes none is left out, and a prompt over the window is refused by the
-provider: in production, and not in a test.
+"""A video for a model that accepts no video is left out. A prompt over the window is refused by the
+provider, in production and not in a test.
 """
 
 from promptdsl.checking.checked_prompt import CheckedPrompt
-from promptdsl.checking.finding import CheckRule, Found
+from promptdsl.checking.finding import CheckRule, Problems
 
 _SURE = 1.2
 
 
-def in_prompt(prompt: CheckedPrompt) -> Found:
-    """Yield losses of content and role, and a prompt that is over the window by a fifth."""
+def in_prompt(prompt: CheckedPrompt) -> Problems:
+    """Yield the losses of content and role, and a prompt that is a fifth over the window."""
     rendered = prompt.rendered
     target = rendered.facts.model or rendered.facts.provider or "the target"
     for loss in rendered.losses:
         if loss.kind != "hint" and loss.what != "a lone surrogate":  # it may be of a value
             way = "is not sent" if loss.kind == "content" else "is sent in another role"
             message = f"{loss.what} {way} to {target}: {loss.why}"
-            fix = "write it as text" if loss.kind == "content" else "write it where it is taken"
-            yield loss.source, message, f"{fix}, or take another model"
+            fix = (
+                "write it as text"
+                if loss.kind == "content"
+                else "write it where the model accepts it"
+            )
+            yield loss.source, message, f"{fix}, or use another model"
     window, total = rendered.facts.window, rendered.tokens.total
     if window and total > window * _SURE:
         message = f"{total:,} tokens do not fit into the {window:,} of {target}"
