@@ -1,4 +1,7 @@
-"""Prompts over the rows of a table: files of requests for batch services, and their results."""
+"""Prompts over the rows of a table: request files for batch services, and their results.
+
+Read ``rows``, ``renderer``, ``writer`` and ``job`` in this order; ``results`` reads the answers.
+"""
 
 TYPE_CHECKING = not __name__  # False, but not to editors that run no code: they read these imports
 if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table below.

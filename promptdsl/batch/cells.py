@@ -1,4 +1,4 @@
-"""The cells of a row: as the arguments of a function, by their declared types, and as JSON."""
+"""The cells of a row as arguments of a function, by their declared types, and as JSON."""
 
 import base64
 import inspect
@@ -28,18 +28,18 @@ _READ: dict[type, Callable[[str], object]] = {
     datetime: datetime.fromisoformat,
     date: date.fromisoformat,
 }
-"""The types that a text is read as where a parameter declares them, and no text."""
+"""The functions that read a text as the type that a parameter declares."""
 _CHECKED = (*_READ, str, type(None))
-"""The types that are checked; what else a parameter declares is the function's own matter."""
+"""The types that are checked; a parameter of any other type takes every cell."""
 
 
 _MOST_BITS = 10_000
-"""Integers of more bits are shown as texts: Python writes at most 4,300 digits."""
+"""Integers with more bits are shortened texts: Python writes at most 4,300 digits."""
 
 
 @attrs.frozen
 class OddCell:
-    """A cell for which Python has no value: a row fails where a function takes it."""
+    """A cell for which Python has no value. If the function takes it, its row fails."""
 
     problem: str
 
@@ -48,32 +48,38 @@ class OddCell:
 
 
 class Parameters:
-    """The parameters of a function: which cells they take, and how.
+    """The parameters of a function, and the cells that are their arguments.
 
     >>> from promptdsl.batch import Parameters
     >>> def reply(question: str, rating: int = 0): ...
     >>> Parameters(reply, "reply").arguments({"question": "Why?", "rating": "4"}, texts=True)
     {'question': 'Why?', 'rating': 4}
 
-    Raises :class:`OptionError` for what cannot be called with arguments by name.
+    Raises :class:`OptionError` for a function that cannot be called with arguments by name.
     """
 
     def __init__(self, function: Callable[..., object], name: str) -> None:
         self.name = name
         parameters = _signature(function, name).parameters.values()
-        self.takes_all = any(it.kind is Parameter.VAR_KEYWORD for it in parameters)
-        named = [it for it in parameters if it.kind in _BY_NAME]
+        self.takes_all = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters)
+        named = [parameter for parameter in parameters if parameter.kind in _BY_NAME]
         names = getattr(inspect.unwrap(function), "__globals__", {})
-        self.types = {it.name: _types_of(it.annotation, names) for it in named}
-        self.required = [it.name for it in named if it.default is Parameter.empty]
-        alone = [it for it in parameters if it.kind is Parameter.POSITIONAL_ONLY]
-        if alone and alone[0].default is Parameter.empty:
-            problem = f"{name} takes {alone[0].name!r} by its position only"
-            raise OptionError(problem, fix="columns have names: leave out the /")
+        self.types = {parameter.name: _types_of(parameter.annotation, names) for parameter in named}
+        self.required = [
+            parameter.name for parameter in named if parameter.default is Parameter.empty
+        ]
+        positional = [
+            parameter for parameter in parameters if parameter.kind is Parameter.POSITIONAL_ONLY
+        ]
+        if positional and positional[0].default is Parameter.empty:
+            problem = f"{name} takes {positional[0].name!r} by position only"
+            raise OptionError(
+                problem, fix="a column is passed by name: remove the / from the parameters"
+            )
 
     @property
     def columns(self) -> Container[str] | None:
-        """The columns that are arguments, ``None`` for all."""
+        """The columns that are arguments; ``None`` for all."""
         return None if self.takes_all else self.types
 
     def takes(self, column: str) -> bool:
@@ -81,10 +87,10 @@ class Parameters:
         return self.takes_all or column in self.types
 
     def arguments(self, cells: Mapping[str, object], *, texts: bool = False) -> dict[str, object]:
-        """Return the arguments of a row; what the function does not take is left out.
+        """Return the arguments of a row, without the cells that the function does not take.
 
-        In a row of ``texts`` a cell is read as a number or a truth value where its parameter
-        declares that. Raises :class:`DataError` for a cell that is missing, or of another type.
+        If all cells are ``texts``, a cell is read as a number or a truth value where its parameter
+        declares this type. Raises :class:`DataError` for a missing cell, or one of another type.
         """
         missing = [name for name in self.required if name not in cells]
         if missing:
@@ -99,7 +105,7 @@ class Parameters:
         }
 
     def argument(self, name: str, cell: object, *, texts: bool) -> object:
-        """Return a cell as the argument of a name; :class:`DataError` for one of another type."""
+        """Return a cell as an argument; raise :class:`DataError` if it has another type."""
         if isinstance(cell, OddCell):
             raise DataError(cell.problem)
         types = self.types.get(name)
@@ -115,19 +121,19 @@ class Parameters:
                         return _READ[kind](cell)
                     except (ValueError, KeyError):
                         continue
-        wanted = " or ".join("None" if it is type(None) else it.__name__ for it in types)
-        shown = "null" if cell is None else f"{type(cell).__name__} {str(cell)[:40]!r}"
-        fix = "declare the parameter as one that may be None" if cell is None else ""
+        wanted = " or ".join("None" if kind is type(None) else kind.__name__ for kind in types)
+        actual = "null" if cell is None else f"{type(cell).__name__} {str(cell)[:40]!r}"
+        fix = "add `| None` to the type of the parameter" if cell is None else ""
         if cell == "" and texts:
-            fix = "an empty cell is None where the parameter is declared as one that may be None"
-        raise DataError(f"the cell {name!r} is {shown}, not {wanted}", fix=fix)
+            fix = "an empty cell is None if the type of the parameter has `| None`"
+        raise DataError(f"the cell {name!r} is {actual}, not {wanted}", fix=fix)
 
 
 def json_cell(cell: object) -> JsonValue:
-    """Return any cell as JSON data; no cell raises.
+    """Return any cell as JSON data; no cell raises an error.
 
-    A number that JSON does not have is null, as pandas writes what is missing; bytes are base64,
-    times are in ISO 8601, keys and values of other types are their text.
+    NaN and infinity are null, since pandas writes a missing cell as NaN. Bytes are base64, times
+    are in ISO 8601, keys and values of other types are their text.
 
     >>> json_cell([float("nan"), Decimal("1.50"), b"a"])
     [None, '1.50', 'YQ==']
@@ -136,7 +142,7 @@ def json_cell(cell: object) -> JsonValue:
         return _as_json(cell)
     except KeyboardInterrupt:
         raise
-    except BaseException:  # what an object of others does to be written
+    except BaseException:  # printing an unknown object may raise anything
         return f"<{type(cell).__name__} that cannot be printed>"
 
 
@@ -165,7 +171,7 @@ _BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 
 def _number(text: str) -> str:
-    """Return the text of a number; ``ValueError`` for what only Python reads as one: ``1_0``."""
+    """Return the text of a number; ``ValueError`` for numbers of Python alone, such as ``1_0``."""
     if _NUMBER.fullmatch(text) is None:
         raise ValueError(text)
     return text
@@ -176,7 +182,7 @@ def _signature(function: Callable[..., object], name: str) -> inspect.Signature:
         if sys.version_info >= (3, 14):
             from annotationlib import Format
 
-            # An annotation may name what exists for type checkers only.
+            # An annotation may use a name that is imported for type checkers only.
             return inspect.signature(function, annotation_format=Format.FORWARDREF)
         return inspect.signature(function)
     except (TypeError, ValueError):
@@ -184,12 +190,12 @@ def _signature(function: Callable[..., object], name: str) -> inspect.Signature:
 
 
 def _types_of(annotation: Any, names: dict[str, Any]) -> tuple[type, ...]:  # Any: as authors write
-    """Return the types of an annotation, nothing where one of them is not checked."""
-    if isinstance(annotation, str):  # as in a module with annotations from __future__
+    """Return the types of an annotation; none if one of them is not checked."""
+    if isinstance(annotation, str):  # in a module with "from __future__ import annotations"
         try:
             annotation = eval(annotation, names)
         except Exception:  # it may be any code
             return ()
     is_union = typing.get_origin(annotation) in (typing.Union, types.UnionType)
     members = typing.get_args(annotation) if is_union else (annotation,)
-    return members if all(it in _CHECKED for it in members) else ()
+    return members if all(member in _CHECKED for member in members) else ()

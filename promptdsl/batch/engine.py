@@ -19,11 +19,11 @@ from promptdsl.foundation.frozen import is_mapping
 
 Work: TypeAlias = Callable[[TableRow], RowResult]
 LoadWork: TypeAlias = Callable[[], Work]
-"""A function that a worker process calls once, for its work."""
+"""A function that a worker process calls once; it returns the work for each row."""
 UNPICKLED = (pickle.PicklingError, AttributeError, TypeError, RecursionError)
 """The errors that pickle raises for a value that it cannot write."""
 MOST_ROWS, MOST_CHARACTERS = 64, 1_000_000
-"""The most rows that a worker process gets at once, and about the most characters of them."""
+"""The most rows that a worker process gets at once, and about how many characters they have."""
 
 
 def render_rows(
@@ -45,20 +45,20 @@ def render_rows(
     1 b3ef8a4ab2f2
     2 the row has no 'question', which ask needs
 
-    ``rows`` are mappings from the names of columns to cells, or a :class:`RowReader` of files; any
-    iterable, which is read as far as it is needed. The options are those of :class:`RowRenderer`.
-    With ``workers``, that many processes render, and the target has to be a function of a module,
-    so that they can import it. Raises :class:`OptionError` for a wrong target or option; what is
-    wrong with a row is the ``problem`` of its result.
+    ``rows`` is a :class:`RowReader` of files, or any iterable of mappings from column names to
+    cells; it is read only as far as needed. The options are those of :class:`RowRenderer`.
+    With ``workers``, so many processes render. They import the target, so it must be a function of
+    a module. Raises :class:`OptionError` for a wrong target or option; the error of a row is the
+    ``problem`` of its result.
     """
     if isinstance(target, RowRenderer) and options:
-        raise OptionError("a RowRenderer has its options", fix="give them when you make it")
+        raise OptionError("a RowRenderer already has its options", fix="pass them to RowRenderer")
     renderer = target if isinstance(target, RowRenderer) else RowRenderer(target, **options)
     if workers > 1:
         try:
             pickle.dumps(renderer)
         except (AttributeError, TypeError, pickle.PicklingError):
-            fix = "the target has to be a function of a module"
+            fix = "the target must be a function of a module"
             raise OptionError(f"workers cannot load {renderer.name}", fix=fix) from None
     load = partial(getattr, renderer, "result")
     pools = partial(ProcessPool, workers=workers) if workers > 1 else None
@@ -68,32 +68,32 @@ def render_rows(
 class Pool(Protocol):
     """Processes that render chunks of at most ``most_rows`` rows.
 
-    ``ahead`` is how many chunks are begun before one is waited for.
+    ``ahead`` is the number of chunks that are started before the first one is waited for.
     """
 
     most_rows: int
     ahead: int
 
     def submit(self, chunk: list[TableRow]) -> Callable[[], list[RowResult]]:
-        """Begin with rows, and return a function that waits for their results, without rows.
+        """Start a chunk, and return a function that waits for its results, which have no rows.
 
         Raises one of ``UNPICKLED`` for rows that cannot be sent to another process.
         """
         ...
 
     def close(self) -> None:
-        """End the processes, or leave them to others."""
+        """End the processes, or leave them to their owner."""
         ...
 
 
 Pools: TypeAlias = Callable[[LoadWork], Pool]
-"""A function that makes a pool; each of its processes gets its work from what it is given."""
+"""A function that makes a pool; each process of the pool calls the given :data:`LoadWork`."""
 
 
 def results(
     rows: Iterable[TableRow], work: Work, load: LoadWork, pools: Pools | None = None
 ) -> Iterator[RowResult]:
-    """Yield the results of rows in order, worked out here, or in a pool of processes."""
+    """Yield the results of rows in their order, made in this process or in a pool."""
     if pools is None:
         yield from map(work, rows)
         return
@@ -120,12 +120,12 @@ def results(
 
 
 def without_rows(work: Work, chunk: list[TableRow]) -> list[RowResult]:
-    """Return the results of rows for a process that has the rows."""
+    """Return the results of rows without the rows, which the receiving process has."""
     return [work(row)._replace(row=cast("TableRow", None)) for row in chunk]
 
 
 class ProcessPool:
-    """Processes of this machine, each a new interpreter: a copy would have threads and locks."""
+    """Processes of this machine. Each is a new interpreter, as a fork would copy locks."""
 
     most_rows = MOST_ROWS
 
@@ -136,18 +136,18 @@ class ProcessPool:
         )
 
     def submit(self, chunk: list[TableRow]) -> Callable[[], list[RowResult]]:
-        """Begin with rows, and return a function that waits for their results."""
+        """Start a chunk, and return a function that waits for its results."""
         with _uninterrupted():
             return self._executor.submit(_chunk_results, pickle.dumps(chunk)).result
 
     def close(self) -> None:
-        """Wait for what is begun, and end the processes."""
+        """Wait for the chunks that run, and end the processes."""
         self._executor.shutdown(cancel_futures=True)
 
 
 @contextmanager
 def _uninterrupted() -> Generator[None]:
-    """Keep Ctrl-C for later; a worker that begins meanwhile never gets it, where that is known."""
+    """Hold back Ctrl-C; a worker that starts meanwhile never gets it, except on Windows."""
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
@@ -178,7 +178,7 @@ _WORK: list[Work] = []
 
 
 def _begin(load: LoadWork) -> None:
-    """Prepare a worker: Ctrl-C is the matter of its parent, and it ends when its parent does."""
+    """Prepare a worker: it ignores Ctrl-C, and ends when its parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     if parent is not None:

@@ -1,4 +1,4 @@
-"""A batch from rows to files: begun, counted before, or gone on with after it was stopped."""
+"""A batch from rows to files: it can be started, counted before, or resumed after a stop."""
 
 import os
 import sys
@@ -20,13 +20,13 @@ from promptdsl.batch.writer import MANIFEST, BatchWriter, is_part, read_manifest
 from promptdsl.foundation.errors import DataError, nearest
 
 TRIED = 20
-"""How many rows are tried, to find one that does not fail."""
+"""The number of rows that are tried to find one that does not fail."""
 Load = Callable[[], RowRenderer]
 """A function that makes the renderer in a worker process."""
 
 
 class Job(NamedTuple):
-    """Rows, what renders them, and how; the manifest has the ``options`` as they were given."""
+    """The rows of a batch, its renderer and its options, which the manifest contains unchanged."""
 
     reader: RowReader
     renderer: RowRenderer
@@ -48,42 +48,43 @@ def write_batch(
 ) -> Generator[BatchWriter]:
     """Write a batch into a folder, and yield its writer at the beginning and after each row.
 
-    With ``resume``, a batch that was stopped goes on. ``id`` is the column with the ids; with
-    ``dedupe``, equal bodies are one request; with ``stop``, the batch stops at the first row that
-    fails. ``depends_on`` are further files that the prompt is made of. Raises :class:`DataError`
-    for a folder with another batch, and where what the batch is made of has changed since, unless
-    ``force`` is given.
+    With ``resume``, a batch that was stopped continues. ``id`` is the column with the ids. With
+    ``dedupe``, equal bodies are one request. With ``stop``, the batch stops at the first row that
+    fails. ``depends_on`` are further files that the prompt reads. Raises :class:`DataError` for a
+    folder with another batch, and, without ``force``, if a file or an option of the batch has
+    changed since it was started.
     """
     _, rendered, rows = _first(job, id)
     about, state = _about(job, rendered, depends_on), None
     if resume:
-        read_manifest(folder)  # it has to be there
+        read_manifest(folder)  # raise an error if there is none
     os.makedirs(folder, exist_ok=True)
-    with _alone(folder):
+    with _locked(folder):
         if resume:
             manifest = read_manifest(folder)
             state, changes = manifest["state"], _changes(manifest, about)
             changes += [what for what in _used_changes(state) if what not in changes]
             if changes and not force:
-                fix = "--force goes on with what is there now; a new folder begins anew"
+                fix = "--force continues with the current files; a new folder starts again"
                 raise DataError(f"since the batch began, {'; '.join(changes)}", fix=fix)
             if manifest["options"]["service"] != about["options"]["service"]:
-                raise DataError("the batch was begun in another format", fix="name a new folder")
-            # A row may be another one now: no cell of the new tables is added to its answer.
+                raise DataError("the batch was started in another format", fix="name a new folder")
+            # The old digests stay, so that no new cell of a changed row is added to its answer.
             about["inputs"] = {**about["inputs"], **manifest["inputs"]}
             _skip_done(state, rows, job.renderer, force=force)
             if force:
                 state = {**state, "used": ()}
-        # Without a manifest nothing has begun: then all files are still parts.
+        # Without a manifest nothing was written completely: then all files are still parts.
         elif not all(map(is_part, os.listdir(folder))):
             begun = os.path.exists(os.path.join(folder, MANIFEST))
-            fix = "--resume goes on with it" if begun else "name a new folder"
-            raise DataError(f"the folder {folder} has {'a batch' if begun else 'files'}", fix=fix)
+            fix = "--resume continues it" if begun else "name a new folder"
+            what = "a batch" if begun else "files"
+            raise DataError(f"the folder {folder} already has {what}", fix=fix)
         service = job.renderer.service
         writer = BatchWriter(folder, service, about, state=state, id=id, dedupe=dedupe)
         failed, finished = writer.failed, False
         try:
-            writer.note(job.renderer.used.items())  # of rows that are tried, or done
+            writer.note(job.renderer.used.items())  # of the rows that were tried, or are done
             yield writer
             work, load = job.renderer.result, partial(_work, job.load)
             for result in results(rows, work, load, job.pools):
@@ -97,11 +98,11 @@ def write_batch(
 
 
 @contextmanager
-def _alone(folder: str) -> Generator[None]:
+def _locked(folder: str) -> Generator[None]:
     """Keep other processes from writing to a folder."""
     try:
         import fcntl
-    except ImportError:  # Windows, which moves no file that is open
+    except ImportError:  # Windows, where no open file can be moved
         yield
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -109,7 +110,7 @@ def _alone(folder: str) -> Generator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise DataError(f"another process writes to {folder}") from None
+            raise DataError(f"another process is writing to {folder}") from None
         yield
     finally:
         os.close(handle)
@@ -137,8 +138,8 @@ def _count(load: Load, first: TableRow | None) -> Work:
 def _first(job: Job, id: str | None) -> tuple[TableRow | None, Rendered | None, Iterator[TableRow]]:
     """Return the first row that does not fail among the first ones, its render, and all rows.
 
-    Raises :class:`DataError` where there is no row, or none of the first has an id, and
-    :class:`TakenKey` for options that no row can have.
+    Raises :class:`DataError` if there is no row, or none of the first has the column ``id``, and
+    :class:`TakenKey` if ``extra`` has a key that the prompt writes.
     """
     rows = iter(job.reader)
     tried = [*islice(rows, TRIED)]
@@ -162,7 +163,7 @@ def _first(job: Job, id: str | None) -> tuple[TableRow | None, Rendered | None, 
 def _skip_done(
     state: Mapping[str, Any], rows: Iterator[TableRow], renderer: RowRenderer, *, force: bool
 ) -> None:
-    """Pass over the rows that are done; the first of each file has to give the same request."""
+    """Skip the rows that are done; the first row of each file must give the same request."""
     firsts = {} if force else {part["row"]: part for part in state["parts"]}
     for row in islice(rows, state["rows"]):
         part = firsts.get(row.number)
@@ -170,10 +171,10 @@ def _skip_done(
             continue
         result = renderer.result(row)
         if result.digest != part["digest"]:
-            now = "fails now" if result.problem else "is another one now"
+            now = "fails now" if result.problem else "gives another request now"
             raise DataError(
-                f"the request of row {row.number:,}, the first in {part['name']}, {now}",
-                fix="--force goes on all the same; a new folder begins anew",
+                f"row {row.number:,}, the first in {part['name']}, {now}",
+                fix="--force continues anyway; a new folder starts again",
             )
 
 
@@ -197,15 +198,15 @@ def _about(
         },
         "versions": {"format": 1, "promptdsl": __version__, "python": python_version()},
         "files": {path: digest_of(path) for path in sorted(project | named)},
-        "libraries": {it.name: [it.version, it.digest] for it in sections},
+        "libraries": {section.name: [section.version, section.digest] for section in sections},
     }
 
 
 def _project_files(target: str) -> set[str]:
-    """Return the files of TARGET and of loaded modules that are not installed, and templates.
+    """Return the files of the loaded modules that are not installed, and the templates.
 
-    Templates are the files beside TARGET and in the current folder that end in ``.j2``, and those
-    in folders ``templates`` there.
+    Templates are the ``.j2`` files next to ``target`` and in the current folder, and all files in
+    the folders ``templates`` there.
     """
     loaded = [getattr(module, "__file__", None) for module in [*sys.modules.values()]]
     for folder in {os.getcwd(), os.path.dirname(os.path.abspath(target))}:
@@ -220,7 +221,7 @@ def _project_files(target: str) -> set[str]:
 
 
 def _used_changes(state: Mapping[str, Any]) -> Iterator[str]:
-    """Yield, in words, which files that rows used are other ones now."""
+    """Yield a sentence for each file that a row used and that has changed."""
     for path, digest in state.get("used", {}).items():
         if path.startswith("library "):
             continue  # it is compared when a row uses it again
@@ -228,18 +229,18 @@ def _used_changes(state: Mapping[str, Any]) -> Iterator[str]:
             if digest_of(path) != digest:
                 yield f"{path} has changed"
         except OSError:
-            yield f"{path} is gone"
+            yield f"{path} is missing"
 
 
 def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Return the differences of two manifests, in words."""
+    """Return a sentence for each difference of two manifests."""
     changes: list[str] = []
     for key, now in after.items():
         then = before.get(key, {})
         for name in sorted({*then, *now}):
             old, new = then.get(name), now.get(name)
             if old != new and key in ("inputs", "files"):
-                what = "is new" if old is None else "is gone" if new is None else "has changed"
+                what = "is new" if old is None else "is missing" if new is None else "has changed"
                 changes.append(f"{name} {what}")
             elif old != new:
                 changes.append(f"{key} {name} was {old!r}, and is {new!r}")

@@ -11,7 +11,7 @@ from promptdsl import PromptError
 
 
 class Problem(NamedTuple):
-    """Why a row has no request: the error and its type, the author's lines, and what to do."""
+    """The reason why a row has no request: the error, its type, its lines, and what to do."""
 
     type: str
     what: str
@@ -29,28 +29,28 @@ def problem_of(error: BaseException) -> Problem:
         return _problem_of(error)
     except KeyboardInterrupt:
         raise
-    except BaseException:  # an error of others may fail when it is asked for its text
+    except BaseException:  # the text of an unknown error may raise an error
         return Problem(type(error).__name__, "an error that cannot be printed")
 
 
 def _problem_of(error: BaseException) -> Problem:
     name = type(error).__name__
     if isinstance(error, PromptError):
-        # An error about an argument of render() names the line that calls it: that is ours.
+        # An error about an argument of render() names our line that calls render().
         ours = {f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_stack()}
         at = tuple(line for line in map(str, error.at) if line not in ours)
         return Problem(name, error.what, error.fix or "", at)
     frames = user_frames(error)
     return Problem(
-        name, _text_of(error), at=tuple(f"{it.filename}:{it.lineno}" for it in frames[-1:])
+        name, _text_of(error), at=tuple(f"{frame.filename}:{frame.lineno}" for frame in frames[-1:])
     )
 
 
 def _text_of(error: BaseException) -> str:
-    """Return what an error says, with its notes behind it; its type, where it says nothing."""
+    """Return the text of an error, followed by its notes; its type if it has no text."""
     cls, lines = type(error), traceback.format_exception_only(error)
     names = (f"{cls.__module__}.{cls.__qualname__}", cls.__qualname__)
-    # The lines of the code stand before a SyntaxError.
+    # A SyntaxError begins with lines of the code.
     begins = (index for index, line in enumerate(lines) if line.startswith(names))
     text = "".join(lines[next(begins, -1) :]).strip()
     prefix = next((f"{name}: " for name in names if text.startswith(f"{name}: ")), "")
@@ -58,18 +58,18 @@ def _text_of(error: BaseException) -> str:
 
 
 PACKAGE = os.path.join(os.path.dirname(promptdsl.__file__), "")
-"""The folder of this package, with the separator behind it."""
+"""The folder of this package, with a separator at its end."""
 
 
 def user_frames(error: BaseException) -> list[traceback.FrameSummary]:
-    """Return the frames outside of this package; those of installed code only without others."""
+    """Return the frames of the user's code; those of installed packages if there are no others."""
     trace = traceback.extract_tb(error.__traceback__)
-    stack = [it for it in trace if not it.filename.startswith((PACKAGE, "<frozen "))]
+    stack = [frame for frame in trace if not frame.filename.startswith((PACKAGE, "<frozen "))]
     return [frame for frame in stack if not is_installed(frame.filename)] or stack
 
 
 def is_installed(path: str) -> bool:
-    """Return whether a path is in the library of Python or of its installed packages."""
+    """Return whether a path is in Python itself or in its installed packages."""
     return os.path.join(path, "").startswith(_installed())
 
 
@@ -82,4 +82,4 @@ def is_ours_or_installed(path: str) -> bool:
 def _installed() -> tuple[str, ...]:
     names = ("stdlib", "platstdlib", "purelib", "platlib")
     folders = [sysconfig.get_path(name) for name in names]
-    return tuple(os.path.join(it, "") for it in {*folders, *map(os.path.realpath, folders)})
+    return tuple(os.path.join(folder, "") for folder in {*folders, *map(os.path.realpath, folders)})

@@ -19,17 +19,17 @@ from promptdsl.foundation.errors import OptionError, PromptError
 from promptdsl.foundation.extras import require
 
 MOST_CPUS = 64
-"""The most CPUs that are used without ``workers``: one process does not keep more of them busy."""
+"""The most CPUs that are used without ``workers``: one process cannot feed more of them."""
 
 
 class RayPool:
-    """Processes of a Ray cluster, which have a CPU each.
+    """Processes of a Ray cluster, each with a CPU of its own.
 
-    The cluster is the one that this process is connected to, else that of ``address`` or of
-    RAY_ADDRESS, else a new one on this machine, which ends with the pool. A cluster of an address
-    gets the files of the current folder, but for those of ``left_out``. Without ``workers``, all
-    its CPUs are used, at most 64. When a process dies, Ray begins its task again, up to three
-    times. Raises :class:`OptionError` for a cluster that cannot be used.
+    The cluster is the one to which this process is connected, else that of ``address`` or of
+    RAY_ADDRESS, else a new one on this machine, which ends with the pool. A cluster with an address
+    gets the files of the current folder, except those of ``left_out``. Without ``workers``, all its
+    CPUs are used, at most 64. When a process dies, Ray starts its task again, up to three times.
+    Raises :class:`OptionError` for a cluster that cannot be used.
     """
 
     # A task takes 1.4 ms of this process, and a row of it about 8 µs.
@@ -46,11 +46,11 @@ class RayPool:
         self._ray, self._is_ours = _connected(address, left_out)
         cpus = int(self._ray.cluster_resources().get("CPU", 0))
         if not (cpus or workers):
-            fix = "start a machine with some, or name --workers to wait for one"
+            fix = "add a machine with CPUs, or give --workers to wait for one"
             raise OptionError("the Ray cluster has no CPU", fix=fix)
         self.ahead = 2 * min(cpus, MOST_CPUS) if workers is None else workers - 1
-        # The files that were sent are in the working folder of a process of the cluster. Another
-        # folder of the same name there may have other files.
+        # The processes of a cluster find the sent files in their working folder. A folder with
+        # the name of ours may have other files there.
         was_sent = self._is_ours and address != "local"
         folder = None if was_sent else os.getcwd()
         self._load = pickle.dumps((__version__, folder, load))
@@ -58,7 +58,7 @@ class RayPool:
         self._begun = set[Any]()  # Any: a reference of Ray
 
     def submit(self, chunk: list[TableRow]) -> Callable[[], list[RowResult]]:
-        """Begin with rows, and return a function that waits for their results."""
+        """Start a chunk, and return a function that waits for its results."""
         task = self._task.remote(self._load, chunk)
         self._begun.add(task)
 
@@ -66,11 +66,11 @@ class RayPool:
             errors = self._ray.exceptions
             try:
                 return cast("list[RowResult]", self._ray.get(task))
-            except errors.RayTaskError as error:  # a row raises nothing: it is about the target
+            except errors.RayTaskError as error:  # no row raises: it comes from the target
                 cause = error.cause or error
                 if isinstance(cause, PromptError):
                     raise cause from None
-                problem = f"a process of the Ray cluster cannot begin: {_one_line(cause)}"
+                problem = f"a process of the Ray cluster cannot start: {_one_line(cause)}"
                 raise OptionError(problem) from None
             except errors.RayError as error:
                 raise BrokenExecutor(str(error)) from None
@@ -80,7 +80,7 @@ class RayPool:
         return wait
 
     def close(self) -> None:
-        """Drop what is begun, and leave the cluster."""
+        """Cancel the tasks that run, and leave the cluster."""
         for task in self._begun:
             self._ray.cancel(task)
         if self._is_ours:
@@ -88,9 +88,9 @@ class RayPool:
 
 
 def _connected(address: str, left_out: Sequence[str]) -> tuple[Any, bool]:
-    """Return the module ``ray`` (it has no types of its own), and whether this connected it."""
+    """Return the module ``ray``, which has no types, and whether this call connected it."""
     if address == "local" and "ray" not in sys.modules:
-        # Ray reads them when it is imported. The token is for this run, and in no file.
+        # Ray reads these variables when it is imported. The token is for this run, and in no file.
         os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=token_hex(32))
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     ray = require("ray", "ray")
@@ -99,7 +99,7 @@ def _connected(address: str, left_out: Sequence[str]) -> tuple[Any, bool]:
     options: dict[str, Any] = {"logging_level": "error"}
     if address == "local":
         options["include_dashboard"] = False
-    # A job of the cluster has its files there.
+    # A job of the cluster already has its files there.
     elif "RAY_JOB_CONFIG_JSON_ENV_VAR" not in os.environ:
         left = [f"/{escape(os.path.relpath(path))}" for path in left_out]
         options["runtime_env"] = {"working_dir": os.getcwd(), "excludes": left}
@@ -107,14 +107,14 @@ def _connected(address: str, left_out: Sequence[str]) -> tuple[Any, bool]:
         _check_health(address)
     try:
         ray.init(address, **options)
-    except Exception as error:  # Ray raises it as it is, where it does not start
+    except Exception as error:  # Ray raises errors of many types if it does not start
         what = "start" if address == "local" else f"use the cluster at {address}"
         raise OptionError(f"Ray cannot {what}: {_one_line(error)}") from None
     return ray, True
 
 
 def _check_health(address: str) -> None:
-    """Raise :class:`OptionError` for an address without a cluster: Ray itself tries for minutes."""
+    """Raise :class:`OptionError` for an address without a cluster, which Ray tries for minutes."""
     command = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
     try:
         subprocess.run(command, check=True, timeout=20, capture_output=True)
@@ -142,5 +142,5 @@ def _work(loaded: bytes) -> Work:
 
 
 def _results(loaded: bytes, chunk: list[TableRow]) -> list[RowResult]:
-    """Return the results of rows: the task of a process of the cluster."""
+    """Return the results of rows; this is the task of a process of the cluster."""
     return without_rows(_work(loaded), chunk)

@@ -1,4 +1,4 @@
-"""The rendering of rows: each gives the body of a request, or a problem."""
+"""The renderer of rows: each row gives the body of a request, or a problem."""
 
 import base64
 import json
@@ -25,17 +25,17 @@ from promptdsl.foundation.files import NOTED_FILES
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.unicode import valid_unicode
 
-_KEEP_EMPTY = "write --keep-empty, or keep_empty=True in code, to send it all the same"
+_KEEP_EMPTY = "write --keep-empty, or keep_empty=True in code, to send it anyway"
 _TURNS = ("messages", "contents", "input")
 """The keys of the turns in a payload."""
 _LIBRARIES = "promptdsl.libraries.library"
 """The module that is loaded with the first library."""
-# Line ends for some readers of lines, which JSON allows as they are.
+# Some readers of lines take these characters as line ends; JSON does not escape them.
 _LINE_ENDS = re.compile("[\x7f-\x9f\u2028\u2029]")
 
 
 class RowTokens(NamedTuple):
-    """The tokens of a request, how exact they are, and those that it shares with the first row."""
+    """The tokens of a request, how exactly they are counted, and how many the first row shares."""
 
     total: int
     label: str
@@ -45,10 +45,10 @@ class RowTokens(NamedTuple):
 class RowResult(NamedTuple):
     """The result of a row: the ``body`` of its request as JSON text, or a ``problem``.
 
-    ``digest`` are 12 hexadecimal digits of the body. ``losses`` is content that the target cannot
-    express, ``hints`` are those of the render, if they were asked for. ``schema`` is the JSON text
-    of the schema of the answer, if the prompt has one. ``used`` are the files and libraries that a
-    render of this process used first with this row, and their digests.
+    ``digest`` is the hash of the body, 12 hexadecimal digits. ``losses`` is the content that the
+    model does not accept. ``hints`` are those of the render, if they are switched on. ``schema`` is
+    the JSON text of the output schema, if the prompt has one. ``used`` are the files and libraries
+    that this process used first with this row, and their digests.
     """
 
     row: TableRow
@@ -65,12 +65,12 @@ class RowResult(NamedTuple):
 class RowRenderer:
     """A prompt function for the rows of a table.
 
-    ``target`` is a function or component whose parameters have the names of columns; columns that
-    it does not take are left out. ``constants`` are cells of every row that has none of the name.
-    ``format`` is a provider with a batch service, or ``messages``; without it, the provider of
-    ``model``. ``extra`` are keys of the body that a prompt does not write. A row fails of whose
-    ``User`` or ``History`` nothing is sent, unless ``keep_empty`` is true. With ``hints``,
-    results have the hints of their renders. ``options`` are those of :func:`render`.
+    ``target`` is a function or component whose parameters have the names of columns; other columns
+    are left out. ``constants`` are cells of every row without a cell of this name. ``format`` is a
+    provider with a batch service, or ``messages``; by default it is the provider of ``model``.
+    ``extra`` are keys of the body that a prompt does not write. A row fails if no text of a
+    ``User`` or ``History`` is sent, unless ``keep_empty`` is true. With ``hints``, results have the
+    hints of their renders. ``options`` are those of :func:`render`.
 
     >>> from promptdsl import Timeline, User
     >>> from promptdsl.batch import RowRenderer
@@ -81,9 +81,9 @@ class RowRenderer:
     >>> result.body
     '{"model":"gpt-5","messages":[{"role":"user","content":"Why?"}]}'
 
-    It can be pickled where its target can, so other programs may run it: a list of rows gives a
-    list of :class:`RowResult`, an Arrow table is returned with the columns ``body`` and
-    ``problem``. Raises :class:`OptionError` for a target or an option that cannot be right.
+    It can be pickled if its target can, so other programs may call it: with a list of rows it
+    returns a list of :class:`RowResult`, with an Arrow table it returns the table with the columns
+    ``body`` and ``problem``. Raises :class:`OptionError` for a wrong target or option.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class RowRenderer:
     ) -> None:
         if not callable(target) or isinstance(target, type):
             raise OptionError(
-                "the target of rows is a function or a component",
+                "the target of rows must be a function or a component",
                 fix="write a function whose parameters have the names of the columns",
             )
         self.target, self.model = target, model
@@ -117,18 +117,19 @@ class RowRenderer:
         if format is None and provider is None and model is not None:
             fix = "name the service: --format, or format= in code; open models: openai_compatible"
             losses = promptdsl.render(promptdsl.User("?"), model=model).losses
-            near = [it.why.rpartition(": ")[2] for it in losses if it.name == "unknown_model"]
+            near = [loss.why.rpartition(": ")[2] for loss in losses if loss.name == "unknown_model"]
             problem = f"the provider of the model {model!r} is not known"
             raise OptionError(problem, fix=" Or ".join([*near, fix]))
         self.format = format or provider or MESSAGES
         for key in self.service.required:
             if key not in self.extra or isinstance(self.extra[key], str):
-                what = f"{self.format} requires {key} as a number, which no prompt writes"
+                what = f"{self.format} requires {key}, a number that no prompt writes"
                 fix = f"give its value: --set {key}:=..., or extra={{{key!r}: ...}}"
                 raise OptionError(what, fix=fix)
         if self.format == MESSAGES and self.extra:
             raise OptionError(
-                "messages have no keys to set", fix="name a service: --format, or format= in code"
+                "the format messages has no keys to set",
+                fix="name a service: --format, or format= in code",
             )
         if self.service.model and not (model or "model" in self.extra):
             raise OptionError(f"{self.format} requires the name of a model", fix="give --model")
@@ -140,13 +141,13 @@ class RowRenderer:
 
     @property
     def service(self) -> Service:
-        """The batch service that takes the requests."""
+        """The batch service for the requests."""
         return service_of(self.format)
 
     @cached_property
     def trial(self) -> Rendered:
-        """The render of a prompt of one word with the same options, which checks them."""
-        # Only the author's prompt has the tools to choose from.
+        """The render of a one-word prompt with the same options, which checks the options."""
+        # This prompt has no tools to choose from.
         options: dict[str, Any] = {**self.options, "hints": True, "tool_choice": None}
         return promptdsl.render(promptdsl.Timeline(promptdsl.User("-")), **options)
 
@@ -157,13 +158,13 @@ class RowRenderer:
 
     @cached_property
     def _modules(self) -> set[str]:
-        """The names of the modules that were loaded before the first row, or since."""
+        """The names of the modules that are already noted; at first, those before the first row."""
         self._module_count = len(sys.modules)
         return {*sys.modules}
 
     @property
     def used(self) -> Mapping[str, str]:
-        """The digest of each file and library that a row used: by its path, or ``library NAME``."""
+        """The digest of each file and library that a row used, by its path or ``library NAME``."""
         return self._noted
 
     def _newly_used(self) -> tuple[tuple[str, str], ...]:
@@ -175,7 +176,7 @@ class RowRenderer:
         return new
 
     def _note_modules(self) -> None:
-        """Note the files of modules that the target loaded late, but for installed ones."""
+        """Note the files of new modules that the target loaded, except installed ones."""
         if len(sys.modules) == self._module_count:
             return
         self._module_count = len(sys.modules)
@@ -183,7 +184,7 @@ class RowRenderer:
             self._modules.add(name)
             path = getattr(sys.modules.get(name), "__file__", None) or ""
             if path and not is_ours_or_installed(path):
-                with suppress(OSError):  # a module may say of any file that it is its own
+                with suppress(OSError):  # ``__file__`` of a module may name any file
                     self._noted[os.path.abspath(path)] = digest_of(path)
 
     def __getstate__(self) -> dict[str, object]:
@@ -195,7 +196,7 @@ class RowRenderer:
         }
 
     def __call__(self, rows: Any) -> Any:  # Any: a list of rows, or an Arrow table
-        """Return the result of each row; of an Arrow table, one with two columns more."""
+        """Return the result of each row; for an Arrow table, the table with two more columns."""
         if hasattr(rows, "to_pylist"):
             return self._table(rows)
         return [*map(self.result, numbered(rows))]
@@ -204,12 +205,12 @@ class RowRenderer:
         names = usable_columns(table.schema, "the table", self.parameters.columns)
         taken = {"body", "problem"}.intersection(table.column_names)
         if taken:
-            what = f"the table has a column {min(taken)!r}, and the requests get one of this name"
+            what = f"the table has a column {min(taken)!r}, and so has the result"
             raise DataError(what, fix="rename it, and the parameter of the target")
         # Not self(...): in Ray Data all calls run in one thread, which would wait for itself.
         results = [*map(self.result, numbered(arrow_rows(table, names)))]
         problems = [
-            None if it.problem is None else valid_unicode(str(it.problem))[0] for it in results
+            None if result.problem is None else valid_unicode(str(result.problem))[0] for result in results
         ]
         added = {"body": [result.body or None for result in results], "problem": problems}
         for name, texts in added.items():
@@ -219,9 +220,9 @@ class RowRenderer:
     def result(
         self, row: TableRow, *, count: bool = False, first: Rendered | None = None
     ) -> RowResult:
-        """Return the result of a row; no error of its rendering is raised.
+        """Return the result of a row; an error of rendering is its ``problem``.
 
-        With ``count`` it has its tokens, and those that it shares with the ``first`` row.
+        With ``count``, it has its tokens, and the number that it shares with the ``first`` row.
         """
         return self._tried(row, count=count, first=first)._replace(used=self._newly_used())
 
@@ -240,12 +241,12 @@ class RowRenderer:
             return RowResult(row, problem=problem_of(error))
 
     def rendered(self, row: TableRow) -> Rendered:
-        """Return the render of a row, or raise what is wrong with it; note what it uses."""
+        """Return the render of a row, or raise its error; note the files that it uses."""
         _ = self._modules
         token = NOTED_FILES.set(self._noted)
         try:
             rendered = self._rendered(row)
-            if _LIBRARIES in sys.modules:  # without this module no library exists
+            if _LIBRARIES in sys.modules:  # else no library was loaded
                 for section in rendered.libraries:
                     self._noted[f"library {section.name}"] = f"{section.version} {section.digest}"
             return rendered
@@ -269,9 +270,10 @@ class RowRenderer:
         return rendered_prompt(prompt, self.options)
 
     def body(self, rendered: Rendered) -> Any:  # Any: JSON
-        """Return the body of a request; :class:`TakenKey` where ``extra`` has a key of it.
+        """Return the body of a request.
 
-        Raises :class:`DataError` where nothing is asked, and for what the service refuses.
+        Raises :class:`TakenKey` if ``extra`` has a key of the body, and :class:`DataError` if
+        nothing is asked, or the service refuses the body.
         """
         if not self.keep_empty and rendered._asks_nothing:
             raise DataError(
@@ -294,17 +296,17 @@ class RowRenderer:
         losses = [str(loss) for loss in rendered.losses if loss.kind != "hint"]
         hints = [str(loss) for loss in rendered.losses if loss.kind == "hint"]
         if service.name == MESSAGES and (rendered.tools or output):
-            losses.append("content: tools and the form of the answer are not in messages")
+            losses.append("content: tools and the output schema are not in messages")
         text = json_line(self.body(rendered))
         try:
             data = text.encode()
         except UnicodeEncodeError:
-            problem = "the row has a lone surrogate, which UTF-8 cannot write"
+            problem = "the row has a lone surrogate, which UTF-8 cannot encode"
             raise DataError(problem) from None
         size = len(data) + len(service.line_of("0" * LONGEST_ID, ""))
         if service.is_full(1, size):
             raise DataError(
-                f"the request has {size:,} bytes, {service.most_bytes:,} are the most of a file",
+                f"the request has {size:,} bytes, but a file has at most {service.most_bytes:,}",
                 fix="shorten the row, or give a budget",
             )
         return RowResult(
@@ -318,21 +320,21 @@ class RowRenderer:
 
 
 def rendered_prompt(prompt: Any, options: Mapping[str, Any]) -> Rendered:
-    """Return the render of a prompt, with ``arender()`` where a part of it is asynchronous."""
+    """Return the render of a prompt, made by ``arender()`` if a part of it is asynchronous."""
     waiting: list[object] = [prompt]
     while waiting:
-        part = waiting.pop()
-        function = getattr(part, "function", None)
+        node = waiting.pop()
+        function = getattr(node, "function", None)
         if function is not None and iscoroutinefunction(function):
             import asyncio
 
             return asyncio.run(promptdsl.arender(prompt, **options))
-        waiting += getattr(part, "content", ()) if isinstance(part, Node) else ()
+        waiting += getattr(node, "content", ()) if isinstance(node, Node) else ()
     return promptdsl.render(prompt, **options)
 
 
 def json_line(body: object) -> str:
-    """Return the JSON text of a body, on one line for every reader of lines."""
+    """Return the JSON text of a body as a line that no reader of lines splits."""
     return _LINE_ENDS.sub(lambda match: f"\\u{ord(match[0]):04x}", _ENCODER.encode(body))
 
 

@@ -1,4 +1,4 @@
-"""The way back: the result files of a batch service, joined to the rows by their ids."""
+"""The reader of the result files of a batch service; it joins them to the rows by their ids."""
 
 import heapq
 import json
@@ -32,26 +32,26 @@ def read_results(
 ) -> Iterator[dict[str, Any]]:
     """Yield an answer for each row of a batch, in the order of the rows.
 
-    ``paths`` are the result files of the service, in any order; where an id is in them more than
-    once, an answer counts more than an error, and a later line more than an earlier one. Each entry
-    has the ``row``, its ``input``, and the ``id`` of its request, if it was sent; of an answer the
-    ``text``, the ``output`` that its schema asked for, the tool ``calls``, why it ended
-    (``finish_reason``) and the ``usage``; else an ``error``. The cells of ``columns`` are added,
-    for which the inputs are read again. A line that cannot be read is the ``error`` of its row;
-    ``notes`` gets a text for each one that belongs to no row, and for each answer of which another
-    one to the same request counts. Nothing is rendered. The places of all results are in memory,
-    about 270 bytes for each. Raises :class:`DataError` before
-    the first entry for files that are no results of this batch, and for an input that has changed.
+    ``paths`` are the result files of the service, in any order. If they contain an id more than
+    once, an answer is used before an error, and a later line before an earlier one. Each dictionary
+    has the ``row``, its ``input``, and the ``id`` of its request, if it was sent. With an answer it
+    has the ``text``, the ``output`` by its schema, the tool ``calls``, the ``finish_reason`` and
+    the ``usage``; without one it has an ``error``. For the cells of ``columns``, which are added,
+    the inputs are read again. A line that cannot be read is the ``error`` of its row. ``notes``
+    gets a text for each line that belongs to no row, and for each answer that is not used. Nothing
+    is rendered. The locations of all results are in memory, about 270 bytes for each. Raises
+    :class:`DataError` before the first row if files are not results of this batch, or an input has
+    changed.
     """
     manifest = read_manifest(folder)
     if not manifest.get("state", {}).get("finished"):
-        raise DataError(f"the batch in {folder} is not finished", fix="--resume goes on with it")
+        raise DataError(f"the batch in {folder} is not finished", fix="--resume continues it")
     options = manifest["options"]
     name = options["service"]
     known = name in (MESSAGES, *provider_names())
     service = service_of(name if known else options.get("adapter", name))
     if not service.answer:
-        raise DataError(f"a batch of {service.name} is sent to no service")
+        raise DataError(f"a batch of {service.name} is not sent to a service")
     validators = {
         entry["name"]: _validator(entry["schema"])
         for entry in _entries(os.path.join(folder, SCHEMAS))
@@ -59,7 +59,9 @@ def read_results(
     inputs, digests = manifest["options"]["inputs"], manifest["inputs"]
     changed = [path for path in inputs if columns and digest_of(path) != digests[path]]
     if changed:
-        raise DataError(f"{changed[0]} has changed since the batch", fix="read it without columns")
+        raise DataError(
+            f"{changed[0]} has changed since the batch", fix="read the results without columns"
+        )
     reader = RowReader(inputs, columns) if columns else None
     rows = iter(reader or ())
     results = _Results(paths, service)
@@ -69,7 +71,7 @@ def read_results(
     sent = _entries(os.path.join(folder, IDS))
     failed = _entries(os.path.join(folder, ERRORS))
     with results:
-        for entry in heapq.merge(sent, failed, key=lambda it: cast("int", it["row"])):
+        for entry in heapq.merge(sent, failed, key=lambda entry: cast("int", entry["row"])):
             row: dict[str, Any] = {
                 key: entry[key] for key in ("row", "input", "id") if key in entry
             }
@@ -86,7 +88,7 @@ def read_results(
 
 
 class WrittenResults(NamedTuple):
-    """How many rows were written, how many have an answer, and what is left out."""
+    """The number of rows that were written and of answers, and notes on what is left out."""
 
     rows: int
     answered: int
@@ -98,8 +100,8 @@ def write_results(
 ) -> WrittenResults:
     """Write what :func:`read_results` yields to a file, a line of JSON for each row.
 
-    The file is written whole or not at all, over what it has. Raises what :func:`read_results`
-    raises, and :class:`OSError`.
+    The file is replaced, completely or not at all. Raises the errors of :func:`read_results`, and
+    :class:`OSError`.
     """
     rows = answered = 0
     notes: list[str] = []
@@ -112,13 +114,13 @@ def write_results(
 
 
 def _entries(path: str) -> Iterator[dict[str, Any]]:
-    """Yield the entries of a journal."""
+    """Yield the entries of a journal, a JSON object in each line."""
     with open(path, encoding="utf-8") as file:
         yield from map(json.loads, file)
 
 
 class _Place(NamedTuple):
-    """Where the result of an id is, and whether it is an answer."""
+    """The location of the result of an id, and whether it is an answer."""
 
     is_answer: bool
     file: int
@@ -133,11 +135,11 @@ class _Results:
         self._paths, self._service = paths, service
         self._places: dict[str, _Place] = {}
         self.notes: list[str] = []
-        """What is left out: lines that are no results, and answers of which a later one counts."""
+        """A text for each line that is not a result, and for each answer that is not used."""
         self._unread: list[str] = []
-        """Why lines without an id are no results."""
+        """The reasons why lines without an id are not results."""
         self._broken: list[tuple[str, _Place, str]] = []
-        """Lines that cannot be read: their ids, where they are, and why."""
+        """The lines with an id that cannot be read: the id, the location and the reason."""
         self._files = ExitStack()
         self._opened: list[BinaryIO] = []
         for index, path in enumerate(paths):
@@ -146,7 +148,7 @@ class _Results:
             except OSError as error:
                 raise DataError(f"cannot read {path}: {error.strerror}") from None
         if self._unread and not self._places:
-            raise DataError(self._unread[0], fix="get the files of results again")
+            raise DataError(self._unread[0], fix="download the result files again")
         self.notes += [f"{why}: it belongs to no row" for why in self._unread]
         self.notes += [
             f"{why}: {self._shown(self._places[id])} answers {id}, too"
@@ -167,7 +169,7 @@ class _Results:
         self._files.close()
 
     def _add_file(self, index: int, path: str) -> None:
-        """Note the places of the results in a file; JSON without any is no file of results."""
+        """Note the locations of the results in a file; raise an error if it has none."""
         refused: DataError | None = None
         is_of_results, offset = False, 0
         with open(path, "rb") as file:
@@ -184,9 +186,9 @@ class _Results:
             raise refused
 
     def _add_line(self, raw: bytes, index: int, number: int, offset: int) -> bool:
-        """Note where the result of a line is, and return whether it is one.
+        """Note the location of the result in a line, and return whether the line is a result.
 
-        Raises :class:`DataError` for JSON that is no result.
+        Raises :class:`DataError` for JSON that is not a result.
         """
         where = f"{self._paths[index]}:{number}"
         text = _text(raw)
@@ -203,7 +205,7 @@ class _Results:
             self._broken.append((id, place, f"{where} {json_problem(text)}"))
             return True
         id = _id_of(value, where, self._service)
-        place = _Place(not _wrong(value, self._service), index, number, offset)
+        place = _Place(not _service_error(value, self._service), index, number, offset)
         before = self._places.get(id)
         if place.is_answer or before is None or not before.is_answer:
             self._places[id] = place
@@ -213,26 +215,24 @@ class _Results:
         return True
 
     def refuse_foreign(self, folder: str) -> None:
-        """Note results of other requests than those of the batch.
+        """Note the results of requests that are not in the batch.
 
-        Raises :class:`DataError` where they are more than those of the batch.
+        Raises :class:`DataError` if they are more than half of all results.
         """
         foreign = {*self._places}
         for entry in _entries(os.path.join(folder, IDS)):
             foreign.discard(entry["id"])
         for id in sorted(foreign):
-            self.notes.append(
-                f"{self._shown(self._places[id])} is of no request of this batch: {id}"
-            )
+            self.notes.append(f"{self._shown(self._places[id])} belongs to another batch: {id}")
         if len(foreign) * 2 > len(self._places):
             some = ", ".join(sorted(foreign)[:3])
             raise DataError(
-                f"the results have {len(foreign):,} of no request of this batch, such as {some}",
-                fix=f"give the result files of the batch in {folder} alone",
+                f"{len(foreign):,} results belong to another batch, such as {some}",
+                fix=f"give only the result files of the batch in {folder}",
             )
 
     def answer(self, id: str, validator: Any) -> dict[str, Any]:  # Any: jsonschema
-        """Return the answer to a request, or the error, as keys of the entry of its row."""
+        """Return the answer to a request, or the error, as fields of the row's dictionary."""
         place = self._places.get(id)
         if place is None:
             unread = ", or it is in a line that cannot be read: " if self._unread else ""
@@ -261,22 +261,22 @@ def _text(raw: bytes) -> str:
 
 
 def _id_of(value: object, where: str, service: Service) -> str:
-    """Return the id of a result; :class:`DataError` for JSON that is none."""
+    """Return the id of a result; raise :class:`DataError` for JSON that is not a result."""
     if not is_mapping(value) or not isinstance(value.get(service.id), str):
-        problem, fix = f"it has no {service.id!r}", "give the files with the results alone"
+        problem, fix = f"it has no {service.id!r}", "give only the result files"
     elif service.body in value and not {service.answer[0], "error"} & value.keys():
         problem, fix = "it is a request", "give the files that the service returned"
     else:
         return cast("str", value[service.id])
-    raise DataError(f"{where} is no result of {service.name}: {problem}", fix=fix)
+    raise DataError(f"{where} is not a result of {service.name}: {problem}", fix=fix)
 
 
 _TOKEN = re.compile(r'[ \t]*("(?:[^"\\]|\\.)*"|[\[\]{},:]|[^ \t\[\]{},:"]+)')
-"""A token of JSON, also of a text that is nested too deep, or cut off."""
+"""A token of JSON, also in a text that is cut off or nested too deeply."""
 
 
 def _id_in(text: str, key: str) -> str | None:
-    """Return the id in a line that is not read as JSON, ``None`` where none can be found."""
+    """Return the id in a line that is not valid JSON; ``None`` if there is none."""
     depth = position = 0
     before = ("", "")
     while match := _TOKEN.match(text, position):
@@ -289,16 +289,16 @@ def _id_in(text: str, key: str) -> str | None:
     return None
 
 
-def _at(value: Any, way: Iterable[str]) -> Any:  # Any: JSON
-    """Return the value at the end of a way of keys, ``None`` where it ends before."""
-    return reduce(lambda it, key: it.get(key) if is_mapping(it) else None, way, value)
+def _at(value: Any, path: Iterable[str]) -> Any:  # Any: JSON
+    """Return the value at a path of keys; ``None`` if a key is missing."""
+    return reduce(lambda inner, key: inner.get(key) if is_mapping(inner) else None, path, value)
 
 
-def _wrong(result: object, service: Service) -> str:
-    """Return why a line of results is no answer, an empty text for an answer."""
-    for way in service.errors:
-        if wrong := _at(result, way):
-            return _words(wrong)
+def _service_error(result: object, service: Service) -> str:
+    """Return the reason why a line of results is not an answer, or ``""``."""
+    for path in service.errors:
+        if error := _at(result, path):
+            return _error_text(error)
     if _at(result, service.answer) is None:
         ending = _at(result, service.ending) if service.ending else ""
         return f"the service gave no answer: {ending or 'it does not say why'}"
@@ -307,30 +307,30 @@ def _wrong(result: object, service: Service) -> str:
 
 def _answer(result: object, service: Service, validator: Any) -> dict[str, Any]:  # Any: jsonschema
     """Return the answer, or the error, in a line of results."""
-    if wrong := _wrong(result, service):
-        return {"error": wrong}
+    if problem := _service_error(result, service):
+        return {"error": problem}
     try:
         answer = _at(result, service.answer)
         message = read_response(answer, provider=ProviderId(service.name))
     except PromptError as error:
         return {"error": error.what}
-    except Exception as error:  # whatever it holds, it is the problem of its row
+    except Exception as error:  # a wrong line is the error of its row alone
         return {"error": f"the answer cannot be read: {type(error).__name__}: {error}"}
-    found: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "text": message.text,
         "finish_reason": message.finish_reason,
         "usage": dict(message.token_usage or {}),
     }
     if message.calls:
-        found["calls"] = [call.to_dict() for call in message.calls]
+        fields["calls"] = [call.to_dict() for call in message.calls]
     if validator is not None and not message.calls:
         output, problem = _output_of(message, validator)
-        found |= {"error": problem} if problem else {"output": output}
-    return found
+        fields |= {"error": problem} if problem else {"output": output}
+    return fields
 
 
 def _output_of(message: Message, validator: Any) -> tuple[object, str]:  # Any: jsonschema
-    """Return the JSON value of an answer, and why it has not the form of its schema, if so."""
+    """Return the JSON value of an answer, and how it breaks its schema, or ``""``."""
     if message.is_refusal:
         return ABSENT, f"the model refused to answer: {message.text[:200]!r}"
     try:
@@ -340,29 +340,29 @@ def _output_of(message: Message, validator: Any) -> tuple[object, str]:  # Any: 
     return output, _problem(output, validator)
 
 
-def _words(wrong: object) -> str:
-    """Return an error of a service as a text: its message where it has one."""
-    if is_mapping(wrong):
-        return str(wrong.get("message") or wrong.get("errorMessage") or json.dumps(wrong))
-    return str(wrong)
+def _error_text(error: object) -> str:
+    """Return an error of a service as a text: its message, if it has one."""
+    if is_mapping(error):
+        return str(error.get("message") or error.get("errorMessage") or json.dumps(error))
+    return str(error)
 
 
 def _validator(schema: Any) -> Any:  # Any: JSON; jsonschema may not be installed
-    """Return what checks answers against a schema; no address of a ``$ref`` is opened."""
+    """Return the validator of a schema; it opens no address of a ``$ref``."""
     known = require("jsonschema_specifications", "batch").REGISTRY
     validator: Any = require("jsonschema", "batch").Draft202012Validator
     return validator(schema, registry=known)
 
 
 def _problem(output: object, validator: Any) -> str:  # Any: jsonschema may not be installed
-    """Return why an answer does not have the form of its schema, an empty text if it has."""
+    """Return how an answer breaks its schema, or ``""``."""
     if output is ABSENT:
         return "the answer is not JSON"
     try:
         error = next(validator.iter_errors(output), None)
-    except Exception as raised:  # of a schema that is none, or names what is not in it
+    except Exception as raised:  # the schema is not valid, or refers to a missing one
         return f"the schema of the answer cannot be used: {raised}"[:300]
     if error is None:
         return ""
-    way = ".".join(map(str, error.absolute_path))
-    return f"the answer is not as its schema says: {way + ': ' if way else ''}{error.message[:200]}"
+    path = ".".join(map(str, error.absolute_path))
+    return f"the answer breaks its schema: {path + ': ' if path else ''}{error.message[:200]}"

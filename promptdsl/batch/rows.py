@@ -1,4 +1,4 @@
-"""Rows of tables: JSON Lines, CSV and Parquet, read one after the other."""
+"""The reader of tables: rows of JSON Lines, CSV and Parquet files, one after the other."""
 
 import csv
 import os
@@ -15,17 +15,17 @@ from promptdsl.foundation.json import ABSENT, json_problem, read_json
 from promptdsl.foundation.unicode import is_valid_unicode
 
 SUFFIXES = {".jsonl": "json", ".ndjson": "json", ".csv": ",", ".tsv": "\t", ".parquet": "parquet"}
-"""The kinds of files that are read, by the end of their names; of CSV, the delimiter."""
-# The longest cell of a CSV file; without it 131,072 characters.
+"""The file types, by the end of the file name; for CSV, the delimiter."""
+# The longest cell of a CSV file; the default of Python is 131,072 characters.
 _LONGEST_CELL = 2**31 - 1
 
 
 class TableRow(NamedTuple):
     """A row of a table.
 
-    ``number`` counts from 1 over all files, ``place`` is its file and line (in a Parquet file: its
-    row). A row that cannot be read has a ``problem`` and no ``cells``. The cells of a row of
-    ``texts`` are texts because its file has no other values.
+    ``number`` counts from 1 over all files. ``place`` is its file and line, in a Parquet file its
+    row. A row that cannot be read has a ``problem`` and no ``cells``. ``texts`` is true if the file
+    can only have texts, as CSV.
     """
 
     number: int
@@ -36,17 +36,17 @@ class TableRow(NamedTuple):
 
 
 def numbered(rows: Iterable[Mapping[str, object] | TableRow]) -> Iterator[TableRow]:
-    """Yield rows with their numbers; those of a table have them."""
+    """Yield rows with their numbers; a :class:`TableRow` already has one."""
     for number, row in enumerate(rows, start=1):
         yield row if isinstance(row, TableRow) else TableRow(number, "", row)
 
 
 class RowReader:
-    """The rows of files, in their order, with the share that is read.
+    """The rows of files, in their order, and the share that was read.
 
-    ``columns`` are those that are used, ``None`` for all. The beginning of each file is read at
-    once. Raises :class:`DataError` for a file that cannot be read, is of no known kind, names no
-    columns, or has structs in a column that is used.
+    ``columns`` are the columns that are used; ``None`` for all. The beginning of each file is read
+    immediately. Raises :class:`DataError` for a file that cannot be read, has an unknown type or no
+    column names, or has structs in a column that is used.
     """
 
     def __init__(self, paths: Sequence[str], columns: Container[str] | None = None) -> None:
@@ -55,13 +55,15 @@ class RowReader:
         """The names of all columns that were read."""
         self._columns = columns
         self.share = 0.0
-        """The share of the bytes that are read, from 0 to 1."""
+        """The share of the bytes that were read, from 0 to 1."""
         self.empty: list[str] = []
-        """The files that are read to their end and have no row."""
+        """The files that were read to their end and have no row."""
         for path in paths:
             if _suffix(path) not in SUFFIXES:
                 known = ", ".join(SUFFIXES)
-                raise DataError(f"{path} is no table that is read", fix=f"name a file of {known}")
+                raise DataError(
+                    f"{path} is not a table that can be read", fix=f"give a file of {known}"
+                )
         self._sizes = [*map(_size, paths)]
         for index in range(len(paths)):
             with closing(self._read(index)) as rows:
@@ -99,7 +101,7 @@ class RowReader:
 
 
 _Read = tuple[int, Mapping[str, object], str]
-"""The line of a row, its cells, and why it cannot be read."""
+"""The line of a row, its cells, and the reason why it cannot be read, or ``""``."""
 
 
 def digest_of(path: str) -> str:
@@ -109,13 +111,13 @@ def digest_of(path: str) -> str:
 
 
 def _suffix(path: str) -> str:
-    """Return the end of the name of a file; behind it, an address may have options."""
+    """Return the end of a file name, without the options after ``?`` in an address."""
     name = path.partition("?")[0] if "://" in path else path
     return os.path.splitext(name)[1].lower()
 
 
 def _opened(path: str) -> BufferedReader:
-    """Open a file, also one that a file system of pyarrow has: ``s3://``, ``gs://``, ``hdfs://``.
+    """Open a local file, or one of ``s3://``, ``gs://`` or ``hdfs://`` by pyarrow.
 
     Raises :class:`OSError`.
     """
@@ -129,7 +131,7 @@ def _opened(path: str) -> BufferedReader:
 
 
 def _size(path: str) -> int:
-    """Return the bytes of a file; :class:`DataError` where there is none."""
+    """Return the size of a file in bytes; raise :class:`DataError` if there is no file."""
     try:
         if "://" not in path and not os.path.isfile(path):
             raise FileNotFoundError
@@ -156,12 +158,12 @@ def _json_lines(file: BinaryIO) -> Iterator[_Read]:
         elif isinstance(value, dict):
             yield line, cast("dict[str, object]", value), ""
         else:
-            yield line, {}, f"the line is no JSON object, but {type(value).__name__}"
+            yield line, {}, f"the line is not a JSON object, but {type(value).__name__}"
 
 
 def _csv(file: BinaryIO, path: str, delimiter: str) -> Iterator[_Read]:
     csv.field_size_limit(_LONGEST_CELL)
-    # Bytes that are not UTF-8 become lone surrogates, which are found in the cells of their row.
+    # Bytes that are not UTF-8 become lone surrogates, so only their row has a problem.
     lines = (
         raw.decode("utf-8-sig" if number == 0 else "utf-8", "surrogateescape")
         for number, raw in enumerate(iter(file.readline, b""))
@@ -177,7 +179,7 @@ def _csv(file: BinaryIO, path: str, delimiter: str) -> Iterator[_Read]:
         except csv.Error as error:
             if not names:
                 raise DataError(f"the first line of {path} is not CSV: {error}") from None
-            # A quotation mark that is never closed takes the lines behind it.
+            # A quotation mark that is never closed takes all lines after it.
             more = f" (lines {line} to {reader.line_num})" if reader.line_num > line else ""
             yield line, {}, f"the row is not CSV: {error}{more}"
             continue
@@ -192,7 +194,7 @@ def _csv(file: BinaryIO, path: str, delimiter: str) -> Iterator[_Read]:
             if twice is not None:
                 raise DataError(f"{path} has two columns {twice!r}", fix="rename one")
         elif len(cells) != len(names):
-            yield line, {}, f"the row has {len(cells)} cells, the first line {len(names)}"
+            yield line, {}, f"the row has {len(cells)} cells, but the first line has {len(names)}"
         elif not all(map(is_valid_unicode, cells)):
             yield line, {}, "the row is not UTF-8"
         else:
@@ -214,8 +216,8 @@ def _parquet(
                     yield number / rows, (number, cells, "")
     except DataError:
         raise
-    except Exception as error:  # Arrow's are of many kinds
-        raise DataError(f"{path} is no Parquet file, or not all of it: {error}") from None
+    except Exception as error:  # Arrow raises many types of errors
+        raise DataError(f"{path} is not a complete Parquet file: {error}") from None
 
 
 def arrow_rows(
@@ -225,8 +227,8 @@ def arrow_rows(
     """Yield the cells of these columns of each row of an Arrow table.
 
     Python has no value for some cells that Arrow can hold: a date after the year 9999, a time with
-    nanoseconds, a time zone that the machine does not know, a text that is not UTF-8. They are
-    :class:`OddCell`.
+    nanoseconds, a time zone that the machine does not know, a text that is not UTF-8. These cells
+    are :class:`OddCell`.
     """
     columns = [_column(table[name], name) for name in names]
     for index in range(table.num_rows):
@@ -237,7 +239,7 @@ def _column(column: Any, name: str) -> list[object]:  # Any: pyarrow
     """Return the cells of a column."""
     try:
         return cast("list[object]", column.to_pylist())
-    except Exception:  # Arrow's are of many kinds: look for the cells
+    except Exception:  # Arrow raises many types of errors: read each cell
         return [_cell(column, index, name) for index in range(len(column))]
 
 
@@ -255,16 +257,16 @@ def usable_columns(
 ) -> list[str]:
     """Return the names of the columns of an Arrow schema that are used.
 
-    Raises :class:`DataError` where one has structs, or two have one name. Arrow gives every struct
-    the keys of all others, with null: what was not there looks as if it had been.
+    Raises :class:`DataError` if one has structs, or two have the same name. Arrow gives every
+    struct the keys of all others, with null, so missing keys cannot be told from null.
     """
     used = [field for field in schema if columns is None or field.name in columns]
     names = [field.name for field in used]
     for field in used:
-        # A list, a map or a struct says so in its name, whatever it is nested in.
+        # The name of a type contains the names of the types that are nested in it.
         if any(word in str(field.type) for word in ("struct<", "map<")):
             raise DataError(
-                f"the column {field.name!r} of {name} has structs, to which Arrow adds null keys",
+                f"the column {field.name!r} of {name} has structs; Arrow adds null keys to them",
                 fix="keep it as JSON text in a column of strings, and read that in your function",
             )
         if names.count(field.name) > 1:

@@ -1,4 +1,4 @@
-"""The batch services of providers: the lines of their files, and their limits."""
+"""The batch services of the providers: the lines of their files, and their limits."""
 
 import json
 import tomllib
@@ -14,16 +14,16 @@ from promptdsl.foundation.errors import DataError, OptionError, nearest
 from promptdsl.foundation.frozen import is_mapping
 
 MESSAGES = "messages"
-"""The format for people's own pipelines: each row with its messages, as one JSON text."""
+"""The format for your own pipelines: each row has its messages as a JSON text."""
 
 
 LONGEST_ID = 64
-"""The characters of an id, at most: the services' smallest limit."""
+"""The most characters of an id: the smallest limit of all services."""
 
 
 @attrs.frozen
 class Service:
-    """The batch service of a provider, in the fields that ``services.toml`` explains.
+    """The batch service of a provider; ``services.toml`` explains its fields.
 
     >>> from promptdsl.batch import service_of
     >>> openai = service_of("openai")
@@ -49,20 +49,20 @@ class Service:
     source: str = ""
 
     def line_of(self, id: str, body: str) -> bytes:
-        """Return a line of a file of requests; ``body`` is the JSON text of the body."""
+        """Return a line of a request file; ``body`` is the JSON text of the body."""
         others = "".join(f'"{key}":"{value}",' for key, value in self.line.items())
-        # A column of texts: Arrow would give objects the keys of all others, with null.
+        # Messages are a JSON text: Arrow would give objects the keys of all others, with null.
         body = json.dumps(body, ensure_ascii=False) if self.name == MESSAGES else body
         return f'{{"{self.id}":"{id}",{others}"{self.body}":{body}}}\n'.encode()
 
     def body_of(self, payload: dict[str, Any]) -> dict[str, Any]:
-        """Return the body of a request: the payload, as the service takes it in a file.
+        """Return the body of a request: the payload with the keys that the service needs in a file.
 
-        Raises :class:`DataError` for one that the service refuses.
+        Raises :class:`DataError` for a payload that the service refuses.
         """
         for key in self.refused.keys() & payload.keys():
             raise DataError(
-                f"the batch service of {self.name} takes no {self.refused[key]} ({key})",
+                f"the batch service of {self.name} does not accept {self.refused[key]} ({key})",
                 fix="leave them out of the prompt, or send it without a batch",
             )
         if not self.options:
@@ -72,7 +72,7 @@ class Service:
         return {**payload, **lifted, **({self.options: config} if config else {})}
 
     def is_full(self, requests: int, size: int) -> bool:
-        """Return whether a file with so many requests and bytes is over a limit."""
+        """Return whether a file with this number of requests and bytes is over a limit."""
         return bool(self.requests and requests > self.requests) or bool(
             self.most_bytes and size > self.most_bytes
         )
@@ -83,36 +83,36 @@ def services() -> Mapping[str, Service]:
     """Return the batch services by provider, and the format ``messages``."""
     path = Path(__file__).with_name("services.toml")
     tables = cast("dict[str, dict[str, Any]]", tomllib.loads(path.read_text("utf-8")))
-    found = {
+    providers = {
         name: Service(name, most_bytes=table.pop("megabytes") * 1_000_000, **table)
         for name, table in tables.items()
     }
-    return {**found, MESSAGES: Service(MESSAGES)}
+    return {**providers, MESSAGES: Service(MESSAGES)}
 
 
 def service_of(format: str) -> Service:
-    """Return the batch service of a provider; a server takes the files of the provider it is like.
+    """Return the batch service of a provider; that of a server is the one of its adapter.
 
-    Raises :class:`OptionError` for a provider without one.
+    Raises :class:`OptionError` for a provider without a batch service.
     """
     if format in services():
         return services()[format]
     adapter = ModelFacts(ProviderId(format)).wire.adapter
     if adapter not in services():
-        problem = f"no files of requests are known for {format!r}"
+        problem = f"{format!r} has no batch service"
         names = dict.fromkeys((*services(), *provider_names()))
         raise OptionError(problem, fix=nearest(format, names))
     return attrs.evolve(services()[adapter], name=format)
 
 
 class TakenKey(OptionError):
-    """A key of a body is given that the prompt writes itself."""
+    """The error for an extra key of a body that the prompt also writes."""
 
 
 def merged(body: dict[str, Any], extra: Mapping[str, Any], way: str = "") -> dict[str, Any]:
-    """Return a body with more keys; objects are merged.
+    """Return a body with extra keys; objects are merged. ``way`` is the path of the keys so far.
 
-    Raises :class:`TakenKey` for a key that the prompt writes itself.
+    Raises :class:`TakenKey` for a key that the prompt also writes.
     """
     for key, value in extra.items():
         mine = body.get(key)
@@ -122,7 +122,7 @@ def merged(body: dict[str, Any], extra: Mapping[str, Any], way: str = "") -> dic
             body[key] = merged({**mine}, value, f"{way}{key}.")
         elif mine != value:
             raise TakenKey(
-                f"the prompt itself writes {way}{key}, and it is given, too",
-                fix="leave it out, or change the prompt",
+                f"the prompt already writes {way}{key}",
+                fix="do not set it, or change the prompt",
             )
     return body

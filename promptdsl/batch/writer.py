@@ -1,7 +1,7 @@
-"""The folder of a batch: files of requests, and what became of each row.
+"""The writer of the folder of a batch: request files, and journals with the result of each row.
 
-While it is written, every file has ``.part`` at the end of its name. ``manifest.json`` says how far
-each file is whole; what is behind that is cut off when the batch is resumed.
+While a file is written, its name ends in ``.part``. ``manifest.json`` has the number of bytes up to
+which each file is complete; when the batch is resumed, the rest of the file is cut off.
 """
 
 import json
@@ -26,7 +26,7 @@ JOURNALS = IDS, ERRORS, LOSSES, SCHEMAS = (
     *("ids.jsonl", "errors.jsonl", "losses.jsonl", "schemas.jsonl"),
 )
 MOST_SCHEMAS = 1_000
-"""How many schemas are remembered; another one is written again."""
+"""The number of schemas that are remembered; one that is forgotten is written again."""
 EVERY = 500
 """The number of rows between two checkpoints."""
 _PART = re.compile(r"(?:(?:ids|errors|losses|schemas|requests-\d{5,})\.jsonl|manifest\.json)\.part")
@@ -34,7 +34,7 @@ _ID = re.compile(rf"[A-Za-z0-9_-]{{1,{LONGEST_ID}}}")
 
 
 class PartFile(NamedTuple):
-    """A file of requests: its first row, the digest of its body, and how much is in the file."""
+    """A request file: its first row, the digest of the row's body, and the size of the file."""
 
     name: str
     row: int
@@ -46,8 +46,9 @@ class PartFile(NamedTuple):
 class BatchWriter:
     """Writes the results of rows to a folder, in their order.
 
-    ``about`` is what the manifest says of the batch. ``state`` is the state of an unfinished batch,
-    which goes on. ``id`` is the column with the ids. With ``dedupe``, equal bodies are one request.
+    ``about`` is the description of the batch for the manifest. ``state`` is that of an unfinished
+    batch, which continues. ``id`` is the column with the ids. With ``dedupe``, equal bodies are one
+    request.
     """
 
     def __init__(
@@ -75,18 +76,18 @@ class BatchWriter:
         self._files: dict[str, IO[bytes]] = {}
         self._journals: dict[str, int] = {**dict.fromkeys(JOURNALS, 0), **state["journals"]}
         self._index = _Index() if dedupe or id else None
-        self._cut()
+        self._open_files()
 
     def note(self, used: Iterable[tuple[str, str]]) -> None:
-        """Note files and libraries of rows; :class:`DataError` for one that changed meanwhile."""
+        """Note the files and libraries of rows; raise :class:`DataError` if one has changed."""
         for name, digest in used:
             path = shown_path(name)
             if self.used.setdefault(path, digest) != digest:
-                fix = "--resume --force goes on with what is there now; a new folder begins anew"
+                fix = "--resume --force continues with the current files; a new folder starts again"
                 raise DataError(f"since the batch began, {path} has changed", fix=fix)
 
     def add(self, result: RowResult) -> None:
-        """Write the result of a row; :class:`DataError` where it used what has changed."""
+        """Write the result of a row; raise :class:`DataError` if a file that it used changed."""
         self.note(result.used)
         self._is_writing = True
         row: dict[str, object] = {"row": result.row.number, "input": result.row.place}
@@ -105,19 +106,19 @@ class BatchWriter:
             self.hinted += bool(result.hints)
             hints = {"hints": list(result.hints)} if result.hints else {}
             self._write(LOSSES, {**row, "losses": list(result.losses), **hints})
-        # A row counts when all of it is written: a file of requests may have ended before.
+        # A row is counted only now, when it is written completely.
         self.rows += 1
         self._is_writing = False
         if self.rows % EVERY == 0:
             self.checkpoint()
 
     def _id_cell(self, result: RowResult) -> JsonValue:
-        """Return the cell with the id of a row as JSON data, ``None`` where it has none."""
-        cells: object = result.row.cells  # of any program that renders rows
+        """Return the cell with the id of a row as JSON data; ``None`` if it has none."""
+        cells: object = result.row.cells  # it may come from any program that renders rows
         return json_cell(cells.get(self._id_column or "")) if is_mapping(cells) else None
 
     def _send(self, result: RowResult, row: Mapping[str, object]) -> Problem | None:
-        """Write the request of a row, and its id; return what is wrong with its id."""
+        """Write the request of a row and its id; return the problem of its id, if there is one."""
         id, known = f"r{result.row.number}x{result.digest}", None
         if self._id_column is not None:
             cell = self._id_cell(result)
@@ -128,12 +129,12 @@ class BatchWriter:
                     what = f"the row has no id in {self._id_column!r}"
                 return Problem("DataError", what, "1 to 64 of the characters A-Z a-z 0-9 _ -")
         if self._index is not None:
-            # All digits: with twelve, some of a few million bodies would be taken for equal.
+            # The complete digest: with 12 digits, some of a few million bodies would be equal.
             key = sha256(result.body.encode()).hexdigest() if self._dedupe else id
             known = self._index.note(id, key)
             if known is not None and not self._dedupe:
-                what = f"a row before has the id {id!r}, too"
-                return Problem("DataError", what, "the ids of a batch have to differ")
+                what = f"an earlier row has the id {id!r}, too"
+                return Problem("DataError", what, "each row needs another id")
             row = {**row, "digest": key} if self._dedupe else row
         if known is None:
             self._request(self.service.line_of(id, result.body), result)
@@ -160,7 +161,7 @@ class BatchWriter:
         self.sent += 1
 
     def _schema(self, schema: str) -> str:
-        """Return the name of the schema of an answer, which is written once."""
+        """Return the name of an output schema, and write the schema once."""
         name = sha256(schema.encode()).hexdigest()[:12]
         if name not in self._schemas:
             self._write(SCHEMAS, {"name": name, "schema": json.loads(schema)})
@@ -176,7 +177,7 @@ class BatchWriter:
         self._files[name].write(f"{json_line(entry)}\n".encode(errors="backslashreplace"))
 
     def _place(self, name: str) -> None:
-        """Move a file that is complete to its name."""
+        """Give a complete file its final name."""
         path = os.path.join(self.folder, name)
         os.replace(path + PART, path)
 
@@ -184,7 +185,7 @@ class BatchWriter:
         return open(os.path.join(self.folder, name + PART), "ab", opener=_private)
 
     def checkpoint(self) -> None:
-        """Write all to the disk, and the manifest that says how far it is whole."""
+        """Write all files to the disk, then the manifest with their sizes."""
         for name, file in self._files.items():
             file.flush()
             os.fsync(file.fileno())
@@ -206,8 +207,8 @@ class BatchWriter:
         self._place(MANIFEST)
 
     def close(self, *, finished: bool) -> None:
-        """End the writing; the files of a finished batch get their names."""
-        if not self._is_writing:  # half a row is cut off again
+        """Close the files; those of a finished batch get their final names."""
+        if not self._is_writing:  # else the last row is not complete, and is cut off
             self.checkpoint()
         for file in self._files.values():
             file.close()
@@ -220,17 +221,17 @@ class BatchWriter:
             self._files.clear()
             self.checkpoint()
 
-    def _cut(self) -> None:
-        """Open every file that is written, and cut it to what the manifest says is whole."""
+    def _open_files(self) -> None:
+        """Open the files that are written, and cut each to its size in the manifest."""
         os.makedirs(self.folder, exist_ok=True)
         sizes = self._journals | {part.name: part.bytes for part in self.parts}
         for name, size in sizes.items():
             path = os.path.join(self.folder, name)
-            there = [it for it in (path, path + PART) if os.path.exists(it)]
-            if size > max(map(os.path.getsize, there), default=0):
-                raise DataError(f"{path} is gone, or a part of it", fix="name a new folder")
-        self.checkpoint()  # it is not finished from here on, whatever becomes of the names
-        with suppress(FileNotFoundError):  # begun after the manifest was written
+            existing = [candidate for candidate in (path, path + PART) if os.path.exists(candidate)]
+            if size > max(map(os.path.getsize, existing), default=0):
+                raise DataError(f"{path} is missing, or a part of it", fix="name a new folder")
+        self.checkpoint()  # from here on the batch is not finished
+        with suppress(FileNotFoundError):  # started after the manifest was written
             os.unlink(os.path.join(self.folder, _part_name(len(self.parts) + 1)) + PART)
         for name in (*JOURNALS, *(part.name for part in self.parts[-1:])):
             path = os.path.join(self.folder, name)
@@ -248,9 +249,9 @@ class BatchWriter:
 
 
 class CountingWriter(BatchWriter):
-    """Counts what a batch would be; nothing is written."""
+    """Counts the files, requests and bytes of a batch; nothing is written."""
 
-    def _cut(self) -> None:
+    def _open_files(self) -> None:
         self._files = {name: self._opened(name) for name in JOURNALS}
 
     def _opened(self, name: str) -> IO[bytes]:
@@ -264,17 +265,17 @@ class CountingWriter(BatchWriter):
 
 
 def _private(path: str, flags: int) -> int:
-    """Open a file that is for its owner alone if it is new."""
+    """Open a file; a new file can be read by its owner only."""
     return os.open(path, flags, 0o600)
 
 
 def is_part(name: str) -> bool:
-    """Return whether a name is that of a file which is written, or was when a batch was killed."""
+    """Return whether a name is that of an unfinished file of a batch."""
     return _PART.fullmatch(name) is not None
 
 
 def shown_path(path: str) -> str:
-    """Return a path as a manifest has it: relative to the current folder if it is in it."""
+    """Return a path for the manifest: relative to the current folder if it is in it."""
     return path.removeprefix(os.path.join(os.getcwd(), ""))
 
 
@@ -283,23 +284,23 @@ def _part_name(number: int) -> str:
 
 
 _COUNTS = ("rows", "sent", "failed", "lossy", "hinted")
-"""The numbers of a writer that its state has."""
+"""The counts of a writer that are in its state."""
 
 
 class _Index:
-    """The ids that were sent, or the digests and their ids: on the disk, as there may be millions.
+    """The ids that were sent, or the digests with their ids; on disk, as there may be millions.
 
-    It is made anew of the file of ids when a batch goes on.
+    When a batch is resumed, the index is made again from the file of ids.
     """
 
     def __init__(self) -> None:
-        # A database without a name is a file of the system's, which is gone when it is closed.
+        # A database without a name is a temporary file, which is deleted when it is closed.
         self._database = sqlite3.connect("", isolation_level=None)
         self._database.execute("PRAGMA journal_mode = OFF")
         self._database.execute("CREATE TABLE sent (key TEXT PRIMARY KEY, id TEXT) WITHOUT ROWID")
 
     def note(self, id: str, key: str) -> str | None:
-        """Return the id that was noted for a key, or note this one."""
+        """Return the id that was noted for a key; if there is none, note this one."""
         known = self._database.execute("SELECT id FROM sent WHERE key = ?", (key,)).fetchone()
         if known is None:
             self._database.execute("INSERT INTO sent VALUES (?, ?)", (key, id))
@@ -311,7 +312,7 @@ class _Index:
 
 
 def read_manifest(folder: str) -> dict[str, Any]:
-    """Return the manifest of a batch; :class:`DataError` for a folder without one."""
+    """Return the manifest of a batch; raise :class:`DataError` if the folder has none."""
     path = os.path.join(folder, MANIFEST)
     try:
         with open(path, encoding="utf-8") as file:
@@ -321,5 +322,5 @@ def read_manifest(folder: str) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise DataError(f"cannot read {path}: {error}") from None
     if not is_mapping(manifest) or "state" not in manifest:
-        raise DataError(f"{path} is not of a batch")
+        raise DataError(f"{path} is not the manifest of a batch")
     return dict(manifest)

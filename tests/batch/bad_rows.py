@@ -31,7 +31,7 @@ CASES = {
         "rated",
         [{"question": None}],
         "the cell 'question' is null, not str",
-        "declare the parameter as one that may be None",
+        "add `| None` to the type of the parameter",
     ),
     "broken line": Case("ask", '{"question": "Wh\n', 'the line is not JSON: \'{"question": "Wh\''),
     "over budget": Case(
@@ -44,8 +44,8 @@ CASES = {
     "doubled id": Case(
         "ask",
         [{**GOOD, "key": "a"}],
-        "a row before has the id 'a', too",
-        "the ids of a batch have to differ",
+        "an earlier row has the id 'a', too",
+        "each row needs another id",
         ("--id", "key"),
     ),
     "id that cannot be sent": Case(

@@ -89,7 +89,7 @@ def test_a_struct_column_is_refused_only_where_it_is_taken(folder: Folder) -> No
     ):
         parquet.write_table(pyarrow.table(table), name)
     good = folder.table([GOOD])
-    problem = "the column 'question' of taken.parquet has structs, to which Arrow adds null keys"
+    problem = "the column 'question' of taken.parquet has structs; Arrow adds null keys to them"
     done = folder.batch("ask", good, "taken.parquet")
     assert (2, True) == (done.code, problem in done.err)
     assert not (folder.path / "out").exists()
@@ -149,7 +149,7 @@ def test_stopping_at_the_first_bad_row_and_going_on(folder: Folder) -> None:
         (("os", "rows.jsonl"), "prompts.py:os is not a function with the columns as parameters"),
         (("ask", "rows.jsonl", "--id", "a", "--dedupe"), "write --id or --dedupe, not both"),
         (("ask", "rows.jsonl", "b.jsonl", "c.jsonl"), "no such file: b.jsonl"),
-        (("ask", "rows.jsonl", "b.txt", "c.txt"), "b.txt is no table that is read"),
+        (("ask", "rows.jsonl", "b.txt", "c.txt"), "b.txt is not a table that can be read"),
         (
             ("plan", "rows.jsonl", "-p", "plan=1", "-p", "y=1", "-p", "x=1"),
             "prompts.py:plan has no parameter 'y'",
@@ -158,14 +158,17 @@ def test_stopping_at_the_first_bad_row_and_going_on(folder: Folder) -> None:
             ("ask", "rows.jsonl", "--depends-on", "rows.jsonl", "--depends-on", "x.txt"),
             "no such file: x.txt",
         ),
-        (("ask", "rows.jsonl", "--set", "n:=0"), "messages have no keys to set"),
+        (("ask", "rows.jsonl", "--set", "n:=0"), "the format messages has no keys to set"),
         (
             ("ask", "rows.jsonl", "--model", "claude-opus-5-5", "--set", "max_tokens=9"),
-            "anthropic requires max_tokens as a number",
+            "anthropic requires max_tokens, a number",
         ),
         (("ask", "rows.jsonl", "--address", "x:1"), "--address names a Ray cluster"),
         (("ask", "rows.jsonl", "--output", "rows.jsonl"), "cannot write rows.jsonl: "),
-        (("ask", "rows.jsonl", "--output", "."), "the folder . has files: name a new folder"),
+        (
+            ("ask", "rows.jsonl", "--output", "."),
+            "the folder . already has files: name a new folder",
+        ),
     ],
 )
 def test_a_batch_that_cannot_begin(

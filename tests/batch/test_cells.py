@@ -159,7 +159,7 @@ def test_cells_of_several_parameters() -> None:
     def more(a: int, *rest: int, b: str = "", **others: int) -> None: ...
 
     error = raised(OptionError, lambda: Parameters(ask, "ask"))
-    assert "ask takes 'a' by its position only" == error.what
+    assert "ask takes 'a' by position only" == error.what
     parameters = Parameters(named, "named")
     row = {"e": "", "x": "9", "d": "0", "b": "7", "c": "8", "a": "1"}
     read = {"e": None, "d": False, "b": "7", "c": 8.0, "a": 1}
@@ -192,8 +192,8 @@ def test_cells_of_several_parameters() -> None:
 @pytest.mark.parametrize(
     ("cell", "texts", "fix"),
     [
-        (None, False, "declare the parameter as one that may be None"),
-        ("", True, "an empty cell is None where the parameter is declared as one that may be None"),
+        (None, False, "add `| None` to the type of the parameter"),
+        ("", True, "an empty cell is None if the type of the parameter has `| None`"),
         ("x", True, ""),
     ],
 )
@@ -209,7 +209,7 @@ def test_a_parameter_without_a_name_is_refused() -> None:
     def ask(question: str, /) -> None: ...
 
     error = raised(OptionError, lambda: Parameters(ask, "ask"))
-    assert "ask takes 'question' by its position only" == error.what
+    assert "ask takes 'question' by position only" == error.what
 
 
 def test_the_first_of_two_parameters_without_a_name_is_refused() -> None:
@@ -218,7 +218,7 @@ def test_the_first_of_two_parameters_without_a_name_is_refused() -> None:
     def ask(question: str, tone: str = "kind", /) -> None: ...
 
     error = raised(OptionError, lambda: Parameters(ask, "ask"))
-    assert "ask takes 'question' by its position only" == error.what
+    assert "ask takes 'question' by position only" == error.what
 
 
 def test_two_parameters_without_a_name_may_have_defaults() -> None:

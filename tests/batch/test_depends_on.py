@@ -122,7 +122,7 @@ def test_a_file_that_changed(prompts: Prompts, way: str) -> None:
     with pytest.raises(DataError, match=f"{prompts.file.name} has changed"):
         batch(work, resume=True)
     prompts.file.unlink()
-    with pytest.raises(DataError, match=f"{prompts.file.name} is gone"):
+    with pytest.raises(DataError, match=f"{prompts.file.name} is missing"):
         batch(work, resume=True)
     prompts.file.write_text(OLD)
     assert 12 == batch(work, resume=True)

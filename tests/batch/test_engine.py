@@ -245,12 +245,12 @@ def test_a_renderer_takes_an_arrow_table() -> None:
     body = '{"model":"gpt-5","messages":[{"role":"user","content":"Why?"}]}'
     assert ([1, 2, 3], [body, None, None]) == (found["other"], found["body"])
     null = "DataError: the cell 'question' is null, not str "
-    null += "(declare the parameter as one that may be None)"
+    null += "(add `| None` to the type of the parameter)"
     assert [None, null, f"{lines_of(ask, 3)[0]}: KeyError: 'fail'"] == found["problem"]
     empty = renderer(table.slice(0, 0))
     assert (["question", "other", "body", "problem"], 0) == (empty.column_names, len(empty))
     twice = raised(DataError, lambda: renderer(table.rename_columns(["question", "body"])))
-    assert "the table has a column 'body', and the requests get one of this name" == twice.what
+    assert "the table has a column 'body', and so has the result" == twice.what
 
 
 class OneThread(RowRenderer):
@@ -274,9 +274,9 @@ def test_a_renderer_does_not_call_itself() -> None:
 @pytest.mark.parametrize(
     ("target", "options", "problem"),
     [
-        (3, {}, "the target of rows is a function or a component"),
-        (dict, {}, "the target of rows is a function or a component"),
-        (ask, {"format": "opnai"}, "no files of requests are known for 'opnai'"),
+        (3, {}, "the target of rows must be a function or a component"),
+        (dict, {}, "the target of rows must be a function or a component"),
+        (ask, {"format": "opnai"}, "'opnai' has no batch service"),
         (ask, {"format": "anthropic", "model": "claude-opus-5-5"}, "anthropic requires max_tokens"),
         (ask, {"format": "openai"}, "openai requires the name of a model"),
         (ask, {"model": "unheard-of"}, "the provider of the model 'unheard-of' is not known"),

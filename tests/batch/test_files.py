@@ -218,7 +218,7 @@ def test_a_key_that_the_prompt_writes_is_refused(
     """Nothing begins where ``--set`` and the prompt both write a key."""
     table = folder.table([{}, {"question": "One?"}])
     done = folder.batch(target, table, "--model", "gpt-5", "--set", extra)
-    problem = f"promptdsl batch: error: the prompt itself writes {key}, and it is given, too"
+    problem = f"promptdsl batch: error: the prompt already writes {key}"
     assert (2, True) == (done.code, done.err.startswith(problem))
     assert not (folder.path / "out").exists()
 

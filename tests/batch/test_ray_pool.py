@@ -157,9 +157,9 @@ def test_a_cluster_without_cpus(ray: Ray) -> None:
     """Nobody would ever work."""
     ray.cpus = 0
     error = raised(OptionError, bodies)
-    assert ("the Ray cluster has no CPU", "start a machine with some, or name --workers") == (
+    assert ("the Ray cluster has no CPU", "add a machine with CPUs, or give --workers") == (
         error.what,
-        (error.fix or "")[:44],
+        (error.fix or "")[:42],
     )
 
 
@@ -181,17 +181,17 @@ def test_a_connection_of_others(ray: Ray) -> None:
         (
             RayTaskError("outer", ValueError("two\n  lines ")),
             OptionError,
-            "a process of the Ray cluster cannot begin: two lines",
+            "a process of the Ray cluster cannot start: two lines",
         ),
         (
             RayTaskError(" no\tcause"),
             OptionError,
-            "a process of the Ray cluster cannot begin: no cause",
+            "a process of the Ray cluster cannot start: no cause",
         ),
         (
             RayTaskError("outer", ValueError()),
             OptionError,
-            "a process of the Ray cluster cannot begin: ValueError",
+            "a process of the Ray cluster cannot start: ValueError",
         ),
     ],
 )

@@ -214,7 +214,7 @@ def entries(dialect: Dialect) -> list[Json]:
     usage, calls = dialect.usage or USAGE, [dialect.called or CALLED]
     stop = {"finish_reason": "stop", "usage": usage}
     call = {"text": "", "finish_reason": "tool_use", "usage": usage, "calls": calls}
-    no_form = "the answer is not as its schema says: city: 1 is not of type 'string'"
+    no_form = "the answer breaks its schema: city: 1 is not of type 'string'"
     found: dict[str, Json] = {
         "plain": {"text": "Rain. \u00e9\u2028\U0001f600", **stop},
         "bad": {"error": "it was not sent: no such city"},
@@ -391,28 +391,28 @@ def test_equal_rows() -> None:
     [
         (
             [spoken(CHAT, id, "No.") for id in ("plain", "e", "d", "c", "b")],
-            "the results have 4 of no request of this batch, such as b, c, d: "
-            "give the result files of the batch in out alone",
+            "4 results belong to another batch, such as b, c, d: "
+            "give only the result files of the batch in out",
         ),
-        ('{"custom_id": "oth', "r.jsonl:1 is not JSON: get the files of results again"),
+        ('{"custom_id": "oth', "r.jsonl:1 is not JSON: download the result files again"),
         (
             [{"totalRecordCount": 2}],
-            "r.jsonl:1 is no result of openai: it has no 'custom_id': "
-            "give the files with the results alone",
+            "r.jsonl:1 is not a result of openai: it has no 'custom_id': "
+            "give only the result files",
         ),
         (
             [{"first": 1}, {"custom_id": "plain", "body": {}}, {"last": 1}],
-            "r.jsonl:1 is no result of openai: it has no 'custom_id': "
-            "give the files with the results alone",
+            "r.jsonl:1 is not a result of openai: it has no 'custom_id': "
+            "give only the result files",
         ),
         (
             "[]\n{\n5\n",
-            "r.jsonl:1 is no result of openai: it has no 'custom_id': "
-            "give the files with the results alone",
+            "r.jsonl:1 is not a result of openai: it has no 'custom_id': "
+            "give only the result files",
         ),
         (
             [{"custom_id": "plain", "method": "POST", "url": "/v1/chat/completions", "body": {}}],
-            "r.jsonl:1 is no result of openai: it is a request: "
+            "r.jsonl:1 is not a result of openai: it is a request: "
             "give the files that the service returned",
         ),
     ],
@@ -516,7 +516,7 @@ def test_two_schemas_of_one_batch() -> None:
     make("openai", [{"id": "one", "form": "city"}, {"id": "two", "form": "land"}])
     ids = written("r.jsonl", [spoken(CHAT, id, '{"city": "Rome"}') for id in ("one", "two")])
     first, second = read_results([ids], "out")
-    why = "the answer is not as its schema says: 'land' is a required property"
+    why = "the answer breaks its schema: 'land' is a required property"
     assert ({"city": "Rome"}, why) == (first["output"], second["error"])
 
 
@@ -532,7 +532,7 @@ def test_broken_and_foreign_lines_beside_answers(capsys: pytest.CaptureFixture[s
     assert [
         "r.jsonl:1 is not JSON: r.jsonl:3 answers plain, too",
         "r.jsonl:5 is not JSON: r.jsonl:3 answers plain, too",
-        "r.jsonl:4 is of no request of this batch: plain\ufffd",
+        "r.jsonl:4 belongs to another batch: plain\ufffd",
     ] == capsys.readouterr().err.splitlines()
 
 
@@ -604,13 +604,13 @@ ATTEMPTS: list[tuple[str, str, str, list[str]]] = [
             "2.jsonl:1 is not JSON: 1.jsonl:1 answers plain, too",
         ],
     ),
-    ("f1 o1", NONE, "1", ["1.jsonl:1 is of no request of this batch: foreign1"]),
+    ("f1 o1", NONE, "1", ["1.jsonl:1 belongs to another batch: foreign1"]),
     (
         "a1 f2 o1 f1",
         *("1", "1"),
         [
-            "1.jsonl:4 is of no request of this batch: foreign1",
-            "1.jsonl:2 is of no request of this batch: foreign2",
+            "1.jsonl:4 belongs to another batch: foreign1",
+            "1.jsonl:2 belongs to another batch: foreign2",
         ],
     ),
     ("_ a1 _|_ o1 _", "1", "1", []),
@@ -632,7 +632,7 @@ ATTEMPTS: list[tuple[str, str, str, list[str]]] = [
         [
             "1.jsonl:4 is not JSON: it belongs to no row",
             "1.jsonl:3 is not JSON: 1.jsonl:1 answers plain, too",
-            "1.jsonl:2 is of no request of this batch: foreign1",
+            "1.jsonl:2 belongs to another batch: foreign1",
         ],
     ),
 ]
@@ -657,8 +657,8 @@ def test_more_foreign_results_than_those_of_the_batch() -> None:
     make("openai", PLAIN)
     lines = "".join(f"{attempt(word)}\n" for word in ("f2", "f1", "o1"))
     assert (
-        "the results have 2 of no request of this batch, such as foreign1, foreign2: "
-        "give the result files of the batch in out alone"
+        "2 results belong to another batch, such as foreign1, foreign2: "
+        "give only the result files of the batch in out"
     ) == refused(written("r.jsonl", lines))
 
 
@@ -768,9 +768,9 @@ def test_a_schema_that_cannot_be_used(schema: Any) -> None:
     [
         (
             ("openai", ROWS, "--on-error", "stop"),
-            "the batch in out is not finished: --resume goes on with it",
+            "the batch in out is not finished: --resume continues it",
         ),
-        (("messages", PLAIN), "a batch of messages is sent to no service"),
+        (("messages", PLAIN), "a batch of messages is not sent to a service"),
         ((), "out has no batch: there is no file out/manifest.json"),
     ],
 )

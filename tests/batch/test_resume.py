@@ -276,7 +276,7 @@ def test_what_has_changed_is_said(folder: Folder, name: str) -> None:
     done = folder.batch(*asked, *options, "--resume")
     assert (2, before) == (done.code, contents(folder.path / "out"))
     assert f"promptdsl batch: error: since the batch began, {words}" in done.err
-    assert "--force goes on" in done.err
+    assert "--force continues" in done.err
     forced = folder.batch(*asked, *options, "--resume", "--force")
     assert (1, True) == (forced.code, (folder.path / "out" / "ids.jsonl").exists())
     assert forced == folder.batch(*asked, *options, "--resume", "--force")
@@ -307,7 +307,7 @@ def test_a_prompt_that_is_another_each_time_is_found(folder: Folder) -> None:
     folder.batch(*asked)
     before = contents(folder.path / "out")
     done = folder.batch(*asked, "--resume")
-    problem = "the request of row 1, the first in requests-00001.jsonl, is another one now"
+    problem = "row 1, the first in requests-00001.jsonl, gives another request now"
     assert (2, True) == (done.code, problem in done.err)
     assert 0 == folder.batch(*asked, "--resume", "--force").code
     assert before.keys() == contents(folder.path / "out").keys()
@@ -324,7 +324,7 @@ def test_a_second_file_that_begins_with_another_request() -> None:
 
     renderer = RowRenderer(other, model="gpt-5")
     reader = RowReader(["rows.jsonl"], renderer.parameters.columns)
-    problem = "the request of row 5, the first in requests-00002.jsonl, is another one now"
+    problem = "row 5, the first in requests-00002.jsonl, gives another request now"
     with pytest.raises(DataError, match=problem):
         next(write_batch(Job(reader, renderer, lambda: renderer, {}), "out", resume=True))
 
@@ -333,11 +333,19 @@ def test_a_second_file_that_begins_with_another_request() -> None:
     ("files", "options", "problem"),
     [
         ({}, ("--resume",), "out has no batch: there is no file out/manifest.json"),
-        ({"notes.txt": ""}, (), "the folder out has files: name a new folder"),
-        ({"manifest.json": "{}"}, (), "the folder out has a batch: --resume goes on with it"),
+        ({"notes.txt": ""}, (), "the folder out already has files: name a new folder"),
+        ({"manifest.json": "{}"}, (), "the folder out already has a batch: --resume continues it"),
         ({"manifest.json": "{"}, ("--resume",), "cannot read out/manifest.json: "),
-        ({"manifest.json": "{}"}, ("--resume",), "out/manifest.json is not of a batch"),
-        ({"manifest.json": "[]"}, ("--resume",), "out/manifest.json is not of a batch"),
+        (
+            {"manifest.json": "{}"},
+            ("--resume",),
+            "out/manifest.json is not the manifest of a batch",
+        ),
+        (
+            {"manifest.json": "[]"},
+            ("--resume",),
+            "out/manifest.json is not the manifest of a batch",
+        ),
     ],
 )
 def test_folders_that_are_not_gone_on_with(
@@ -380,7 +388,7 @@ def test_another_service_is_refused(folder: Folder) -> None:
     asked = ("ask", folder.table([{"question": "One?"}, {}, {"question": "Two?"}]))
     folder.batch(*asked, "--on-error", "stop")
     done = folder.batch(*asked, "--model", "gpt-5", "--resume", "--force")
-    assert (2, True) == (done.code, "the batch was begun in another format" in done.err)
+    assert (2, True) == (done.code, "the batch was started in another format" in done.err)
 
 
 def test_what_is_gone_is_said(folder: Folder) -> None:
@@ -392,7 +400,7 @@ def test_what_is_gone_is_said(folder: Folder) -> None:
     assert (0, "Paid.") == (folder.batch(*asked, "--resume").code, mine.read_text("utf-8"))
     folder.path.joinpath("out", "ids.jsonl").unlink()
     done = folder.batch(*asked, "--resume")
-    assert (2, True) == (done.code, "ids.jsonl is gone, or a part of it" in done.err)
+    assert (2, True) == (done.code, "ids.jsonl is missing, or a part of it" in done.err)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows itself moves no file that is open")
@@ -406,7 +414,7 @@ def test_one_process_writes(folder: Folder) -> None:
     fcntl.flock(handle, fcntl.LOCK_EX)
     done = folder.batch(*asked, "--resume")
     os.close(handle)
-    assert (2, True) == (done.code, "another process writes to out" in done.err)
+    assert (2, True) == (done.code, "another process is writing to out" in done.err)
 
 
 def test_labels_after_a_change(folder: Folder) -> None:

@@ -31,7 +31,7 @@ JSON_LINES: list[tuple[bytes | str, list[object]]] = [
     ('{"a": 1}\r\n\r\n \n{"b": {"c": [2]}}\n', [{"a": 1}, {"b": {"c": [2]}}]),
     ('{"a": 1}\n\n{"a": \n', [{"a": 1}, "3: the line is not JSON: '{\"a\":'"]),
     ('{"a": NaN}\n', ["1: the line is not JSON: '{\"a\": NaN}'"]),
-    ("[1]\n{}\n", ["1: the line is no JSON object, but list", {}]),
+    ("[1]\n{}\n", ["1: the line is not a JSON object, but list", {}]),
     (b'{"a": "\xff"}\n{}\n', ["1: the line is not UTF-8: invalid start byte at byte 7", {}]),
     ('{"a": "\\ud800"}\n', [{"a": "\ud800"}]),
     ('{"a": "1\u20282\x85"}\n', [{"a": "1\u20282\x85"}]),
@@ -40,10 +40,10 @@ JSON_LINES: list[tuple[bytes | str, list[object]]] = [
         '{"a": 1, }\n5\n"x"\nnull\ntrue\n{"b": 0}',
         [
             "1: the line is not JSON: '{\"a\": 1, }'",
-            "2: the line is no JSON object, but int",
-            "3: the line is no JSON object, but str",
-            "4: the line is no JSON object, but NoneType",
-            "5: the line is no JSON object, but bool",
+            "2: the line is not a JSON object, but int",
+            "3: the line is not a JSON object, but str",
+            "4: the line is not a JSON object, but NoneType",
+            "5: the line is not a JSON object, but bool",
             {"b": 0},
         ],
     ),
@@ -80,8 +80,8 @@ def test_lines_of_json(tmp_path: Path, content: bytes | str, rows: list[object])
         (
             "a,b\n1,2,3\n4\n5,6\n",
             [
-                "2: the row has 3 cells, the first line 2",
-                "3: the row has 1 cells, the first line 2",
+                "2: the row has 3 cells, but the first line has 2",
+                "3: the row has 1 cells, but the first line has 2",
                 {"a": "5", "b": "6"},
             ],
         ),
@@ -102,7 +102,7 @@ def test_lines_of_json(tmp_path: Path, content: bytes | str, rows: list[object])
             [
                 {"a": "1\n\n2", "b": "3"},
                 "5: the row is not CSV: ',' expected after '\"'",
-                "6: the row has 1 cells, the first line 2",
+                "6: the row has 1 cells, but the first line has 2",
                 {"a": "7\n8", "b": "9"},
                 "9: the row is not CSV: unexpected end of data (lines 9 to 10)",
             ],
@@ -195,7 +195,7 @@ def test_structs_of_parquet_are_refused_where_they_are_used(tmp_path: Path, cell
     assert [1] == [row.cells["a"] for row in RowReader([path], ["a"])]
     for columns in (["b"], None):
         error = raised(DataError, lambda: RowReader([path], columns))  # noqa: B023
-        assert f"the column 'b' of {path} has structs, to which Arrow adds null keys" == error.what
+        assert f"the column 'b' of {path} has structs; Arrow adds null keys to them" == error.what
 
 
 def test_what_is_no_parquet_is_refused(tmp_path: Path) -> None:
@@ -203,14 +203,14 @@ def test_what_is_no_parquet_is_refused(tmp_path: Path) -> None:
     path = Path(arrow(tmp_path, {"a": [1]}))
     path.write_bytes(path.read_bytes()[:-9])
     assert raised(DataError, lambda: RowReader([str(path)])).what.startswith(
-        f"{path} is no Parquet file"
+        f"{path} is not a complete Parquet file"
     )
 
 
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("rows.xlsx", "rows.xlsx is no table that is read"),
+        ("rows.xlsx", "rows.xlsx is not a table that can be read"),
         ("row.csv", "no such file: row.csv"),
         ("folder.csv", "no such file: folder.csv"),
     ],
@@ -323,7 +323,7 @@ def test_structs_of_two_columns(tmp_path: Path) -> None:
     maps = pyarrow.array([[("k", 1)]], pyarrow.map_(pyarrow.string(), pyarrow.int64()))
     columns = {"a": [1], "b": [{"x": 1}], "c": maps, "d": [[[{"x": 1}]]]}
     parquet.write_table(pyarrow.table(columns), path)
-    words = "the column {!r} of {} has structs, to which Arrow adds null keys"
+    words = "the column {!r} of {} has structs; Arrow adds null keys to them"
     assert [words.format(name, path) for name in "bcd"] == [
         raised(DataError, lambda used=used: RowReader([path], used)).what
         for used in (["d", "c", "b", "a"], ["a", "d", "c"], ["d"])
@@ -341,8 +341,8 @@ def test_structs_of_two_columns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "problem"),
     [
-        (["a.csv", "b.txt", "c.xls"], "b.txt is no table that is read"),
-        (["a.csv", "x.csv", "b.txt"], "b.txt is no table that is read"),
+        (["a.csv", "b.txt", "c.xls"], "b.txt is not a table that can be read"),
+        (["a.csv", "x.csv", "b.txt"], "b.txt is not a table that can be read"),
         (["a.csv", "x.csv", "y.csv"], "no such file: x.csv"),
         (["a.csv", "d.csv", "e.csv"], "d.csv has two columns 'q'"),
         (["a.csv?x=1.csv"], "no such file: a.csv?x=1.csv"),

@@ -208,5 +208,5 @@ def _with_bytes(entries: Json) -> Json:
 def test_bedrock_takes_no_tools() -> None:
     """A job of Converse fails for every record with tools: no such record is written."""
     [result] = renderer("bedrock")([{"name": "a tool"}])
-    problem = "the batch service of bedrock takes no tools (toolConfig)"
+    problem = "the batch service of bedrock does not accept tools (toolConfig)"
     assert (problem, "") == (result.problem.what, result.body)

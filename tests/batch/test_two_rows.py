@@ -76,7 +76,8 @@ def test_two_files_that_changed(folder: Folder) -> None:
     (folder.path / "b.txt").unlink()
     error = raised(DataError, lambda: next(write_batch(job(), "out", resume=True)))
     assert (
-        "since the batch began, b.txt is gone; a.txt has changed; c.txt has changed" == error.what
+        "since the batch began, b.txt is missing; a.txt has changed; c.txt has changed"
+        == error.what
     )
     state = json.loads((folder.path / "out" / "manifest.json").read_text("utf-8"))["state"]
     assert ["b.txt", "d.txt", "a.txt", "c.txt"] == [*state["used"]]
