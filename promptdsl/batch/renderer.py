@@ -210,7 +210,8 @@ class RowRenderer:
         # Not self(...): in Ray Data all calls run in one thread, which would wait for itself.
         results = [*map(self.result, numbered(arrow_rows(table, names)))]
         problems = [
-            None if result.problem is None else valid_unicode(str(result.problem))[0] for result in results
+            None if result.problem is None else valid_unicode(str(result.problem))[0]
+            for result in results
         ]
         added = {"body": [result.body or None for result in results], "problem": problems}
         for name, texts in added.items():

@@ -1,4 +1,4 @@
-"""Tools for the tests of prompts: snapshots that a person can review, and assertions."""
+"""Tools for the tests of prompts: assertions, and snapshots that a person can review."""
 
 TYPE_CHECKING = not __name__  # False, but not to editors that run no code: they read these imports
 if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table below.

@@ -1,4 +1,4 @@
-"""Assertions on rendered prompts: each failure says what there is, and the line that wrote it."""
+"""Assertions on rendered prompts: a failure shows the text, and the line that wrote it."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,15 +24,15 @@ from promptdsl.foundation.source import author, door
 from promptdsl.foundation.unicode import on_one_line, visible
 
 LARGEST = 5
-"""How many parts, or losses, a failure names."""
+"""The most sections, or losses, that a failure lists."""
 KINDS = ("content", "role", "hint")
 
 
 def assert_fits(rendered: Rendered, tokens: int) -> None:
-    """Fail if a prompt has more than so many tokens; the failure names its largest parts.
+    """Fail if a prompt has more tokens than this; the failure lists its largest sections.
 
-    Tokens are counted as in ``rendered.tokens``, for the model of the target. Raises
-    :class:`ContentError` for anything but a result of :func:`render`, as do all assertions.
+    Tokens are counted as in ``rendered.tokens``, for the model of the prompt. As all assertions, it
+    raises :class:`ContentError` for anything that is not the result of :func:`render`.
 
     >>> from promptdsl import System, Timeline, User, render
     >>> from promptdsl.testing import assert_fits
@@ -59,8 +59,8 @@ def assert_section(
 ) -> None:
     """Fail if a prompt has no section or turn with this address, such as ``rules/tone``.
 
-    ``contains`` is text that it has, or several, as sent: a value is encoded there. ``before`` is
-    the address of a later section or turn.
+    ``contains`` is a text of the section, or several, as they are sent, with values encoded.
+    ``before`` is the address of a section or turn that comes later.
 
     >>> from promptdsl import Section, System, Value, render
     >>> from promptdsl.testing import assert_section
@@ -81,7 +81,7 @@ def assert_section(
         if wanted not in text:
             advice = ""
             if wanted in decode(text):
-                value = next((it for it in spans if wanted in decode(it.text)), None)
+                value = next((span for span in spans if wanted in decode(span.text)), None)
                 sent = f": {_quoted(value.text)}" if value else ""
                 advice = f"\n  it is there as a value, which is sent encoded{sent}"
             problem = f"{address!r} does not contain {_quoted(wanted)}{advice}"
@@ -90,7 +90,7 @@ def assert_section(
         later = _spans_of(rendered, before)
         if _place(spans[0]) >= _place(later[0]):
             raise AssertionError(
-                f"{address!r} does not come before {before!r}, but after it\n"
+                f"{address!r} comes after {before!r}, not before it\n"
                 f"  {_line(later)}: {before}\n  {_line(spans)}: {address}"
             )
 
@@ -111,7 +111,7 @@ def assert_no_section(rendered: Rendered, address: str) -> None:
 
 
 def assert_no_losses(rendered: Rendered, *, kinds: Iterable[str] = ("content", "role")) -> None:
-    """Fail if the target cannot express a part of a prompt; the failure lists each with its line.
+    """Fail if the model does not accept some content; the failure lists each loss with its line.
 
     ``kinds`` are ``content``, ``role`` and ``hint``, as in :class:`Loss`. Raises
     :class:`OptionError` for another kind.
@@ -124,20 +124,22 @@ def assert_no_losses(rendered: Rendered, *, kinds: Iterable[str] = ("content", "
     _check("assert_no_losses", rendered)
     wanted = _texts("kinds", kinds)
     for kind in wanted:
-        _require(kind in KINDS, f"no loss is of the kind {kind!r}", nearest(kind, KINDS))
+        _require(kind in KINDS, f"{kind!r} is not a kind of loss", nearest(kind, KINDS))
     losses = [loss for loss in rendered.losses if loss.kind in wanted]
     if losses:
         count = "1 loss" if len(losses) == 1 else f"{len(losses):,} losses"
         target = rendered.facts.model or rendered.facts.provider or "no target"
-        raise AssertionError("\n".join([f"{count} for {target}", *(f"  {it}" for it in losses)]))
+        raise AssertionError(
+            "\n".join([f"{count} for {target}", *(f"  {loss}" for loss in losses)])
+        )
 
 
 def assert_prefix_stable(before: Rendered, after: Rendered, *, min_share: float = 1.0) -> None:
-    """Fail if a prompt cache can serve too little of an earlier prompt for a later one.
+    """Fail if too little of an earlier prompt can be read from the cache for a later one.
 
-    ``min_share`` is the least share of the earlier prompt's tokens that the later one begins with,
-    from 0 to 1; 1 is all of it: the later prompt only continues the earlier one. Raises
-    :class:`TargetError` for two targets, which share no cache.
+    ``min_share`` is the smallest share of the earlier tokens with which the later prompt must
+    begin, from 0 to 1. With 1 the later prompt must continue the earlier one. Raises
+    :class:`TargetError` for two different models, which share no cache.
 
     >>> from promptdsl import Assistant, System, Timeline, User, render
     >>> from promptdsl.testing import assert_prefix_stable
@@ -157,17 +159,17 @@ def assert_prefix_stable(before: Rendered, after: Rendered, *, min_share: float 
         return
     raise AssertionError(
         f"{report.shared:,} of {report.before:,} tokens of the earlier prompt are shared "
-        f"({share:.1%}), at least {min_share:.0%} was asked for\n"
+        f"({share:.1%}), but at least {min_share:.0%} must be\n"
         f"  the shared prefix ends where {report.first}\n"
         f"  {report.behind:,} of {report.after:,} tokens of the later prompt come after it"
     )
 
 
 def assert_same_prompt(a: Rendered, b: Rendered) -> None:
-    r"""Fail if two prompts do not send the same; the failure shows all that changed.
+    r"""Fail if two prompts do not send the same; the failure shows all changes.
 
-    Compared are messages, tools and the form of the answer, and the payloads if both are for one
-    target. The lines that wrote them, ids and metadata make no difference.
+    It compares messages, tools and the output schema, and the payloads if both prompts are for the
+    same provider. It does not compare source lines, ids and metadata.
 
     >>> from promptdsl import Section, System, render
     >>> from promptdsl.testing import assert_same_prompt
@@ -179,14 +181,16 @@ def assert_same_prompt(a: Rendered, b: Rendered) -> None:
     is_target = a.facts.provider is not None and a.facts.provider == b.facts.provider
     if _sent(a, for_target=is_target) != _sent(b, for_target=is_target):
         files = [attrs.evolve(prompt_file(rendered), header=()) for rendered in (a, b)]
-        changed = failure_text(*files) or "only what a snapshot does not keep, such as a volatile"
+        changed = (
+            failure_text(*files) or "only content that is not in snapshots, such as a Volatile"
+        )
         raise AssertionError(f"{_first_lines(a, b)}{changed}")
 
 
 @door
-def _check(assertion: str, *given: object) -> None:
-    """Raise an error for what is no result of rendering: its tokens depend on the model."""
-    for rendered in given:
+def _check(assertion: str, *prompts: object) -> None:
+    """Raise an error if an argument is not rendered: its tokens depend on the model."""
+    for rendered in prompts:
         if not isinstance(rendered, Rendered):
             raise ContentError(
                 f"{assertion}() takes the result of render(), not {kind_of(rendered)}",
@@ -195,9 +199,9 @@ def _check(assertion: str, *given: object) -> None:
             )
 
 
-def kind_of(given: object) -> str:
-    """Return what a wrong argument is, in the words of authors."""
-    name = type(given).__name__
+def kind_of(argument: object) -> str:
+    """Return the kind of a wrong argument in the words of authors."""
+    name = type(argument).__name__
     return {"RootNode": "a Timeline", "TurnNode": "a turn"}.get(name, with_article(name))
 
 
@@ -209,18 +213,18 @@ def _require(is_right: bool, what: str, fix: str) -> None:
 
 @door
 def _check_address(name: str, address: object) -> None:
-    """Raise an error for what is no address: no section has it, so a claim would be empty."""
+    """Raise an error for a wrong address: no section has it, so the assertion would be empty."""
     is_address = isinstance(address, str) and bool(address) and not address.endswith("/")
     fix = "give the address of a section or turn, such as 'rules/tone' or 'user[0]'"
     _require(is_address, f"{name} is {address!r}", fix)
 
 
 @door
-def _texts(name: str, given: str | Iterable[str]) -> list[str]:
-    several = [given] if isinstance(given, str) else given
+def _texts(name: str, argument: str | Iterable[str]) -> list[str]:
+    several = [argument] if isinstance(argument, str) else argument
     fix = "give a text, or several in a list"
     is_many = isinstance(several, Iterable)  # pyright: ignore[reportUnnecessaryIsInstance]
-    _require(is_many, f"{name} is {given!r}", fix)
+    _require(is_many, f"{name} is {argument!r}", fix)
     texts = list(several)
     for text in texts:
         is_text = isinstance(text, str)  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -251,15 +255,18 @@ def _spans_of(rendered: Rendered, address: str) -> list[Span]:
     """Return the spans of a section and of the sections in it; fail if there are none."""
     __tracebackhide__ = True
     spans = rendered.spans()
-    found = [span for span in spans if _is_at(span, address)]
-    if not found:
+    matches = [span for span in spans if _is_at(span, address)]
+    if not matches:
         known = dict.fromkeys(span.address for span in spans)
-        gone = [f"\n  dropped: {it.what}, {it.why}: {it.source}" for it in rendered.dropped]
+        gone = [
+            f"\n  dropped: {dropped.what}, {dropped.why}: {dropped.source}"
+            for dropped in rendered.dropped
+        ]
         others = nearest(address, known) if known else "it is empty"
         raise AssertionError(
             f"the prompt has no section or turn {address!r}: {others}" + "".join(gone[:LARGEST])
         )
-    return found
+    return matches
 
 
 def _place(span: Span) -> tuple[int, int, int, int]:
@@ -267,7 +274,7 @@ def _place(span: Span) -> tuple[int, int, int, int]:
 
 
 def _text(spans: Sequence[Span]) -> str:
-    """Return the text of spans: a blank line is between blocks."""
+    """Return the text of spans, with a blank line between blocks."""
     blocks = groupby(spans, key=lambda span: (span.message, span.block, span.inner))
     return "\n\n".join("".join(span.text for span in block) for _, block in blocks)
 
@@ -278,7 +285,7 @@ def _shown(spans: Sequence[Span]) -> str:
 
 
 def _line(spans: Sequence[Span]) -> Source | str:
-    """Return the line that wrote a section: that of what is around its parts, or the first."""
+    """Return the line that wrote a section: that of its first span with a line."""
     return next((span.source for span in spans if span.source), "an unknown line")
 
 
@@ -287,7 +294,7 @@ def _quoted(text: str) -> str:
 
 
 def _sent(rendered: Rendered, *, for_target: bool) -> object:
-    """Return what is sent: the payload, or messages and tools for two targets and for none."""
+    """Return what is sent: the payload, or without a common target the messages and tools."""
     if for_target:
         with suppress(PendingToolCalls):
             return rendered.payload()
@@ -296,7 +303,7 @@ def _sent(rendered: Rendered, *, for_target: bool) -> object:
 
 
 def _first_lines(a: Rendered, b: Rendered) -> str:
-    """Return the lines that wrote the first texts in which two prompts differ, if any differ."""
+    """Return the lines that wrote the first difference of two prompts, or ``""``."""
     for index in range(max(len(a.messages), len(b.messages))):
         texts = [_text(_of_message(rendered, index)) for rendered in (a, b)]
         if texts[0] != texts[1]:
@@ -312,7 +319,7 @@ def _of_message(rendered: Rendered, index: int) -> list[Span]:
 
 
 def _written_at(rendered: Rendered, index: int, offset: int) -> str:
-    """Return the address and the line of a character in a message; of the last one after it."""
+    """Return the address and the line of a character in a message, at most of the last one."""
     last, position, block = None, 0, 0
     for last in _of_message(rendered, index):
         position += len(last.text) + 2 * (last.block > block)  # a blank line is between blocks

@@ -11,24 +11,25 @@ from promptdsl.foundation.source import author
 def assert_checked(
     *prompts: Rendered, select: Iterable[str] = (), ignore: Iterable[str] = ()
 ) -> None:
-    """Fail if a rule of ``promptdsl check`` finds something in a prompt; the failure lists all.
+    """Fail if a rule of ``promptdsl check`` finds a problem in a prompt; the failure lists all.
 
-    The settings are those of the nearest ``pyproject.toml``. ``select`` are other rules than there,
-    ``ignore`` are rules to leave out, too: ids or their beginnings. Raises :class:`ContentError`
-    for anything but a result of :func:`render`, :class:`ConfigError` for an unknown rule.
+    The settings are those of the nearest ``pyproject.toml``. ``select`` replaces the rules there,
+    ``ignore`` are further rules to leave out; both are ids or their beginnings. Raises
+    :class:`ContentError` for anything that is not the result of :func:`render`, and
+    :class:`ConfigError` for an unknown rule.
 
     >>> from promptdsl import System, render
     >>> from promptdsl.testing import assert_checked
     >>> assert_checked(render(System("You help customers.")))
     """
     __tracebackhide__ = True
-    for it in prompts:
-        if not isinstance(it, Rendered):  # pyright: ignore[reportUnnecessaryIsInstance]
-            problem = f"assert_checked() takes what render() returned, not {type(it).__name__}"
+    for prompt in prompts:
+        if not isinstance(prompt, Rendered):  # pyright: ignore[reportUnnecessaryIsInstance]
+            problem = f"assert_checked() takes the result of render(), not {type(prompt).__name__}"
             raise ContentError(problem, fix="render the prompt first", at=(author(),))
     checker = Checker(_settings().changed(select=select, ignore=ignore))
-    for it in prompts:
-        checker.prompt(it)
+    for prompt in prompts:
+        checker.prompt(prompt)
     if findings := checker.report().findings:
         raise AssertionError("\n".join(map(str, findings)))
 

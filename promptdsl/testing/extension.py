@@ -1,4 +1,4 @@
-"""How syrupy stores snapshots of prompts: a file for each, named after its test."""
+"""The extensions of syrupy for prompts: each snapshot is a file that is named after its test."""
 
 import re
 from functools import cache
@@ -15,14 +15,14 @@ from promptdsl.testing.names import name_of, stem_of, stems_in
 from promptdsl.testing.run import run_of
 
 CONFLICT = re.compile(r"^(<<<<<<<|>>>>>>>) ", re.MULTILINE)
-"""A line that git writes where two branches changed the same."""
+"""A line that git writes where two branches changed the same lines."""
 
 
 class PromptLocation(PyTestLocation):
-    """The test that a snapshot is written for: every name that we make is one of its names."""
+    """The test of a snapshot; every name of our files is accepted as one of its names."""
 
     def matches_snapshot_name(self, snapshot_name: str) -> bool:
-        """Return true: the name may be shortened, so syrupy would warn."""
+        """Return true: syrupy would warn of a shortened name."""
         return True
 
     def matches_snapshot_location(self, snapshot_location: str) -> bool:
@@ -35,7 +35,7 @@ class PromptExtension(SingleFileSnapshotExtension):
 
     file_extension = "txt"
     ending: ClassVar[str] = ".prompt"
-    """What the names end in: they are those that another format of syrupy would give the files."""
+    """The end of the snapshot names, so that they differ from those of other syrupy formats."""
 
     @classmethod
     def get_snapshot_name(cls, *, test_location: PyTestLocation, index: SnapshotIndex = 0) -> str:
@@ -47,28 +47,28 @@ class PromptExtension(SingleFileSnapshotExtension):
     def matches(
         self, *, serialized_data: SerializableData, snapshot_data: SerializableData
     ) -> bool:
-        """Tell whether the prompt is the same: git may have changed the ends of lines."""
+        """Return whether the prompt is the same; git may have changed its line ends."""
         return is_same_snapshot(lines_of(snapshot_data), lines_of(serialized_data))
 
     def discover_snapshots(
         self, *, test_location: PyTestLocation, ignore_extensions: list[str] | None = None
     ) -> SnapshotCollections:
-        """Return the files of a run; at its end without those that it needs."""
+        """Return the files of a run; at its end only those that may be unused."""
         run = run_of(test_location.item.config)
-        found = SnapshotCollections()
+        snapshots = SnapshotCollections()
         for path in run.files(f"{self.ending}.{self.file_extension}"):
             if run.may_be_unused(path):
-                found.add(self.read_snapshot_collection(snapshot_location=str(path)))
-        return found
+                snapshots.add(self.read_snapshot_collection(snapshot_location=str(path)))
+        return snapshots
 
     @classmethod
     def matches_test_location(
         cls, *, test_location: PyTestLocation, snapshot_location: str
     ) -> bool:
-        """Tell whether a file belongs to a test: its folder does, and its name begins so.
+        """Return whether a file belongs to a test, by its folder and the beginning of its name.
 
-        A test that passed answers for all of its folder, so that one answer is enough: what is
-        looked for is only what the run found to be unused, or belongs to no test.
+        A test that passed accepts all files in its folder: syrupy only asks for files that are
+        unused or belong to no test.
         """
         folder, stems = _tests_of(snapshot_location, f"{cls.ending}.{cls.file_extension}")
         if folder != _folder_of(test_location.filepath, cls.snapshot_dirname):
@@ -81,19 +81,19 @@ class PromptExtension(SingleFileSnapshotExtension):
 
 
 class PayloadExtension(PromptExtension):
-    """The payloads beside them: ``<test>.payload.json``."""
+    """The payloads next to the prompts: ``<test>.payload.json``."""
 
     file_extension = "json"
     ending = ".payload"
 
 
 def lines_of(data: str | bytes) -> str:
-    """Return the text of a snapshot; bytes that are no text show where they are."""
+    """Return the text of a snapshot; bytes that are not UTF-8 are escaped."""
     text = data if isinstance(data, str) else data.decode("utf-8", "backslashreplace")
     return text.replace("\r\n", "\n")
 
 
-# Asked for each pair of a test and a file.
+# These are called for each pair of a test and a file.
 
 
 @cache
@@ -111,6 +111,6 @@ def _folder_of(test_file: str, name: str | Path) -> str:
 
 @cache
 def _stems_of(nodeid: str, name: str) -> tuple[str, str]:
-    """Return how the files of a test may begin: it need not be known whether it is alone."""
+    """Return both possible beginnings of the files of a test: with and without a hash."""
     test = name_of(nodeid, name)
     return stem_of(test), stem_of(test, alone=False)

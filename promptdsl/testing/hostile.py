@@ -1,4 +1,4 @@
-"""Hostile texts: strings that try to leave their place in a prompt."""
+"""The corpus of hostile texts: strings that try to break out of the text around them."""
 
 import json
 from collections.abc import Iterator
@@ -10,9 +10,9 @@ DATA = Path(__file__).with_name("hostile.json")
 
 
 class HostileText(NamedTuple):
-    r"""A string that tries to leave its place, and its kind, such as ``tag`` or ``line end``.
+    r"""A string that tries to break out, and its kind, such as ``tag`` or ``line end``.
 
-    ``str(...)`` is both on one line, for the id of a test.
+    ``str(...)`` returns both on one line, for the id of a test.
 
     >>> from promptdsl.testing import HOSTILE
     >>> print(HOSTILE[0])
@@ -27,26 +27,28 @@ class HostileText(NamedTuple):
 
 
 def shortened(text: str) -> str:
-    """Return a text as a literal of Python in plain ASCII, of which at most 60 characters."""
-    shown = ascii(text)
-    return shown if len(shown) <= 60 else f"{shown[:60]}..."
+    """Return a text as a Python literal in ASCII, shortened to 60 characters."""
+    literal = ascii(text)
+    return literal if len(literal) <= 60 else f"{literal[:60]}..."
 
 
 def _corpus() -> Iterator[HostileText]:
-    """Yield the texts of the data file; some are written as pieces, each with its count.
+    """Yield the texts of the data file; some are written as pieces with counts.
 
-    So are long ones, and two surrogates side by side, which JSON reads as one character.
+    These are long texts, and two neighbouring surrogates, which JSON reads as one character.
     """
     corpus: dict[str, list[Any]] = json.loads(DATA.read_text("utf-8"))  # Any: a text, or pieces
     for kind, texts in corpus.items():
         for text in texts:
             pieces: list[Any] = [text, 1] if isinstance(text, str) else text  # Any: with counts
-            whole = (piece * times for piece, times in zip(pieces[::2], pieces[1::2], strict=True))
-            yield HostileText(kind, "".join(whole))
+            repeated = (
+                piece * times for piece, times in zip(pieces[::2], pieces[1::2], strict=True)
+            )
+            yield HostileText(kind, "".join(repeated))
 
 
 HOSTILE: tuple[HostileText, ...] = tuple(_corpus())
-"""The corpus of this project's own tests, in an order that stays; no text is empty or twice in it.
+"""The corpus of promptdsl's own tests, in a stable order; no text is empty or repeated.
 
 The kinds: tags, also in disguise, references, delimiters, chat markers, Markdown, HTML, JSON, CSV,
 tables, lists, quotations, code, template syntax, line ends, control and invisible characters,

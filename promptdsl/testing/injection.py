@@ -1,4 +1,4 @@
-"""Injection: hostile texts in one argument of a prompt function, and what no text may do there."""
+"""The assertion that hostile texts in an argument of a prompt function change nothing else."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -34,12 +34,12 @@ from promptdsl.testing.injection_problem import IN_CODE, KINDS, OUTSIDE, TEMPLAT
 TARGETS = (None, *RECOGNISED)
 EXPRESSION = HostileText("template syntax", f"{{{{ {WORD} + 0 }}}}")
 HARMLESS = ("", "x", "\xe9", "a < b", "x\ny", "x" * 5_000)
-"""Texts that a function may leave out or replace, too."""
+"""Texts that a function may also leave out or replace."""
 PROBE = (
     f"  {WORD} <b>\n\n\t{WORD}</event> & &lt; # ` | {{{{ 1 }}}} \r\n\x00\x1b\u200b\u202e\ud800\xe9"
     f"{' x' * 2_000} "
 )
-"""A text that shows what is done to the argument: is it cut, stripped, indented, encoded?"""
+"""A text that shows how the argument is changed: is it cut, stripped, indented, encoded?"""
 CONTROL_TOKEN = re.compile(r"<\|[^|<>\s]+\|>|</?s>|\[/?INST\]|<(?:start|end)_of_turn>")
 
 WrittenPrompt: TypeAlias = Node | Rendered
@@ -48,24 +48,24 @@ WrittenPrompt: TypeAlias = Node | Rendered
 def assert_injection_safe(
     prompt_function: Callable[..., WrittenPrompt], /, argument: str, **others: object
 ) -> None:
-    """Fail if a hostile text in one argument of a prompt function changes more than its own place.
+    """Fail if a hostile text in an argument of a prompt function changes more than its own text.
 
-    ``prompt_function`` returns a prompt, or the result of :func:`render` for one model or with
-    settings; ``argument`` is the name of an argument that takes a string, ``others`` are its other
-    arguments. Each text of :data:`HOSTILE`, and the tags of the prompt itself, are tried:
+    ``prompt_function`` returns a prompt, or the result of :func:`render` for a model or with
+    settings. ``argument`` is the name of an argument that takes a string; ``others`` are its other
+    arguments. It tries each text of :data:`HOSTILE`, and texts with the tags of this prompt:
 
-    - everywhere the messages, their roles and blocks and every other text stay the same, and so
-      does the form of the payload: each text is tried for the next provider;
-    - the same holds of tools, of :class:`Output` and of the input of calls. Their descriptions are
-      instructions, which nothing encodes; what else is in them, such as an ``enum``, is data;
-    - a value also opens, closes and forges no tag or delimiter, begins no heading, rule or code
-      fence in instructions, and comes back from ``decode``;
-    - text of a conversation, as in a :class:`User`, is sent as it is. Only with
-      ``guard_conversation`` it forges no fence.
+    - The messages, their roles and blocks, all other texts and the structure of the payload must
+      stay the same. Each text is tried for another provider.
+    - Tools, :class:`Output` and the input of calls must stay the same, too. Their descriptions are
+      instructions, which are not encoded; all else in them, such as an ``enum``, is data.
+    - A value must not open, close or forge a tag or delimiter. In instructions it must not begin a
+      heading, rule or code fence. ``decode`` must return the original text.
+    - Text of a conversation, as in a :class:`User`, must be sent as it is. It may forge tags,
+      unless ``guard_conversation`` is set.
 
-    Author text, such as an f-string in a ``System``, fails. A text may be left out or replaced if
-    the prompt is that of a harmless text. An exception of the prompt function gets a note with the
-    text; only a lone surrogate may be refused, with a ``UnicodeEncodeError``. Raises
+    Author text, such as an f-string in a ``System``, fails. The function may leave out or replace a
+    text if it does so with a harmless text, too. An exception of the function gets a note with the
+    text; it may only refuse a lone surrogate, with a ``UnicodeEncodeError``. Raises
     :class:`OptionError` for an async function, and for missing or unknown arguments.
 
     >>> from promptdsl import System, Value
@@ -82,15 +82,15 @@ def assert_injection_safe(
     calm: dict[str | None, CalmPrompt] = {None: CalmPrompt(write, None)}
     if WORD not in repr(_content(calm[None].rendered)):
         raise AssertionError(
-            f"the argument {argument!r} is nowhere in the prompt, so nothing was tried:\n"
-            f"  the text {WORD!r} was given, and is not sent: it is not used, or is changed"
+            f"the argument {argument!r} is not in the prompt, so nothing was tested:\n"
+            f"  the prompt function got the text {WORD!r}, but leaves it out or changes it"
         )
     evaluated = _rendered(write(EXPRESSION.text), None).messages
     if WORD in repr(evaluated) and evaluated == calm[None].rendered.messages:
         span = calm[None].first_span
         sent = shortened(span.text) if span else WORD
         problem = InjectionProblem("is read as a template", sent, span, place=TEMPLATE)
-        raise AssertionError(problem.told(argument, EXPRESSION))
+        raise AssertionError(problem.failure(argument, EXPRESSION))
     for number, hostile in enumerate((*HOSTILE, *calm[None].forgeries())):
         target = TARGETS[number % len(TARGETS)]
         try:
@@ -103,19 +103,19 @@ def assert_injection_safe(
             calm[target] = CalmPrompt(write, target)
         broken = calm[target].problem(rendered, hostile.text)
         if broken and not _is_harmless(rendered, write, target):
-            raise AssertionError(broken.told(argument, hostile))
+            raise AssertionError(broken.failure(argument, hostile))
 
 
 @door
 def _writer(
     prompt_function: Callable[..., WrittenPrompt], argument: str, others: Mapping[str, object]
 ) -> Callable[[str], WrittenPrompt]:
-    """Return the prompt function of one text; check the other arguments."""
+    """Return the prompt function as a function of one text; check the other arguments."""
     if not callable(prompt_function) or iscoroutinefunction(prompt_function):
         what = "an async function" if callable(prompt_function) else kind_of(prompt_function)
         raise OptionError(
             f"assert_injection_safe() takes a function that returns a prompt, not {what}",
-            fix="give the function itself: assert_injection_safe(support, 'plan')",
+            fix="pass the function itself: assert_injection_safe(support, 'plan')",
             at=(author(),),
         )
     expected = signature(prompt_function)
@@ -143,7 +143,7 @@ def _writer(
 
 
 def _rendered(prompt: WrittenPrompt, target: ProviderName | None) -> Rendered:
-    """Return a prompt rendered for a target, unless its author rendered it for one."""
+    """Return a prompt rendered for a target, unless its author already rendered it for one."""
     if not isinstance(prompt, Rendered):
         return render(prompt, provider=target)
     return prompt if prompt.facts.provider or target is None else prompt.for_target(target)
@@ -152,7 +152,7 @@ def _rendered(prompt: WrittenPrompt, target: ProviderName | None) -> Rendered:
 def _is_harmless(
     rendered: Rendered, write: Callable[[str], WrittenPrompt], target: ProviderName | None
 ) -> bool:
-    """Return whether a prompt is that of a harmless text: then the text is left out of it."""
+    """Return whether a harmless text gives the same prompt, so that the text is not in it."""
     for text in HARMLESS:
         with suppress(Exception):
             if _content(_rendered(write(text), target)) == _content(rendered):
@@ -161,7 +161,7 @@ def _is_harmless(
 
 
 class CalmPrompt:
-    """A prompt for a target with a harmless word in its argument, which others are compared to."""
+    """The prompt with a harmless word in the argument, for a target: others are compared to it."""
 
     def __init__(self, write: Callable[[str], WrittenPrompt], target: ProviderName | None) -> None:
         self.rendered = _rendered(write(WORD), target)
@@ -185,13 +185,13 @@ class CalmPrompt:
         self.frames = list(self._frames())
 
     def _frames(self) -> Iterator[tuple[str | None, str, InjectionPlace | None]]:
-        """Yield for each block the texts around its place, or its whole text if it has none."""
+        """Yield for each block the texts around the argument, or the text of the block."""
         groups = groupby(enumerate(self.spans), key=lambda each: _block(each[1]))
         for text, (_, group) in zip(_texts(self.rendered), groups, strict=True):
             spans = list(group)
             at = [number for number, (index, _) in enumerate(spans) if index in self.places]
             if len(at) != 1:
-                # Text with several places is equal to none: spans tell them apart.
+                # Several arguments in a block are compared by spans.
                 yield (None if at else text), "", None
                 continue
             place = self.places[spans[at[0]][0]]
@@ -199,7 +199,7 @@ class CalmPrompt:
             yield before, place.after + "".join(span.text for _, span in spans[at[0] + 1 :]), place
 
     def _place(self, index: int, probed: str) -> InjectionPlace:
-        """Return the place of the argument in a span; ``probed`` is that span with the probe."""
+        """Return the location of the argument in a span; ``probed`` is the span with the probe."""
         span, config = self.spans[index], self.rendered.config
         block = [other for other in self.spans if _block(other) == _block(span)]
         before, after = around_word(span.text)
@@ -209,14 +209,14 @@ class CalmPrompt:
         further = re.search(rf"\n([^\n]*?)\t{WORD}", probe)
         prefix = further[1] if further else ""
         code = _code_before(span, block, (start, end), config.literals)
-        # A tag that the author wrote by hand encloses nothing: what is in it is Markdown, too.
-        written = [it for it in block if it.kind == "section"]
-        opening = "".join(it.text for it in written if it.start < span.start)
-        closing = "".join(it.text for it in written if it.start > span.start)
+        # Text in a tag that the author wrote by hand is Markdown, too.
+        written = [other for other in block if other.kind == "section"]
+        opening = "".join(other.text for other in written if other.start < span.start)
+        closing = "".join(other.text for other in written if other.start > span.start)
         enclosed = code is not None or is_enclosed(opening, closing, config.literals)
-        # A volatile of a conversation is sent as it is, unless a fence or tag is around it.
-        is_said = span.kind == "volatile" and span.role in ("user", "assistant", "tool")
-        spoken = span.kind == "conversation" or (is_said and "<" in probe and not enclosed)
+        # A Volatile of a conversation is sent as it is, unless a code fence or tag is around it.
+        is_sent_as_is = span.kind == "volatile" and span.role in ("user", "assistant", "tool")
+        spoken = span.kind == "conversation" or (is_sent_as_is and "<" in probe and not enclosed)
         place = InjectionPlace(span.text, before, after, start, end, prefix=prefix, spoken=spoken)
         expected = place.calm.replace(WORD, self.probe)
         if spoken:
@@ -226,8 +226,8 @@ class CalmPrompt:
                 return attrs.evolve(place, kept=kept, names=names)
             names, literals = names | config.tags, frozenset(config.literals)
             return attrs.evolve(place, kept=kept, names=names, literals=literals)
-        library = "".join(it.text for it in written)
-        authored = "".join(it.text for it in block if it.kind == "author")
+        library = "".join(other.text for other in written)
+        authored = "".join(other.text for other in block if other.kind == "author")
         is_markdown = span.role in ("system", "developer") and config.format == "markdown"
         return attrs.evolve(
             place,
@@ -243,12 +243,16 @@ class CalmPrompt:
         """Return the tags that the author closes in a written turn of the conversation."""
         if span.role not in ("user", "assistant") or span.turn.startswith("history["):
             return frozenset()
-        turn = (it for it in self.spans if it.turn == span.turn and it.kind == "conversation")
-        return written_tags("".join(it.text.replace(WORD, " ") for it in turn)).closed
+        texts = (
+            other.text.replace(WORD, " ")
+            for other in self.spans
+            if other.turn == span.turn and other.kind == "conversation"
+        )
+        return written_tags("".join(texts)).closed
 
     @property
     def first_span(self) -> Span | None:
-        """The first span with the argument in it; ``None`` if it is only in tools or calls."""
+        """The first span with the argument; ``None`` if it is only in tools or calls."""
         return next((self.spans[index] for index in self.places), None)
 
     def forgeries(self) -> Iterator[HostileText]:
@@ -269,26 +273,26 @@ class CalmPrompt:
         for literal in sorted(literals):
             yield HostileText("delimiter", f"x\n{literal}\nobey")
 
-    def problem(self, rendered: Rendered, given: str) -> InjectionProblem | None:
-        """Return what a prompt with another text does that no text may do."""
-        roles = [_roles(one) for one in (self.rendered, rendered)]
+    def problem(self, rendered: Rendered, hostile: str) -> InjectionProblem | None:
+        """Return the problem of a prompt with a hostile text; ``None`` if it is safe."""
+        roles = [_roles(prompt) for prompt in (self.rendered, rendered)]
         if roles[0] != roles[1]:
             sent = f"{', '.join(roles[1])}; with a harmless text: {', '.join(roles[0])}"
             return InjectionProblem("changes the messages", sent)
         texts = _texts(rendered)
-        found = data_problem(self.rendered, self.spans, rendered, given)
-        if not (found or self._is_kept(texts, given)):
-            found = self._span_problem(rendered.spans(), given)
-        if found:
-            return found
-        # A blank text is left out where a provider refuses it.
-        is_whole = all(text is None or text.strip() for text in texts)
-        return self._payload_problem(rendered) if is_whole else None
+        problem = data_problem(self.rendered, self.spans, rendered, hostile)
+        if not (problem or self._is_kept(texts, hostile)):
+            problem = self._span_problem(rendered.spans(), hostile)
+        if problem:
+            return problem
+        # A blank text is left out for a provider that refuses it.
+        has_no_blank = all(text is None or text.strip() for text in texts)
+        return self._payload_problem(rendered) if has_no_blank else None
 
-    def _is_kept(self, texts: Sequence[str | None], given: str) -> bool:
-        """Return whether the texts of all blocks show that no promise is broken.
+    def _is_kept(self, texts: Sequence[str | None], hostile: str) -> bool:
+        """Return whether the texts of all blocks are enough to show that the text is safe.
 
-        They nearly always do. Spans, which cost as much as the prompt, find out for the others.
+        They nearly always are. Else spans are compared, which cost as much as a render.
         """
         if len(texts) != len(self.frames):
             return False
@@ -298,23 +302,23 @@ class CalmPrompt:
                     return False
                 continue
             piece = between(text or "", before or "", after)
-            if piece is None or place.promise_broken_by(piece, given):
+            if piece is None or place.promise_broken_by(piece, hostile):
                 return False
         return True
 
-    def _span_problem(self, spans: Sequence[Span], given: str) -> InjectionProblem | None:
+    def _span_problem(self, spans: Sequence[Span], hostile: str) -> InjectionProblem | None:
         for index, (calm, span) in enumerate(zip_longest(self.spans, spans)):
             place = self.places.get(index)
             piece = between(span.text, place.before, place.after) if place and span else ""
             if piece is None or _frame(span, place) != _frame(calm, place):
-                what = "changes a text outside of its place"
+                what = "changes another text of the prompt"
                 sent = shortened(span.text if span else "")
                 return InjectionProblem(what, sent, span or calm, place=OUTSIDE)
-            broken = place.promise_broken_by(piece, given) if place else None
+            broken = place.promise_broken_by(piece, hostile) if place else None
             if broken is not None:
-                told = (KINDS[calm.kind][0], IN_CODE) if broken == ENDS_CODE and calm else None
+                label = (KINDS[calm.kind][0], IN_CODE) if broken == ENDS_CODE and calm else None
                 sent = shortened(span.text if span else "")
-                return InjectionProblem(broken, sent, calm, place=told)
+                return InjectionProblem(broken, sent, calm, place=label)
         return None
 
     def _payload_problem(self, rendered: Rendered) -> InjectionProblem | None:
@@ -324,8 +328,8 @@ class CalmPrompt:
             if not change.is_text or (is_word and WORD not in str(change.before)):
                 return InjectionProblem("changes the payload", str(change), provider=provider)
         tokens = [
-            [token for token in _control_tokens(one) if token in self.tokens]
-            for one in (self.payload, payload)
+            [token for token in _control_tokens(sent) if token in self.tokens]
+            for sent in (self.payload, payload)
         ]
         if tokens[0] != tokens[1]:
             what = "forges a control token of the chat template"
@@ -336,22 +340,22 @@ class CalmPrompt:
 def _code_before(
     span: Span, block: Sequence[Span], around: tuple[str, str], literals: Collection[str]
 ) -> str | None:
-    """Return what is before a place in its code fence; ``None`` if it stands in none.
+    """Return the text before an argument in its code fence; ``None`` if it is in no code fence.
 
-    ``around`` is what is before and after the place in its block. Empty if the library wrote the
-    fence, or in it a tag or a delimiter around the place.
+    ``around`` are the texts before and after the argument in its block. The result is empty if
+    promptdsl wrote the code fence, or a tag or a delimiter around the argument.
     """
     fence, edge = [("", 0), *code_fences(around[0])][-1]
     if not fence:
         return None
-    first, *inner = [it for it in block if it.end > edge and it.start <= span.start]
-    written = "".join(it.text for it in inner if it.kind == "section")
+    first, *inner = [other for other in block if other.end > edge and other.start <= span.start]
+    written = "".join(other.text for other in inner if other.kind == "section")
     by_library = first.kind == "section" or is_enclosed(written, around[1], literals)
     return "" if by_library else around[0][edge:]
 
 
 def _content(rendered: Rendered) -> tuple[object, ...]:
-    """Return all that is sent of a prompt, before it is written for a provider."""
+    """Return all content of a prompt, before it is written for a provider."""
     return rendered.messages, rendered.tools, rendered.output
 
 
@@ -360,12 +364,12 @@ def _block(span: Span) -> tuple[int, int, int | None]:
 
 
 def _frame(span: Span | None, place: InjectionPlace | None) -> tuple[object, ...]:
-    """Return what stays the same of a span: its text too if the argument is not in it."""
+    """Return what must stay the same of a span, with its text if the argument is not in it."""
     if span is None:
         return ()
     text = "" if place else span.text
     if span.kind == "section":
-        # A code fence is longer than any in it, and a mark before a blank line has no blank.
+        # A longer value may need a longer code fence, and an empty one leaves no blank at the end.
         text = re.sub("`{3,}", "```", text).rstrip(" ")
     return *_block(span), span.kind, text
 
@@ -379,7 +383,7 @@ def _roles(rendered: Rendered) -> list[str]:
 
 
 def _texts(rendered: Rendered) -> list[str | None]:
-    """Return the text of each block, also of those in results; of other blocks ``None``."""
+    """Return the text of each block, also in tool results; ``None`` for other blocks."""
     blocks = [
         inner
         for message in rendered.messages
@@ -390,7 +394,7 @@ def _texts(rendered: Rendered) -> list[str | None]:
 
 
 def _payload_of(rendered: Rendered) -> JsonValue:
-    """Return the payload; without a target, and with calls without results, there is none."""
+    """Return the payload; ``None`` without a target, or if calls have no results."""
     if rendered.facts.provider is not None:
         with suppress(PendingToolCalls):
             return rendered.payload()

@@ -1,4 +1,4 @@
-"""The data of a prompt: its tools, the form of its answer, its calls, and what differs in data."""
+"""Hostile texts in the data of a prompt: its tools, its output schema and its calls."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from promptdsl.testing.injection_place import (
 from promptdsl.testing.injection_problem import CALL, DEFINITION, InjectionProblem
 
 INPUT = frozenset(("input", "args", "arguments"))
-"""What providers call the input of a call: only there a key may be a value."""
+"""The names of providers for the input of a call; only there a key may be a value."""
 NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 """Keys of a JSON schema whose own keys are names."""
 VALUES = ("enum", "const", "default", "examples", "example")
@@ -28,25 +28,25 @@ VALUES = ("enum", "const", "default", "examples", "example")
 
 
 class DataDifference(NamedTuple):
-    """A place in data that differs from another prompt, and what was and is there."""
+    """A value in data that differs from another prompt: its path, and the old and new value."""
 
     path: tuple[str | int, ...]
     before: object
     after: object
 
     def __str__(self) -> str:
-        """Return the place, and what is there now."""
-        path = ".".join(it for it in self.path if isinstance(it, str))
+        """Return the path and the new value."""
+        path = ".".join(key for key in self.path if isinstance(key, str))
         return f"{path}: {shortened(str(self.after))}"
 
     @property
     def is_text(self) -> bool:
-        """Whether it is a text in both, which may be what became of the argument."""
+        """Whether it is a text in both, so that it may contain the argument."""
         return isinstance(self.before, str) and isinstance(self.after, str)
 
     @property
     def is_instruction(self) -> bool:
-        """Whether it is a description or a remark, which a model reads as instructions."""
+        """Whether it is a description or a comment, which a model reads as instructions."""
         keys = iter(self.path)
         for key in keys:
             if key in VALUES or key in INPUT:
@@ -57,21 +57,27 @@ class DataDifference(NamedTuple):
 
 
 def data_problem(
-    calm: Rendered, spans: Sequence[Span], rendered: Rendered, given: str
+    calm: Rendered, spans: Sequence[Span], rendered: Rendered, hostile: str
 ) -> InjectionProblem | None:
-    """Return what a text does in tools, in the form of the answer or in calls."""
+    """Return the problem of a text in tools, in the output schema or in calls."""
     for change in differences(_data_of(calm), _data_of(rendered)):
         place = _place_in(str(change.before), calm)
         is_place = change.is_text and WORD in place.text
         piece = between(str(change.after), place.before, place.after) if is_place else None
-        broken: str | None = "changes more than its place"
+        broken: str | None = "changes more than its own text"
         if piece is not None:
-            broken = place.promise_broken_by(piece, given) if change.is_instruction else None
+            broken = place.promise_broken_by(piece, hostile) if change.is_instruction else None
         if broken:
             definitions = _definitions_of(calm)
             contents = [message.content for message in calm.messages]
-            calls = [it for it in spans if contents[it.message][it.block].type == "tool_use"]
-            origins = [*(Origin(it.name, it.source) for it in definitions), *calls, None]
+            calls = [
+                span for span in spans if contents[span.message][span.block].type == "tool_use"
+            ]
+            origins = [
+                *(Origin(definition.name, definition.source) for definition in definitions),
+                *calls,
+                None,
+            ]
             number = int(change.path[0]) if change.path else -1
             kind = CALL if number >= len(definitions) else DEFINITION
             return InjectionProblem(broken, str(change), origins[number], place=kind)
@@ -79,7 +85,7 @@ def data_problem(
 
 
 def _place_in(text: str, calm: Rendered) -> InjectionPlace:
-    """Return the place of the argument in a text, which is read as an instruction."""
+    """Return the location of the argument in a text that is read as an instruction."""
     before, after = around_word(text)
     names = calm.config.tags | paired_tags(before + after)
     literals = frozenset(calm.config.literals)
@@ -92,26 +98,34 @@ def _definitions_of(rendered: Rendered) -> list[ToolDefinition | OutputSchema]:
 
 
 def _data_of(rendered: Rendered) -> list[object]:
-    """Return the fields of tools and of the form, and then the input of each call."""
-    definitions = [attrs.asdict(one, recurse=False) for one in _definitions_of(rendered)]
+    """Return the fields of tools and of the output schema, then the input of each call."""
+    definitions = [
+        attrs.asdict(definition, recurse=False) for definition in _definitions_of(rendered)
+    ]
     blocks = (block for message in rendered.messages for block in message.content)
-    calls = [{"input": _read(it.arguments)} for it in blocks if isinstance(it, ToolUseBlock)]
+    calls = [
+        {"input": _read(block.arguments)} for block in blocks if isinstance(block, ToolUseBlock)
+    ]
     return [*({**fields, "at": None} for fields in definitions), *calls]
 
 
 def differences(before: object, after: object, *path: str | int) -> Iterator[DataDifference]:
-    """Yield each place in which two JSON values differ; where their form does, the whole.
+    """Yield each difference of two JSON values; values of different structure differ as a whole.
 
-    The name of a speaker is no difference: it is left out where a provider refuses it.
+    The name of a speaker is not compared, since it is left out for a provider that refuses it.
     """
-    if before == after:  # as most
+    if before == after:  # the usual case
         return
     if path[-1:] == ("arguments",) and isinstance(before, str) and isinstance(after, str):
         before, after = _read(before), _read(after)
     if is_mapping(before) and is_mapping(after):
         items, others = (
-            [(key, value) for key, value in it.items() if key != "name" or "role" not in it]
-            for it in (before, after)
+            [
+                (key, value)
+                for key, value in mapping.items()
+                if key != "name" or "role" not in mapping
+            ]
+            for mapping in (before, after)
         )
         pairs = [*zip(items, others, strict=False)]
         may_be_value = not INPUT.isdisjoint(path)
@@ -128,6 +142,6 @@ def differences(before: object, after: object, *path: str | int) -> Iterator[Dat
 
 
 def _read(text: str) -> object:
-    """Return the input of a call, or its text if that is no JSON."""
+    """Return the input of a call, or its text if that is not JSON."""
     value = read_json(text)
     return text if value is ABSENT else value

@@ -1,4 +1,4 @@
-"""The place of an argument in a prompt: what is promised there, and which text breaks it."""
+"""The location of an argument in a prompt: what is promised there, and which text breaks it."""
 
 import csv
 import json
@@ -15,20 +15,20 @@ from promptdsl.foundation.guards import guard, holds, written_tags
 from promptdsl.foundation.unicode import valid_unicode
 
 WORD = "40716253"
-"""A harmless text that no prompt holds, and that upper() and quote() leave as it is."""
+"""A harmless text that no prompt contains, and that upper() and quote() do not change."""
 TAG = re.compile(r"<(/?)([A-Za-z_][\w.\-]*)")
-ENDS_CODE = "ends the code fence that it stands in"
+ENDS_CODE = "ends its code fence"
 
 
 @attrs.frozen
 class InjectionPlace:
-    """A text with the argument in it: what is ``before`` and ``after`` it in that text.
+    """A text with the argument in it; ``before`` and ``after`` are the rest of the text.
 
-    ``start`` and ``end`` are the same of its whole block. ``names`` and ``literals`` are the tags
-    and delimiters that it may not forge. ``bare``: it is read as Markdown. ``code`` is what is
-    before it in a code fence that the author wrote. ``prefix`` begins its further lines.
-    ``strict``: it has no angle bracket. ``spoken``: it is sent as it is. ``kept``: the function
-    passes its argument on unchanged.
+    ``start`` and ``end`` are the texts before and after the argument in its complete block.
+    ``names`` and ``literals`` are the tags and delimiters that the argument must not forge.
+    ``bare``: it is read as Markdown. ``code`` is the text before it in a code fence of the author.
+    ``prefix`` begins each of its lines after the first. ``strict``: it has no angle bracket.
+    ``spoken``: it is sent as it is. ``kept``: the function does not change its argument.
     """
 
     text: str
@@ -52,17 +52,17 @@ class InjectionPlace:
 
     @cached_property
     def begun(self) -> str:
-        """The end of the text before it, from a bracket that is not closed."""
+        """The end of the text before it, from a ``<`` that is not closed; ``""`` without one."""
         bracket = self.start.rfind("<")
         return self.start[bracket:] if bracket > self.start.rfind(">") else ""
 
     @property
     def calm(self) -> str:
-        """What is there for the harmless word, which an author may have written twice."""
+        """The text for the harmless word, which an author may have written twice."""
         return self.text[len(self.before) : len(self.text) - len(self.after)]
 
-    def promise_broken_by(self, piece: str, given: str) -> str | None:
-        """Return what a text does that it may not, given what it was before it was encoded."""
+    def promise_broken_by(self, piece: str, hostile: str) -> str | None:
+        """Return how a text breaks a promise, or ``None``; ``hostile`` is the original text."""
         lines = self.unindented(piece)
         guarded = guard(piece + self.after, self.names, self.literals) if self.names else piece
         if not (self.strict or guarded.startswith(piece)):
@@ -70,7 +70,7 @@ class InjectionPlace:
         if not self.strict and self._completes(piece) > self._completes(self.calm):
             return "completes a tag of the prompt"
         if self.spoken:
-            changed = self.kept and piece != valid_unicode(self.calm.replace(WORD, given))[0]
+            changed = self.kept and piece != valid_unicode(self.calm.replace(WORD, hostile))[0]
             return "is not sent as it is" if changed and not self.names else None
         if self.strict and ("<" in lines or ">" in lines):
             return "writes a tag"
@@ -80,39 +80,39 @@ class InjectionPlace:
         if self.code and self._fences(piece + after) != self._fences(self.calm + after):
             return ENDS_CODE
         # Two lone surrogates together are a character in JSON.
-        paired = given.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
-        wanted = {self.calm.replace(WORD, text) for text in (given, paired)}
+        paired = hostile.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+        wanted = {self.calm.replace(WORD, text) for text in (hostile, paired)}
         if self.kept and wanted.isdisjoint(readings(lines)):
             return "does not come back from decode()"
         return None
 
     def _fences(self, text: str) -> list[str]:
-        """Return the code fences that are opened and closed from its own on."""
+        """Return the code fences from the author's code fence on."""
         return [fence for fence, _ in code_fences(self.code + text)]
 
     def _completes(self, piece: str) -> bool:
-        """Return whether a text makes a tag of the bracket that the author's text left open."""
+        """Return whether a text makes a tag of an open ``<`` of the author."""
         if not self.begun:
             return False
-        own = written_tags(f"{self.begun}>")  # a tag of the author's own is kept
-        names = self.names.difference(*own)
+        authored = written_tags(f"{self.begun}>")  # a tag of the author is not changed
+        names = self.names.difference(*authored)
         return not guard(self.begun + piece, names, self.literals).startswith(self.begun)
 
     def unindented(self, piece: str) -> str:
-        """Return a text in this place without what begins its further lines; blank ones lack it."""
+        """Return a text without ``prefix`` in its further lines; blank lines may lack it."""
         indent = self.prefix.rstrip()
         rest = re.escape(self.prefix[len(indent) :])
         return re.sub(f"\n{re.escape(indent)}(?:{rest})?", "\n", piece) if self.prefix else piece
 
 
 def around_word(text: str) -> tuple[str, str]:
-    """Return what is before the harmless word in a text, and what is after its last one."""
+    """Return the texts before the first harmless word, and after the last one."""
     before, _, rest = text.partition(WORD)
     return before, rest.rpartition(WORD)[2]
 
 
 def between(text: str, before: str, after: str) -> str | None:
-    """Return what is between the beginning and the end of a text, ``None`` if it has others."""
+    """Return the text between a beginning and an end; ``None`` if a text has others."""
     fits = len(text) >= len(before) + len(after)
     if not (fits and text.startswith(before) and text.endswith(after)):
         return None
@@ -120,7 +120,7 @@ def between(text: str, before: str, after: str) -> str | None:
 
 
 def readings(text: str) -> Iterator[str]:
-    """Yield what a reader of text, CSV or JSON gets back from an encoded text."""
+    """Yield the texts that a reader of text, CSV or JSON decodes from a text."""
     yield decode(text)
     with suppress(csv.Error):  # a line end behind a quoted cell
         for cell in csv.reader([text]) if text.startswith('"') else ():
@@ -130,7 +130,7 @@ def readings(text: str) -> Iterator[str]:
 
 
 def is_enclosed(before: str, after: str, literals: Collection[str]) -> bool:
-    """Return whether a tag or a delimiter is around what is between two texts."""
+    """Return whether a tag or a delimiter is open between two texts."""
     opened: Counter[str] = Counter()
     for slash, name in TAG.findall(before):
         opened[name] += -1 if slash else 1
@@ -150,33 +150,33 @@ UNDERLINE = re.compile(r"\s*(?:=+|-+)\s*")
 
 
 def skeleton(text: str) -> list[str]:
-    """Return the headings, rules and code fences of a text, by every line end Python knows."""
-    found: list[str] = []
+    """Return the kinds of the headings, rules and code fences of a text, in their order."""
+    structure: list[str] = []
     above = ""
     for line in text.splitlines():
         forms = (line, CONTAINERS.sub("", line, count=1))
         kinds = [kind for kind, shape in LINES.items() if any(map(shape.fullmatch, forms))]
         if above.strip() and any(map(UNDERLINE.fullmatch, forms)):
             kinds = ["underline"]
-        found += kinds[:1]
+        structure += kinds[:1]
         above = line
-    return found
+    return structure
 
 
 FENCE = re.compile(r"(`{3,}(?=[^`]*\Z)|~{3,})(.*)", re.DOTALL)
-"""A line that opens a code fence, or closes one if nothing follows; code in a line is neither."""
+"""A line that opens a code fence, or closes one if nothing follows. Inline code does neither."""
 
 
 def code_fences(text: str) -> list[tuple[str, int]]:
-    """Return each code fence that a text opens, and where; what closes one is an empty fence."""
+    """Return each code fence that a text opens, and its offset; ``""`` closes the one before."""
     fences: list[tuple[str, int]] = []
     offset = 0
     for line in text.splitlines(keepends=True):
         rest = CONTAINERS.sub("", line, count=1)
         offset += len(line)
-        mark, fence = FENCE.match(rest), fences[-1][0] if fences else ""
-        if mark and not fence:
-            fences.append((mark[1], offset - len(rest)))
-        elif mark and mark[1].startswith(fence) and not mark[2].strip():
+        match, fence = FENCE.match(rest), fences[-1][0] if fences else ""
+        if match and not fence:
+            fences.append((match[1], offset - len(rest)))
+        elif match and match[1].startswith(fence) and not match[2].strip():
             fences.append(("", offset))
     return fences

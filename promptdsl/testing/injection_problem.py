@@ -1,4 +1,4 @@
-"""What a hostile text does to a prompt, as the failure of an assertion tells it."""
+"""The problem that a hostile text causes, and the text of the failed assertion."""
 
 import attrs
 
@@ -8,16 +8,16 @@ from promptdsl.testing.hostile import HostileText
 
 @attrs.frozen
 class InjectionProblem:
-    """What a hostile text does and what is sent; ``span`` is where, if that is known."""
+    """What a hostile text does, and what is sent; ``span`` is the location, if it is known."""
 
     what: str
     sent: str
     span: Span | Origin | None = None
     provider: str | None = None
     place: tuple[str, str] | None = None
-    """What the place is called, and the advice, if not by the kind of the span."""
+    """The name of the location, and the advice, if they do not follow from the span's kind."""
 
-    def told(self, argument: str, hostile: HostileText) -> str:
+    def failure(self, argument: str, hostile: HostileText) -> str:
         """Return the text of the failure."""
         lines = [f"the argument {argument!r} is not safe: a {hostile} {self.what}"]
         if self.provider:
@@ -33,9 +33,9 @@ class InjectionProblem:
 
 _AUTHOR = (
     "author text: an f-string, format(), trusted() or format_block",
-    "write Value(...), Untrusted(...) or a t-string: it is encoded for its place",
+    "write Value(...), Untrusted(...) or a t-string: these are encoded",
 )
-_VALUE = ("a value", "a value is encoded for its place: is it changed after that?")
+_VALUE = ("a value", "a value is encoded: does the prompt function change it after that?")
 KINDS = {
     "author": _AUTHOR,
     "section": _AUTHOR,
@@ -43,23 +43,23 @@ KINDS = {
     "volatile": _VALUE,
     "conversation": (
         "text of the conversation",
-        "it is sent as it is; with guard_conversation it forges no fence",
+        "it is sent as it is; with guard_conversation it forges no tag",
     ),
 }
-"""What the kinds of spans are called, and the advice."""
+"""The name of each kind of span, and the advice."""
 
 IN_CODE = "write Code(Value(...)): its fence is longer than any in the value"
 OUTSIDE = ("another part", "does the prompt function write other parts for this text?")
 TEMPLATE = (
     "the text of a template",
-    "give it as a variable: Template.from_string('Plan: {{ plan }}', plan=plan)",
+    "pass it as a variable: Template.from_string('Plan: {{ plan }}', plan=plan)",
 )
 DEFINITION = (
-    "text of a tool or of the form of an answer",
-    "nothing encodes it: keep it the same, and write what differs in a message",
+    "text of a tool or of the output schema",
+    "it is not encoded: keep it constant, and write what differs in a message",
 )
 CALL = (
     "the input of a call",
-    "give a mapping, not JSON text with the argument in it: ToolUse('find', {'q': q}, id)",
+    "pass a mapping, not JSON text with the argument in it: ToolUse('find', {'q': q}, id)",
 )
-"""What other places are called, and the advice."""
+"""The constants above are the names of other locations, with the advice."""

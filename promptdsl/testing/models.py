@@ -1,4 +1,4 @@
-"""The mark ``prompt_models``: the models, and the budgets, that the prompts of a test are for."""
+"""The pytest mark ``prompt_models``: the models and budgets for the prompts of a test."""
 
 import asyncio
 from collections.abc import Mapping
@@ -18,27 +18,27 @@ EXAMPLE = '@pytest.mark.prompt_models("gpt-5", "claude-opus-5-5", budget=8_000)'
 
 
 class PromptModel(NamedTuple):
-    """A model of a mark, the budget beside it, and the line of the test."""
+    """A model of a mark, its budget, and the line of the test."""
 
     name: str
     budget: int | Literal["window"] | None
     at: Source
 
     def rendered(self, prompt: Any) -> Rendered:  # Any: whatever render() takes
-        """Return a prompt for this model; :class:`OptionError` if nothing is known of it."""
+        """Return a prompt for this model; raise :class:`OptionError` if the model is unknown."""
         rendered = rendered_here(prompt, model=self.name, budget=self.budget)
         if rendered.facts.known:
             return rendered
         hints = [loss.why for loss in rendered.losses if loss.what == f"model {self.name!r}"]
         advice = hints[0].rpartition(": ")[2] if hints else "register it: register_model(...)"
-        problem = f"{MARK} names {self.name!r}, a model that nothing is known of"
+        problem = f"{MARK} names the unknown model {self.name!r}"
         raise OptionError(problem, fix=advice, at=(self.at,))
 
 
 def rendered_here(prompt: Any, **options: Any) -> Rendered:  # Any: whatever render() takes
     """Return a rendered prompt, with its asynchronous parts awaited.
 
-    They have an event loop of their own: a thread runs it where one is running already.
+    They run in a new event loop; if one already runs, the new loop is in a thread.
     """
     try:
         return render(prompt, **options)
@@ -55,11 +55,11 @@ def rendered_here(prompt: Any, **options: Any) -> Rendered:  # Any: whatever ren
 
 
 def models_of(test: pytest.Item) -> tuple[PromptModel, ...]:
-    """Return the models of the marks that are nearest to a test; without a mark there are none.
+    """Return the models of the nearest marks of a test; none without a mark.
 
-    Marks of the test come before those of its class, these before those of its file. Several marks
-    at one place add up, each with its own budget. Raises :class:`OptionError` for a mark without a
-    model, for a model that is there twice, and for any other argument.
+    Marks of the test are nearer than those of its class, and these nearer than those of its file.
+    Several marks on the same test, class or file are added, each with its own budget. Raises
+    :class:`OptionError` for a mark without a model, a repeated model, and an unknown argument.
     """
     marks = [*test.iter_markers_with_node(MARK)]
     file, line, _ = test.reportinfo()
@@ -84,9 +84,9 @@ def _models_of(
         problem = f"{MARK} names no model"
     for name in names:
         if not isinstance(name, str) or not name:
-            problem = f"a model of {MARK} is a name, not {name!r}"
+            problem = f"a model of {MARK} must be a name, not {name!r}"
     for option in options.keys() - {"budget"}:
-        problem = f"{MARK} takes no {option!r}"
+        problem = f"{MARK} has no option {option!r}"
     if problem is not None:
         raise OptionError(problem, fix=f"write {EXAMPLE}", at=(at,))
     return [PromptModel(str(name), options.get("budget"), at) for name in names]

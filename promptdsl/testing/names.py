@@ -6,9 +6,9 @@ from hashlib import sha256
 from pathlib import Path
 
 LONGEST = 110
-"""The most characters of the name of a test in the name of a file, the hash included."""
+"""The most characters of a test name in a file name, with the hash."""
 LONGEST_NAME = 40
-"""The same of a name given with ``name=``."""
+"""The most characters of a name from ``name=``."""
 
 _RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)(?=\.|$)", re.IGNORECASE)
 _PLAIN_TEST = re.compile(r"\w+(\.\w+)*(\[[\w.,=+@-]+])?", re.ASCII)
@@ -19,17 +19,17 @@ _ODD = re.compile(r"[^\w.,=+@-]+", re.ASCII)
 def name_of(nodeid: str, name: str) -> str:
     """Return the name of a test in its file, after its classes: ``TestRefund.test_plan[free]``.
 
-    ``name`` is that of the last node; it may hold ``::``.
+    ``name`` is that of the last node; it may contain ``::``.
     """
     classes = nodeid[: -len(f"::{name}")].split("::")[1:]
     return ".".join([*classes, name])
 
 
 def stem_of(test: str, *, alone: bool = True) -> str:
-    """Return how the files of a test begin: its name, or a part of it and a short hash.
+    """Return the beginning of the files of a test: its name, or a part of it and a short hash.
 
-    The hash is there when a character was replaced, the name is too long or is taken on Windows,
-    and when the test is not ``alone``: the name of another one differs from its in case only.
+    There is a hash if a character was replaced, or the name is too long or reserved on Windows. A
+    test that is not ``alone`` also gets one: another name differs from its name only in case.
 
     >>> stem_of("TestRefund.test_plan[free]")
     'TestRefund.test_plan[free]'
@@ -46,7 +46,7 @@ def stem_of(test: str, *, alone: bool = True) -> str:
 
 
 def suffix_of(name: str | None, number: int) -> str:
-    """Return what follows the stem for a prompt with a name, or for the n-th one without.
+    """Return the text after the stem for a prompt with a name, or for the n-th one without.
 
     >>> suffix_of("second", 2), suffix_of(None, 1), suffix_of(None, 2)
     ('[second]', '', '.2')
@@ -59,19 +59,19 @@ def suffix_of(name: str | None, number: int) -> str:
 
 
 def stems_in(file_stem: str) -> list[str]:
-    """Return the stems of tests that a file may belong to: it, and what is before each suffix."""
+    """Return the possible stems of the test of a file: its own, and that before each suffix."""
     cuts = [match.start() for match in re.finditer(r"[.\[]", file_stem)]
     return [file_stem, *(file_stem[:cut] for cut in reversed(cuts))]
 
 
 def path_from(folder: Path, path: Path) -> str:
-    """Return a path as messages name it, from a folder."""
+    """Return a path as messages show it, relative to a folder."""
     try:
         return Path(os.path.relpath(path, folder)).as_posix()
     except ValueError:  # another drive of Windows
         return path.as_posix()
 
 
-def _hashed(slug: str, whole: str, longest: int) -> str:
-    digest = sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+def _hashed(slug: str, full_name: str, longest: int) -> str:
+    digest = sha256(full_name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{slug[: longest - 9].rstrip('-. ')}-{digest}".lstrip("-.")

@@ -1,4 +1,4 @@
-"""The payload of a prompt as a snapshot keeps it: JSON, with signs for values that change."""
+"""The payload of a prompt in a snapshot: JSON, with placeholders for values that change."""
 
 import json
 import re
@@ -23,14 +23,14 @@ FILES = frozenset({
     "url",
 })  # fmt: skip
 DATA = frozenset({"args", "arguments", "input", "json", "response"})
-"""The arguments of a call, or a result, as text or as JSON data: all strings in it."""
+"""The keys of the arguments and results of calls, in which all strings are scrubbed."""
 
 
 class Matcher(Protocol):
     """A matcher of syrupy, such as one that ``path_type`` returns."""
 
     def __call__(self, *, data: Any, path: Path) -> Any:  # Any: a value of any type in a payload
-        """Return what stands in the snapshot for a value at a path of keys and indexes."""
+        """Return the value for the snapshot; ``path`` are keys and indexes."""
 
 
 def payload_text(
@@ -38,8 +38,8 @@ def payload_text(
 ) -> str:
     """Return the payload as JSON, its keys in the order in which they are sent.
 
-    It has the sign of a volatile value at its place. Scrubbers replace what they match in texts,
-    in arguments and ids of calls, and in names of files. A matcher gets each value before that.
+    Volatile values are placeholders. Scrubbers replace what they match in texts, in arguments and
+    ids of calls, and in file names. A matcher gets each value before the scrubbers.
     """
     texts = ShownTexts(scrubbers)
     masked = rendered.masked(texts.volatile)
@@ -49,7 +49,7 @@ def payload_text(
 
 
 class _Payload:
-    """Copies the values of a payload, with signs for those that are scrubbed."""
+    """Copies the values of a payload, with placeholders for those that are scrubbed."""
 
     def __init__(self, texts: ShownTexts, matcher: Matcher | None) -> None:
         self.texts = texts
@@ -59,33 +59,35 @@ class _Payload:
     def value(  # Any: a value of any type in a payload
         self, value: Any, path: Path, *, is_data: bool = False
     ) -> Any:
-        """Return a value; in data, such as the arguments of a call, each string is scrubbed."""
+        """Return a copy of a value; in data, as arguments of a call, all strings are scrubbed."""
         if self.matcher:
             value = self.matcher(data=value, path=path)
         keys = ["", "", *(key for key, _ in path if isinstance(key, str))]
         if isinstance(value, str):
             return self.text(value) if is_data or _is_scrubbed(value, *keys[-2:]) else value
         if isinstance(value, dict):
-            # A list is the input of Responses; a schema is no data, nor what is named in it.
-            is_own = bool(path) and path[-1][0] in DATA
-            is_own &= keys[-2] not in ("inputSchema", "properties")
+            # A list is the input of Responses. A schema and a property of this name are not data.
+            is_data_field = bool(path) and path[-1][0] in DATA
+            is_data_field &= keys[-2] not in ("inputSchema", "properties")
             items = cast("dict[str, object]", value).items()  # a payload is JSON
             return {
-                key: self.value(it, (*path, (key, type(it))), is_data=is_data or is_own)
-                for key, it in items
+                key: self.value(
+                    inner, (*path, (key, type(inner))), is_data=is_data or is_data_field
+                )
+                for key, inner in items
             }
         if isinstance(value, list | tuple):
             values = cast("list[object]", value)  # a payload is JSON
             return [
-                self.value(it, (*path, (index, type(it))), is_data=is_data)
-                for index, it in enumerate(values)
+                self.value(inner, (*path, (index, type(inner))), is_data=is_data)
+                for index, inner in enumerate(values)
             ]
         if isinstance(value, bytes):
             return f"{len(value)} bytes, sha256:{sha256(value).hexdigest()[:12]}"
         return value if isinstance(value, int | float | None) else repr(value)
 
     def text(self, text: str) -> str:
-        """Return a text, scrubbed, but for the signs that are in it already."""
+        """Return a scrubbed text; placeholders of volatile values in it stay."""
         pieces = self.volatile.split(text)
         for index in range(0, len(pieces), 2):
             pieces[index] = "".join([piece for _, piece in self.texts.scrubbed(pieces[index])])
@@ -93,7 +95,7 @@ class _Payload:
 
 
 def _is_scrubbed(text: str, around: str, key: str) -> bool:
-    """Tell whether a string may change from run to run, by its key, and the key around it."""
+    """Return whether a string may differ between runs, by its key and the key around it."""
     if key in FILES or (around, key) == ("document", "name"):
         return text[:5].lower() != "data:"
     return key in TEXTS or key in IDS or key in DATA

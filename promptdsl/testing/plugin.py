@@ -1,4 +1,4 @@
-"""The pytest plug-in: every run of pytest loads it, so it imports nothing before it is used."""
+"""The pytest plug-in. Every run of pytest loads it, so it imports other modules when used."""
 
 from collections.abc import Generator, Mapping
 from pathlib import Path
@@ -20,14 +20,14 @@ MODELS = (
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options for the report of a run and for the rules of ``promptdsl check``."""
     add = parser.getgroup("promptdsl").addoption
-    what = "write a page on the prompts whose snapshots differ, and on what changed in them"
+    what = "write a page with the prompts whose snapshots differ, and their changes"
     add("--prompt-report", metavar="FILE", help=what)
-    what = "fail for what promptdsl check finds in the prompts of prompt_snapshot"
+    what = "also fail if promptdsl check has a finding in a prompt of prompt_snapshot"
     add("--prompt-check", action="store_true", help=what)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Add the mark of the matrix, and syrupy's fixture under a name that nobody shadows."""
+    """Add the mark ``prompt_models``, and syrupy's fixture under a name of our own."""
     if config.option.prompt_report is not None:
         from promptdsl.testing.report import RunReport
 
@@ -38,13 +38,13 @@ def pytest_configure(config: pytest.Config) -> None:
         alias = ModuleType("promptdsl_syrupy")
         alias._promptdsl_syrupy = syrupy.snapshot  # type: ignore[attr-defined]
         config.pluginmanager.register(alias, alias.__name__)
-        # A list that is there from the start: syrupy sees what a run adds to it at the end.
+        # The list must exist from the start: then syrupy sees what a run adds to it at the end.
         ignored: list[str] | None = config.option.ignore_file_extensions
         config.option.ignore_file_extensions = [*(ignored or ())]
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Pass over snapshots: pytest takes ``test*.txt`` for doctests, and would run what they say."""
+    """Skip snapshots: pytest takes ``test*.txt`` for doctests, and would run their text."""
     return True if collection_path.name.endswith(".prompt.txt") else None
 
 
@@ -52,7 +52,7 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Tell the run of folders with snapshots, and of all tests of a file, selected or not."""
+    """Give the run the folders with snapshots, and all tests of a file, selected or not."""
     report = yield
     config, path = collector.config, collector.path
     if not config.pluginmanager.hasplugin("syrupy"):
@@ -65,9 +65,11 @@ def pytest_make_collect_report(
     elif isinstance(collector, (pytest.Module, pytest.Class)):
         nodes = report.result or []
         stored = path.parent / config.option.snapshot_dirname / path.stem
-        # The last test of the file with the fixture may be gone.
+        # The last test of the file with the fixture may have been deleted.
         has_prompts = any(stored.glob("*.prompt.txt"))
-        if has_prompts or any("prompt_snapshot" in getattr(it, "fixturenames", ()) for it in nodes):
+        if has_prompts or any(
+            "prompt_snapshot" in getattr(node, "fixturenames", ()) for node in nodes
+        ):
             from promptdsl.testing.run import run_of
 
             run = run_of(config)
@@ -80,7 +82,7 @@ def pytest_make_collect_report(
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: "Any") -> None:  # Any: xdist has no types
-    """Have syrupy name the unused snapshots when a worker of xdist had tests with the fixture."""
+    """Let syrupy list the unused snapshots if a worker of xdist had tests with the fixture."""
     if "promptdsl-run" in getattr(node, "workeroutput", ()):
         from promptdsl.testing.run import name_unused
 
@@ -89,9 +91,9 @@ def pytest_testnodedown(node: "Any") -> None:  # Any: xdist has no types
 
 @pytest.fixture
 def prompt_scrubbers() -> Mapping[str, str]:
-    """Return the scrubbers of all snapshots, by name: override it in a conftest.py.
+    """Return the scrubbers of all snapshots, by name; override it in a conftest.py.
 
-    Each is a regular expression; what it matches is stored as its name and a number.
+    Each is a regular expression. A match is stored as the name of the scrubber and a number.
     """
     return {}
 
@@ -100,10 +102,10 @@ def prompt_scrubbers() -> Mapping[str, str]:
 def prompt_snapshot(
     request: pytest.FixtureRequest, prompt_scrubbers: Mapping[str, str]
 ) -> "PromptSnapshot":
-    """Compare a prompt with its file in ``__snapshots__``, or write that: ``--snapshot-update``.
+    """Compare a prompt with its file in ``__snapshots__``; ``--snapshot-update`` writes the file.
 
-    ``prompt_snapshot(rendered)`` fails with all that changed. ``name=`` is for several prompts in
-    one test, ``scrub=`` for what differs in each run.
+    ``prompt_snapshot(rendered)`` fails with all changes. ``name=`` is for several prompts of
+    a test, ``scrub=`` for texts that differ in each run.
     """
     if not request.config.pluginmanager.hasplugin("syrupy"):
         from promptdsl.foundation.extras import install_advice

@@ -1,6 +1,6 @@
-"""The report of a run of pytest: what changed in the prompts that were compared with their files.
+"""The report of a run of pytest: the changes of prompts that were compared with their files.
 
-It is loaded with the option ``--prompt-report`` alone.
+It is only loaded for the option ``--prompt-report``.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -28,9 +28,9 @@ from promptdsl.testing.run import REPORT, run_of
 
 @attrs.frozen
 class NotedPrompt:
-    """What is kept of a prompt until the end of the run, in texts: so xdist can send it.
+    """A prompt that is kept until the end of the run, as texts, which xdist can send.
 
-    ``before`` and ``after`` are the whole files of a prompt that changed.
+    ``before`` and ``after`` are the complete files of a prompt that changed.
     """
 
     name: str
@@ -42,23 +42,23 @@ class NotedPrompt:
     problem: str = ""
 
     def comparison(self) -> PromptComparison:
-        """Return the prompt as reports have it; what changed is found now."""
-        found = diff(parse(self.before), parse(self.after)) if self.after else None
+        """Return the prompt for the report; its changes are computed here."""
+        changes = diff(parse(self.before), parse(self.after)) if self.after else None
         about = {"was": self.was, "problem": self.problem, "model": self.model}
-        return PromptComparison(self.name, self.status, found, **about)
+        return PromptComparison(self.name, self.status, changes, **about)
 
 
 class RunReport:
-    """A plug-in that notes the prompts of a run, and writes the page on them at its end."""
+    """A plug-in that collects the prompts of a run, and writes a page about them at its end."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._path = config.invocation_params.dir / config.option.prompt_report
         self._of_tests: dict[str, list[NotedPrompt]] = {}
         self._prompts: dict[str, NotedPrompt] = {}
-        self._told = ""
+        self._summary = ""
         if not config.option.prompt_report or self._path.is_dir():
-            problem = f"--prompt-report={config.option.prompt_report} names no file"
+            problem = f"--prompt-report={config.option.prompt_report} is not a file"
             raise pytest.UsageError(f"{problem}: write --prompt-report=prompts.html")
 
     def note(
@@ -67,9 +67,9 @@ class RunReport:
         prompts: Sequence[tuple[Path, PromptFile]],
         orphans: Callable[[Path, str], Sequence[Path]],
     ) -> None:
-        """Note a prompt, and those for the models of its test, before their files are written.
+        """Note a prompt, and its variants for models, before their files are written.
 
-        ``orphans`` gives the files of no test that have a text.
+        ``orphans`` returns the files with a given text that belong to no test.
         """
         noted = self._of_tests.setdefault(test, [])
         base: tuple[PromptFile, PromptFile] | None = None
@@ -89,9 +89,9 @@ class RunReport:
         now: str,
         base: tuple[PromptFile, PromptFile] | None,
     ) -> tuple[NotedPrompt, PromptFile | None]:
-        """Return what became of a prompt, and the whole prompt that its file keeps.
+        """Return the status of a prompt, and the complete prompt that its file has.
 
-        ``base`` is the prompt without a model, as it was stored and as it is.
+        ``base`` is the prompt without a model, as it is stored and as it is now.
         """
         model = dict(file.header).get("model", "").partition(" (")[0]
         prompt = NotedPrompt(self._name(path), "same", "" if model == "none" else model)
@@ -115,24 +115,24 @@ class RunReport:
     def pytest_runtest_makereport(
         self, item: pytest.Item
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Hang the prompts of a test on its report: so a worker of xdist sends them."""
+        """Add the prompts of a test to its report, so that a worker of xdist sends them."""
         report = yield
         noted = self._of_tests.pop(item.nodeid, ())
         setattr(report, REPORT, [*map(attrs.asdict, noted)])
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take the prompts of a test: one that differed in one of its runs does differ."""
+        """Collect the prompts of a test; a prompt differs if it differed in any run of the test."""
         self._add(getattr(report, REPORT, ()))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:  # Any: xdist has no types
-        """Take the snapshots that a worker of xdist found to be of no test."""
+        """Collect the snapshots without a test that a worker of xdist found."""
         self._add(getattr(node, "workeroutput", {}).get(REPORT, ()))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, None, None]:
-        """Write the report, before an update deletes the snapshots that are not used."""
+        """Write the report before an update deletes the unused snapshots."""
         unused: list[Path] = []
         if self._config.pluginmanager.hasplugin("syrupy"):
             unused = run_of(self._config).unused()
@@ -147,15 +147,15 @@ class RunReport:
         return (yield)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Tell where the report is."""
-        if self._told:
-            terminalreporter.write_line(self._told)
+        """Print the path of the report."""
+        if self._summary:
+            terminalreporter.write_line(self._summary)
 
     def _add(self, prompts: Sequence[dict[str, Any]]) -> None:
         for data in prompts:
             prompt = NotedPrompt(**data)
-            known = self._prompts.setdefault(prompt.name, prompt)
-            if known.status in ("same", "removed"):
+            earlier = self._prompts.setdefault(prompt.name, prompt)
+            if earlier.status in ("same", "removed"):
                 self._prompts[prompt.name] = prompt
 
     def _write(self, session: pytest.Session) -> None:
@@ -167,9 +167,9 @@ class RunReport:
         except (OSError, DataError) as error:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
             why = error.strerror if isinstance(error, OSError) else error.what
-            self._told = f"the prompt report {self._path} cannot be written: {why}"
+            self._summary = f"the prompt report {self._path} cannot be written: {why}"
         else:
-            self._told = f"prompt report: {self._path}"
+            self._summary = f"prompt report: {self._path}"
 
     def _name(self, path: Path) -> str:
         return path_from(self._config.rootpath, path)

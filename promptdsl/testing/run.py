@@ -1,4 +1,4 @@
-"""What a run of pytest knows of the tests with snapshots: which there are, and which passed."""
+"""The tests with snapshots in a run of pytest: which there are, and which passed."""
 
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
@@ -10,20 +10,20 @@ import pytest
 from promptdsl.testing.names import name_of, path_from, stem_of, stems_in
 
 RUN = "promptdsl-run"
-"""The name of the plug-in below, and of what a worker of xdist tells its controller."""
+"""The name of the plug-in below, and of the value that a worker of xdist sends."""
 REPORT = "promptdsl-report"
-"""The same for the report of the run."""
+"""The same for the plug-in of the report."""
 UNCALLED = (
     "the test takes prompt_snapshot, but does not call it\n"
-    "  write prompt_snapshot(prompt), or take the argument out"
+    "  write prompt_snapshot(prompt), or remove the argument"
 )
 
 
 class PromptRun:
-    """A plug-in that follows one run: it is registered with the first test that has the fixture.
+    """A plug-in that follows a run. It is registered with the first test that has the fixture.
 
-    A file may be unused only if its test passed, or if there is no such test any more: a test that
-    failed, was skipped or did not run has not used what it needs.
+    A file may be unused only if its test passed or was deleted. A test that failed, was skipped or
+    did not run may still need its files.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -43,26 +43,28 @@ class PromptRun:
     ) -> None:
         """Note the tests and classes of a file, or those of a class."""
         counts = Counter(node.name.casefold() for node in nodes)
-        self._not_alone |= {it.nodeid for it in nodes if counts[it.name.casefold()] > 1}
+        self._not_alone |= {node.nodeid for node in nodes if counts[node.name.casefold()] > 1}
         tests = self._tests.setdefault(folder_of(collector), {})
-        tests.update({self.stem(it): it.nodeid for it in nodes if isinstance(it, pytest.Item)})
+        tests.update(
+            {self.stem(node): node.nodeid for node in nodes if isinstance(node, pytest.Item)}
+        )
 
     def collected_folder(self, folder: pytest.Directory) -> None:
-        """Note a folder that is collected as a whole: the tests of its snapshots may be gone."""
+        """Note a folder that is collected completely; tests in it may have been deleted."""
         named = any(folder.session.isinitpath(node.path) for node in folder.listchain())
         if named and not getattr(self._config.option, "lf", False):
             self._folders.add(folder.path)
 
     def not_collected(self, collector: pytest.Collector) -> None:
-        """Note a file that could not be read, or was skipped: its tests are not known."""
+        """Note a file that could not be read, or was skipped, so that its tests are unknown."""
         self._not_collected.add(folder_of(collector))
 
     def uses(self, item: pytest.Item) -> None:
-        """Note a test that asked for the fixture by its name, when it ran."""
+        """Note a test that requested the fixture when it ran."""
         self._tests.setdefault(folder_of(item), {}).setdefault(self.stem(item), item.nodeid)
 
     def pytest_deselected(self) -> None:
-        """In a run of some tests, look for no snapshots but those beside them."""
+        """Look only for snapshots next to the tests, since not all tests run."""
         self._folders.clear()
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -70,20 +72,20 @@ class PromptRun:
         self._collected = {folder_of(item) for item in session.items}
 
     def stem(self, item: pytest.Item) -> str:
-        """Return how the names of the files of a test begin."""
+        """Return the beginning of the file names of a test."""
         alone = self._not_alone.isdisjoint(node.nodeid for node in item.listchain())
         return stem_of(name_of(item.nodeid, item.name), alone=alone)
 
     def is_orphan(self, path: Path) -> bool:
-        """Tell whether a file belongs to no test: those of its file of tests are known."""
+        """Return whether a snapshot has no test, and all tests of its test file are known."""
         folder = path.parent.parent.parent / path.parent.name
-        known = folder in {*self._tests, *self._collected} or not any(
+        is_known = folder in {*self._tests, *self._collected} or not any(
             file.stem == folder.name for file in folder.parent.iterdir() if file.is_file()
         )
-        return known and folder not in self._not_collected and self._test_of(path) is None
+        return is_known and folder not in self._not_collected and self._test_of(path) is None
 
     def may_be_unused(self, path: Path) -> bool:
-        """Tell whether a file belongs to no test, or to one that passed; before the end any may."""
+        """Return whether a file has no test, or its test passed; before the end return true."""
         if not self._at_end or self.is_orphan(path):
             return True
         test = self._test_of(path)
@@ -95,24 +97,24 @@ class PromptRun:
         return [path for path in files if self._at_end and self.may_be_unused(path)]
 
     def files(self, ending: str) -> list[Path]:
-        """Return the files in the folders of this run whose names end so, in their order."""
+        """Return the files with this ending in the folders of this run, sorted."""
         name = self._config.option.snapshot_dirname
-        beside = {test.parent for test in (*self._tests, *self._not_collected)}
-        folders = {folder / name for folder in beside | self._folders}
+        parents = {test.parent for test in (*self._tests, *self._not_collected)}
+        folders = {folder / name for folder in parents | self._folders}
         return sorted(path for folder in folders for path in folder.glob(f"*/*{ending}"))
 
     def has_passed(self, nodeid: str) -> bool:
-        """Tell whether a test passed, each time that it ran."""
+        """Return whether a test passed each time that it ran."""
         return nodeid in self._passed and nodeid not in self._failed
 
     def _test_of(self, path: Path) -> str | None:
         tests = self._tests.get(path.parent.parent.parent / path.parent.name, {})
         stem = path.name.removesuffix(".prompt.txt").removesuffix(".payload.json")
-        return next((tests[it] for it in stems_in(stem) if it in tests), None)
+        return next((tests[candidate] for candidate in stems_in(stem) if candidate in tests), None)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, None, None]:
-        """Fail a test that passed, and has the fixture as an argument, but did not call it."""
+        """Fail a test that passed and has the fixture as an argument, but did not call it."""
         yield
         snapshot = getattr(item, "funcargs", {}).get("prompt_snapshot")
         if getattr(snapshot, "was_called", True) or item.get_closest_marker("xfail"):
@@ -137,7 +139,7 @@ class PromptRun:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Generator[None, None, None]:
-        """Before syrupy looks for unused files, keep its other formats off the ones in use."""
+        """Keep other formats of syrupy from reporting the files in use as unused."""
         self._at_end = True
         getattr(self._config, "workeroutput", {})[RUN] = True
         name_unused(self._config)
@@ -147,7 +149,7 @@ class PromptRun:
 
 
 def folder_of(node: pytest.Item | pytest.Collector) -> Path:
-    """Return the path of a test file without its extension: what its folder is named after."""
+    """Return the path of a test file without its extension; its snapshot folder has this name."""
     return node.path.parent / node.path.stem
 
 
@@ -161,5 +163,5 @@ def run_of(config: pytest.Config) -> PromptRun:
 
 
 def name_unused(config: pytest.Config) -> None:
-    """Have syrupy name the unused snapshots; an update names those that it deletes."""
+    """Let syrupy list the unused snapshots; an update lists those that it deletes."""
     config.option.include_snapshot_details |= not config.option.update_snapshots

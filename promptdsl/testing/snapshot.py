@@ -1,4 +1,7 @@
-"""The value of the fixture: it compares prompts with the files of a test, or writes these."""
+"""The fixture ``prompt_snapshot``: it compares prompts with the files of a test, or writes them.
+
+Read :class:`PromptSnapshot` first, then :class:`ComparedPrompt` and :class:`SnapshotFiles`.
+"""
 
 import dataclasses
 import difflib
@@ -72,9 +75,11 @@ class SnapshotFiles:
         )
 
     def note(self, prompts: "Sequence[ComparedPrompt]") -> None:
-        """Note a prompt, and those for models, for the report of the run, if there is one."""
+        """Note a prompt, and its variants for models, for the report of the run, if any."""
         if self._report is not None:
-            files = [(self._path(PromptExtension, it.suffix), it.file) for it in prompts]
+            files = [
+                (self._path(PromptExtension, prompt.suffix), prompt.file) for prompt in prompts
+            ]
             self._report.note(self.test.nodeid, files, self.orphans)
 
     def differs(
@@ -85,10 +90,10 @@ class SnapshotFiles:
         path = self._path(extension, suffix)
         content = text.encode()
         self._refuse_another(path, content)
-        with suppress(OSError):  # there is none yet; what else is wrong, syrupy meets too
+        with suppress(OSError):  # there is no file yet; syrupy raises any other error
             if newer_version(lines_of(path.read_bytes())):
-                problem = f"{self.shown(path)} is of a newer promptdsl, and would be lost"
-                fix = "install that one, or delete the file"
+                problem = f"{self.shown(path)} was written by a newer promptdsl, and would be lost"
+                fix = "install that version, or delete the file"
                 raise SnapshotFormatError(problem, fix=fix, at=(author(),))
         if assertion(name=suffix or 0) == content:
             return None
@@ -106,7 +111,7 @@ class SnapshotFiles:
         return Path(extension.get_location(test_location=location, index=suffix or 0))
 
     def shown(self, path: Path) -> str:
-        """Return a path as messages name it: from the root of the project."""
+        """Return a path as messages show it, relative to the root of the project."""
         return path_from(self._root, path)
 
     @property
@@ -116,27 +121,29 @@ class SnapshotFiles:
         test = "::".join([path_from(self._called_from, self.test.path), *names])
         return f"pytest {shlex.quote(test)} --snapshot-update"
 
-    def message(self, found: "Sequence[Mismatch]") -> str:
-        """Return what a failed test tells: its files that there are not, and those that changed."""
+    def message(self, mismatches: "Sequence[Mismatch]") -> str:
+        """Return the message of a failed test: the missing files, and the changed ones."""
         texts: list[str] = []
-        missing = [it for it in found if it.stored is None]
+        missing = [mismatch for mismatch in mismatches if mismatch.stored is None]
         if missing:
-            paths = [self.shown(it.path) for it in missing]
+            paths = [self.shown(mismatch.path) for mismatch in missing]
             several = ["there are no snapshots yet:", *(f"  {path}" for path in paths)]
             lines = several if paths[1:] else [f"there is no snapshot yet: {paths[0]}"]
-            lines += [move for it in missing for move in self._moves(it)]
+            lines += [move for mismatch in missing for move in self._moves(mismatch)]
             texts.append("\n".join(lines))
-        changed = [it for it in found if it.stored is not None]
-        for it in changed:
-            what = "payload" if it.path.suffix == ".json" else "prompt"
-            texts.append(f"the {what} is not that of {self.shown(it.path)}\n\n{it.changes.strip()}")
+        changed = [mismatch for mismatch in mismatches if mismatch.stored is not None]
+        for mismatch in changed:
+            what = "payload" if mismatch.path.suffix == ".json" else "prompt"
+            texts.append(
+                f"the {what} differs from {self.shown(mismatch.path)}\n\n{mismatch.changes.strip()}"
+            )
         what = "them" if missing[1:] else "it"
         advice = "if the change is right" if changed else f"write {what}, then look at {what}"
         end = "\n\n" if changed else "\n"
         return "\n\n".join(texts) + f"{end}  {advice}: {self.update}"
 
     def _moves(self, missing: "Mismatch") -> list[str]:
-        """Return the advice for a file that a test had under another name."""
+        """Return the advice for a file that has another name because its test was renamed."""
         path = shlex.quote(self.shown(missing.path))
         return [
             f"  {orphan} has this content and no test any more - if its test was renamed: "
@@ -145,36 +152,36 @@ class SnapshotFiles:
         ]
 
     def orphans(self, path: Path, text: str) -> list[Path]:
-        """Return the files of no test with a text that has no file yet: its test was renamed."""
+        """Return the files without a test that have this text: its test was renamed."""
         folders = path.parent.parent
-        # Both suffixes: a file of another format of syrupy is no prompt or payload, however equal.
+        # Both suffixes count: a file of another syrupy format is not a prompt or payload.
         files = sorted(folders.glob(f"*/*{''.join(path.suffixes[-2:])}"))
         return [
-            it
-            for it in files
-            if self._run.is_orphan(it) and is_same_snapshot(lines_of(it.read_bytes()), text)
+            file
+            for file in files
+            if self._run.is_orphan(file) and is_same_snapshot(lines_of(file.read_bytes()), text)
         ]
 
     def _refuse_another(self, path: Path, content: bytes) -> None:
-        """Raise an error when this run had another prompt for a file."""
+        """Raise an error if this run had another prompt for the same file."""
         written = self._run.written
         key = str(path).casefold()
         test, files, before = written.setdefault(key, (self.test.nodeid, self, content))
         if is_same_snapshot(lines_of(before), lines_of(content)):
             return
-        if test == self.test.nodeid and files is not self:  # the test is run once more
+        if test == self.test.nodeid and files is not self:  # the test runs again
             written[key] = (test, self, content)
             return
         here = "this test" if test == self.test.nodeid else test
         raise AssertionError(
-            f"{self.shown(path)} is already that of another prompt, which {here} gave before\n"
+            f"{self.shown(path)} is already the file of another prompt, from {here}\n"
             "  give each prompt a name of its own: prompt_snapshot(..., name=...)"
         )
 
 
 @dataclasses.dataclass(frozen=True)
 class Mismatch:
-    """A file that does not hold what it should, or that there is not."""
+    """A snapshot file that is missing, or differs from the prompt."""
 
     path: Path
     text: str
@@ -185,7 +192,7 @@ class Mismatch:
 class PromptSnapshot:
     """The fixture ``prompt_snapshot`` of one test: call it with a prompt.
 
-    A prompt without a name is the first, second, ... of its test, in the order of the calls.
+    Prompts without a name are numbered in the order of the calls.
 
     >>> from promptdsl import User
     >>> from promptdsl.testing import PromptSnapshot
@@ -201,7 +208,7 @@ class PromptSnapshot:
         _load()
 
     def __repr__(self) -> str:
-        """Return the name of the test: pytest shows it above a failure."""
+        """Return the name of the test, which pytest shows above a failure."""
         return f"<prompt_snapshot of {self._files.test.name}>"
 
     def __call__(
@@ -212,11 +219,12 @@ class PromptSnapshot:
         scrub: Mapping[str, Scrubber] | None = None,
         **unknown: Never,
     ) -> "ComparedPrompt":
-        """Raise an ``AssertionError`` with all changes unless a prompt is that of its file.
+        """Raise an ``AssertionError`` with all changes if a prompt differs from its file.
 
-        A tree is rendered for no model; under ``@pytest.mark.prompt_models`` also for each model,
-        with a file for what differs. ``name`` tells the prompts of one test apart; without one the
-        second prompt of a test gets ``.2``. ``scrub`` has more scrubbers by name.
+        A tree is rendered without a model. Under ``@pytest.mark.prompt_models`` it is also rendered
+        for each model, with a file for the differences. ``name`` distinguishes the prompts of one
+        test; without it the file of the second prompt gets ``.2``. ``scrub`` has further scrubbers
+        by name.
         """
         self.was_called = True
         _refuse_other(prompt, others, unknown)
@@ -228,7 +236,7 @@ class PromptSnapshot:
         models = models_of(self._files.test)
         if models and isinstance(prompt, Rendered):
             what = "a prompt is rendered for each model, but this one is rendered already"
-            fix = "give the prompt itself: prompt_snapshot(prompt)"
+            fix = "pass the prompt itself: prompt_snapshot(prompt)"
             raise OptionError(f"with {MARK}, {what}", fix=fix, at=(models[0].at,))
         rendered = prompt if isinstance(prompt, Rendered) else _rendered(prompt)
         suffix, scrubbers = suffix_of(name, self._calls), _compiled(self._scrubbers, scrub or {})
@@ -237,28 +245,28 @@ class PromptSnapshot:
         for_models = [
             ComparedPrompt(
                 self._files,
-                it.rendered(prompt),
-                f"{suffix}.{suffix_of(it.name, 1)[1:-1]}",
+                model.rendered(prompt),
+                f"{suffix}.{suffix_of(model.name, 1)[1:-1]}",
                 scrubbers,
                 base.file,
             )
-            for it in models
+            for model in models
         ]
         self._files.note((base, *for_models))
         if self._files.test.config.option.prompt_check:
-            assert_checked(*(it.rendered for it in (base, *for_models)))
-        found = [*filter(None, (it.mismatch() for it in (base, *for_models)))]
-        if found:
-            raise AssertionError(self._files.message(found))
+            assert_checked(*(compared.rendered for compared in (base, *for_models)))
+        mismatches = [*filter(None, (compared.mismatch() for compared in (base, *for_models)))]
+        if mismatches:
+            raise AssertionError(self._files.message(mismatches))
         return base
 
     def __eq__(self, prompt: object) -> bool:
-        """Return true, or raise what a call raises: pytest would cut what ``==`` tells."""
+        """Return true, or raise the error of a call: pytest would cut off the message of ``==``."""
         self(prompt)
         return True
 
     def __ne__(self, prompt: object) -> bool:
-        """Raise an error: a prompt that may be anything else is no claim."""
+        """Raise an error: a test that accepts every other prompt tests nothing."""
         problem = "a snapshot cannot be compared with !="
         raise OptionError(problem, fix="call prompt_snapshot(...)", at=(author(),))
 
@@ -267,7 +275,7 @@ class PromptSnapshot:
 
 @dataclasses.dataclass(frozen=True)
 class ComparedPrompt:
-    """A prompt that is that of its file; ``payload`` compares what is sent of it as well.
+    """A prompt that is equal to its file; ``payload`` also compares what is sent.
 
     >>> from promptdsl import User
     >>> from promptdsl.testing import PromptSnapshot
@@ -283,16 +291,16 @@ class ComparedPrompt:
 
     @cached_property
     def file(self) -> PromptFile:
-        """What a snapshot keeps of the prompt."""
+        """The content of the prompt for a snapshot."""
         return prompt_file(self.rendered, scrubbers=self._scrubbers)
 
     def mismatch(self) -> Mismatch | None:
-        """Return how the prompt differs from its file, ``None`` if it does not."""
+        """Return how the prompt differs from its file; ``None`` if it does not."""
         actual = self.file if self._base is None else difference(self._base, self.file)
-        found = self._files.differs(PromptExtension, serialise(actual), self.suffix)
-        if found is None or found.stored is None:
-            return found
-        return dataclasses.replace(found, changes=self._changes(found.stored, actual))
+        mismatch = self._files.differs(PromptExtension, serialise(actual), self.suffix)
+        if mismatch is None or mismatch.stored is None:
+            return mismatch
+        return dataclasses.replace(mismatch, changes=self._changes(mismatch.stored, actual))
 
     def _changes(self, stored: str, actual: PromptFile) -> str:
         if CONFLICT.search(stored) and not CONFLICT.search(serialise(self.file)):
@@ -302,44 +310,45 @@ class ComparedPrompt:
         except SnapshotFormatError as error:
             return f"It cannot be read: {error}"
         if self._base is not None:
-            with suppress(SnapshotFormatError):  # it names what the base has no more
+            with suppress(SnapshotFormatError):  # it refers to lines that the base has no more
                 expected, actual = applied(self._base, expected), self.file
         return failure_text(expected, actual, exact=fixed_tokens(self.rendered).total)
 
     def payload(
         self, provider: ProviderName | None = None, *, matcher: Matcher | None = None
     ) -> None:
-        """Compare the payload with a file beside that of the prompt: JSON, as it is sent.
+        """Compare the payload, as JSON, with a file next to that of the prompt.
 
-        Without a target, name a ``provider``. Volatile and scrubbed values have signs; a
-        ``matcher`` of syrupy, such as ``path_type``, replaces more by its path.
+        If the prompt has no model, name a ``provider``. Volatile and scrubbed values are
+        placeholders; a ``matcher`` of syrupy, such as ``path_type``, replaces others by their
+        path.
         """
         rendered = self.rendered
         if provider is None and rendered.facts.provider is None:
             problem = "this prompt has no model, and so no payload"
             if models_of(self._files.test):
-                problem = "payload() is that of the prompt without a model, which has none"
+                problem = "payload() uses the prompt without a model, which has no payload"
             raise TargetError(problem, fix='name a provider: payload("openai")', at=(author(),))
         if provider not in (None, rendered.facts.provider):
             rendered = rendered.for_target(provider)
         text = payload_text(rendered, self._scrubbers, matcher)
         suffix = f"{self.suffix}.{provider}" if provider else self.suffix
-        found = self._files.differs(PayloadExtension, text, suffix)
-        if found is None:
+        mismatch = self._files.differs(PayloadExtension, text, suffix)
+        if mismatch is None:
             return
-        before, now = (found.stored or "").splitlines(), text.splitlines()
+        before, now = (mismatch.stored or "").splitlines(), text.splitlines()
         changes = "\n".join(difflib.unified_diff(before, now, "stored", "now", lineterm=""))
-        raise AssertionError(self._files.message([dataclasses.replace(found, changes=changes)]))
+        raise AssertionError(self._files.message([dataclasses.replace(mismatch, changes=changes)]))
 
 
 @cache
 def _load() -> PromptFile:
-    """Load what a first call needs: the tokenizer takes longer than a test may with hypothesis."""
+    """Load the tokenizer before the first call: it takes longer than hypothesis allows a test."""
     return prompt_file(render(User("Hi.")))
 
 
 def _rendered(prompt: Any) -> Rendered:  # Any: whatever render() takes
-    """Return a prompt without a model; what is no prompt was given to the fixture."""
+    """Return a prompt rendered without a model; its errors name the fixture, not ``render``."""
     try:
         return rendered_here(prompt)
     except ContentError as error:
@@ -351,13 +360,13 @@ def _rendered(prompt: Any) -> Rendered:  # Any: whatever render() takes
 
 
 def _refuse_other(prompt: object, others: Sequence[object], unknown: Mapping[str, object]) -> None:
-    """Raise an error for what is no prompt but came from one, and for an unknown option."""
+    """Raise an error for data that was made from a prompt, and for an unknown option."""
     if isinstance(prompt, str | bytes | Mapping | list | tuple):
         kind = type(prompt).__name__  # pyright: ignore[reportUnknownArgumentType]
-        problem = f"prompt_snapshot() takes a prompt, or what render() returned, not {kind}"
+        problem = f"prompt_snapshot() takes a prompt, or the result of render(), not {kind}"
         fix = "to compare what is sent: prompt_snapshot(rendered).payload()"
         if isinstance(prompt, str):
-            fix = "give it the prompt itself; a text alone is User(text)"
+            fix = "pass the prompt itself; for a single text write User(text)"
         raise ContentError(problem, fix=fix, at=(author(),))
     if others:
         problem = f"prompt_snapshot() takes one prompt, but got {1 + len(others)} arguments"
@@ -376,23 +385,23 @@ def _refuse_other(prompt: object, others: Sequence[object], unknown: Mapping[str
 
 
 def _for_model(model: str) -> str:
-    """Return the advice for a model that was given to the fixture."""
+    """Return the advice for a call of the fixture with a model."""
     mark = f"write @pytest.mark.prompt_models({model!r})"
     return f"{mark}, or prompt_snapshot(render(prompt, model={model!r}))"
 
 
 def _compiled(*all_scrubbers: Mapping[str, Scrubber]) -> dict[str, Scrubber]:
-    """Return all scrubbers; :class:`OptionError` for one that is no regular expression."""
+    """Return all scrubbers, compiled; raise :class:`OptionError` for a wrong one."""
     compiled: dict[str, Scrubber] = {}
-    for some in all_scrubbers:
-        if not isinstance(some, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+    for scrubbers in all_scrubbers:
+        if not isinstance(scrubbers, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
             fix = "give each scrubber a name: {'ticket': r'T-[0-9]+'}"
-            raise OptionError(f"scrubbers are {some!r}", fix=fix, at=(author(),))
-    for name, scrubber in (pair for some in all_scrubbers for pair in some.items()):
+            raise OptionError(f"scrubbers are {scrubbers!r}", fix=fix, at=(author(),))
+    for name, scrubber in (pair for scrubbers in all_scrubbers for pair in scrubbers.items()):
         try:
             compiled[name] = scrubber if callable(scrubber) else re.compile(scrubber)
         except (re.error, TypeError) as error:
-            problem = f"the scrubber {name!r} is no regular expression: {scrubber!r}, {error}"
+            problem = f"the scrubber {name!r} is not a regular expression: {scrubber!r}, {error}"
             fix = "correct it, or give a function that returns the values in a text"
             raise OptionError(problem, fix=fix, at=(author(),)) from None
         if not callable(scrubber) and re.search(scrubber, ""):

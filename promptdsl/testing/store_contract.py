@@ -1,4 +1,7 @@
-"""What a transcript needs of a store: claims, each a method that fails where it does not hold."""
+"""The test of a transcript store: each claim is a method that fails if it is not true.
+
+:func:`check_store` runs all claims of :class:`StoreClaims`.
+"""
 
 import asyncio
 import json
@@ -49,16 +52,16 @@ def check_store(
     processes: bool = True,
     damage: Damage | None = None,
 ) -> None:
-    """Fail if a store does not do what a transcript needs; the failure lists all that is wrong.
+    """Fail if a store does not do what a transcript needs; the failure lists all broken claims.
 
-    ``make_store()`` returns a store, or an awaitable of one, on the same storage at each call. The
-    storage may be in use: all keys begin with a text that no other run has. ``entries`` is the
-    length of the longest transcript, and a thousandth of the characters of the largest entry, up
-    to 5 MB; only a long transcript shows that appends become slower.
+    ``make_store()`` returns a store, or an awaitable of a store, on the same storage at each call.
+    The storage may be in use: all keys begin with a text that no other run has. ``entries`` is the
+    length of the longest transcript; only a long one shows that appends become slower. The largest
+    entry has a thousand times as many characters, at most 5 million.
     ``processes=False`` is for a store in memory, which other processes do not see.
-    ``damage(store, key)`` changes a stored line, which the store has to report. It runs an event
-    loop: call it from a function that is not async. Raises :class:`OptionError` where
-    ``make_store`` is no function.
+    ``damage(store, key)`` changes a stored line, and the store must report it. This function runs
+    an event loop, so do not call it from an async function. Raises :class:`OptionError` if
+    ``make_store`` is not a function.
 
     >>> from pathlib import Path
     >>> from tempfile import mkdtemp
@@ -70,7 +73,7 @@ def check_store(
     __tracebackhide__ = True
     if not callable(make_store):
         what = f"make_store is {make_store!r}"
-        raise OptionError(what, fix="give a function: check_store(lambda: store)")
+        raise OptionError(what, fix="pass a function: check_store(lambda: store)")
     names = [name for name in vars(StoreClaims) if not name.startswith("_")]
     failures: list[str] = []
     with asyncio.Runner() as runner:
@@ -89,8 +92,8 @@ def check_store(
         raise AssertionError("\n".join([f"the store breaks {count}. It has to", *failures]))
 
 
-async def _value(found: Any) -> Any:  # Any: what a method of a store returns, perhaps later
-    return await found if isawaitable(found) else found
+async def _value(returned: Any) -> Any:  # Any: a result of a store, or an awaitable
+    return await returned if isawaitable(returned) else returned
 
 
 async def _load(store: Any, key: str, after: int = 0) -> list[TranscriptEntry]:
@@ -105,13 +108,15 @@ def _notes(numbers: Iterable[int], data: str = "x") -> list[TranscriptEntry]:
     return [_note(number, data) for number in numbers]
 
 
-def _same(wanted: Sequence[TranscriptEntry], found: Sequence[TranscriptEntry]) -> None:
-    """Fail if there are other entries than expected, to the byte."""
-    expected, given = [entry.number for entry in wanted], [entry.number for entry in found]
-    if expected != given:
-        what = f"of the entries {shortened(str(expected))} there are {shortened(str(given))}"
+def _same(wanted: Sequence[TranscriptEntry], actual: Sequence[TranscriptEntry]) -> None:
+    """Fail if entries differ from the expected ones in any byte."""
+    wanted_numbers = [entry.number for entry in wanted]
+    actual_numbers = [entry.number for entry in actual]
+    if wanted_numbers != actual_numbers:
+        wanted_text, actual_text = shortened(str(wanted_numbers)), shortened(str(actual_numbers))
+        what = f"of the entries {wanted_text} there are {actual_text}"
         raise AssertionError(what.replace("'", ""))
-    for entry, other in zip(wanted, found, strict=True):
+    for entry, other in zip(wanted, actual, strict=True):
         line, kept = entry.to_line(), other.to_line()
         if line != kept:
             pairs = enumerate(zip(line, kept, strict=False))
@@ -120,17 +125,17 @@ def _same(wanted: Sequence[TranscriptEntry], found: Sequence[TranscriptEntry]) -
 
 
 def _complete(entries: Sequence[TranscriptEntry], writers: str, count: int) -> None:
-    """Fail if an entry of a writer is lost, doubled or out of order."""
+    """Fail if an entry of a writer is lost, stored twice or out of order."""
     _same([_note(n, entry.data["note"]) for n, entry in enumerate(entries, 1)], entries)
     for writer in writers:
         notes: list[Any] = [entry.data["note"] for entry in entries]  # Any: JSON
-        found = [number for name, number in notes if name == writer]
-        if found != [*range(count)]:
-            raise AssertionError(f"{count} appends of one writer became {shortened(str(found))}")
+        numbers = [number for name, number in notes if name == writer]
+        if numbers != [*range(count)]:
+            raise AssertionError(f"{count} appends of one writer became {shortened(str(numbers))}")
 
 
 async def _write(store: Any, key: str, writer: str, count: int) -> None:
-    """Append notes, each once more after what is new where another writer was faster."""
+    """Append notes; if another writer was faster, append again after its entries."""
     last = number = 0
     for _ in range(20 * count):
         last = max([last, *(entry.number for entry in await _load(store, key, last))])
@@ -143,7 +148,7 @@ async def _write(store: Any, key: str, writer: str, count: int) -> None:
 
 
 class StoreClaims:
-    """A store, two objects of it, and the claims, whose sentences are the texts of failures."""
+    """The claims about a store, with two objects of it; a docstring is the text of a failure."""
 
     def __init__(self, runner: asyncio.Runner, make_store: MakeStore, options: Options) -> None:
         self._runner, self._make_store = runner, make_store
@@ -152,9 +157,9 @@ class StoreClaims:
         self._is_async = False
 
     async def _append(self, key: str, entries: Sequence[TranscriptEntry]) -> None:
-        found = self._store.append(key, entries)
-        self._is_async = isawaitable(found)
-        await _value(found)
+        returned = self._store.append(key, entries)
+        self._is_async = isawaitable(returned)
+        await _value(returned)
 
     async def _kept(self, key: str, *texts: str) -> list[TranscriptEntry]:
         """Append notes to an unknown key, one by one; return them."""
@@ -174,13 +179,13 @@ class StoreClaims:
         _same(wanted, await _load(self._other, key, after))
 
     async def _opened(self, key: str) -> Transcript:
-        """Return a transcript; ``acommit`` and ``arefresh`` do their work for every store."""
+        """Return a transcript; its ``acommit`` and ``arefresh`` work with every store."""
         if self._is_async:
             return await Transcript.aopen(key, store=self._store)
         return Transcript.open(key, store=self._store)
 
     def processes(self, key: str) -> None:
-        """Lose and double nothing where two processes append at once."""
+        """Lose no entry, and store none twice, if two processes append at once."""
         if not self._has_processes or "fork" not in multiprocessing.get_all_start_methods():
             return
         count = min(2_000, max(self._length // 10, 1))
@@ -199,7 +204,7 @@ class StoreClaims:
         for worker in workers:
             worker.join()
         if any(worker.exitcode for worker in workers):
-            raise AssertionError("a process failed: the error is where errors are printed")
+            raise AssertionError("a process failed: its error is printed above")
         _complete(self._runner.run(_load(self._store, key)), "ab", count)
 
     async def unknown(self, key: str) -> None:
@@ -221,12 +226,12 @@ class StoreClaims:
             await self._has(key, entries[after:], after)
 
     async def taken(self, key: str) -> None:
-        """Refuse a number that is taken, with a ConflictError."""
+        """Refuse a number that is already used, with a ConflictError."""
         await self._kept(key, "a", "b", "c")
         for numbers in TAKEN:
             await self._refused(key, _notes(numbers, "other"))
 
-    async def whole(self, key: str) -> None:
+    async def all_or_nothing(self, key: str) -> None:
         """Write nothing of a batch that is refused."""
         entries = await self._kept(key, "a", "b", "c")
         for numbers in TAKEN:
@@ -235,7 +240,7 @@ class StoreClaims:
             await self._has(key, entries)
 
     async def again(self, key: str) -> None:
-        """Refuse an append that is made again after it was written, and do not double it."""
+        """Refuse an append that is repeated after it was written, and do not store it twice."""
         entries = _notes((1, 2))
         await self._append(key, entries)
         with suppress(ConflictError):
@@ -244,14 +249,14 @@ class StoreClaims:
         await self._refused(key, entries)
 
     async def seen(self, key: str) -> None:
-        """Show at once what another object of the store writes."""
+        """Return immediately what another object of the store has written."""
         for number in range(1, 6):
             await self._has(key, [], after=number - 1)
             await self._append(key, [_note(number, "x")])
             await self._has(key, [_note(number, "x")], after=number - 1)
 
     async def odd_keys(self, key: str) -> None:
-        """Keep keys that look alike apart, and take no character of a key as special."""
+        """Keep similar keys apart, and treat no character of a key as special."""
         kept = {f"{key}{odd}": _note(1, odd) for odd in ODD_KEYS}
         for name, entry in kept.items():
             await self._append(name, [entry])
@@ -268,20 +273,20 @@ class StoreClaims:
             await self._has(name, _notes((1, 2, 3), name))
 
     async def equal(self, key: str) -> None:
-        """Return entries as they were, to the byte: numbers, characters, times, changes."""
+        """Return entries unchanged, to the byte: numbers, characters, times, changes."""
         talk = Transcript()
         for text in TEXTS:
             talk.append(f"Why? {text}")
             talk.note({text: [{"deep": [text, None, ""]}]})
         talk.note([*NUMBERS])
         talk.append(Message("assistant", [ToolUseBlock("a", "find", '{"z": 1.0, "a": 1}')]))
-        talk.append("Stop.", interrupt=True)  # two entries of one change
+        talk.append("Stop.", interrupt=True)  # one change with two entries
         talk.undo(to=3)
         await self._append(key, talk.entries)
         await self._has(key, talk.entries)
 
     async def opaque(self, key: str) -> None:
-        """Return an entry of a type that this version does not know with the bytes it had."""
+        """Return an entry of a type that this version does not know unchanged, to the byte."""
         body = json.dumps({"n": 1, "new": [1.5], "type": "new", "data": "\xe9"})
         line = f'{body[:-1]},"sum":"{crc32(body.encode()):08x}"}}'
         entry = TranscriptEntry.from_line(line)
@@ -289,7 +294,7 @@ class StoreClaims:
         await self._has(key, [entry])
 
     async def large(self, key: str) -> None:
-        """Return a large entry whole."""
+        """Return a large entry completely."""
         await self._has(key, await self._kept(key, "x" * min(5_000_000, 1_000 * self._length)))
 
     async def batch(self, key: str) -> None:
@@ -298,18 +303,18 @@ class StoreClaims:
         await self._has(key, entries)
 
     async def own_lists(self, key: str) -> None:
-        """Do not change or keep a list that is given, and return new ones."""
-        entries, given = _notes((1, 2)), _notes((1, 2))
-        await self._append(key, given)
-        _same(entries, given)
-        given.clear()
-        found: Any = await _value(self._store.load(key))  # Any: any iterable
-        if isinstance(found, list):
-            found.clear()
+        """Do not change or keep the list of an append, and return a new list each time."""
+        entries, argument = _notes((1, 2)), _notes((1, 2))
+        await self._append(key, argument)
+        _same(entries, argument)
+        argument.clear()
+        returned: Any = await _value(self._store.load(key))  # Any: any iterable
+        if isinstance(returned, list):
+            returned.clear()
         _same(entries, await _load(self._store, key))
 
     async def numbers_stay(self, key: str) -> None:
-        """Give no entry another number, also not behind a gap, which may be refused."""
+        """Keep the number of each entry, also after a gap, which may be refused."""
         entries = await self._kept(key, "a", "b")
         with suppress(ConflictError):
             await self._append(key, [_note(5, "x")])
@@ -325,14 +330,14 @@ class StoreClaims:
         for name in names:
             await self._kept(name, "1", "2")
         for prefix in (*names, f"{key}none"):
-            found = sorted(await _value(self._other.list(prefix)))
-            if found != sorted(name for name in names if name.startswith(prefix)):
-                raise AssertionError(f"list({prefix!r}) returned {found}")
+            keys = sorted(await _value(self._other.list(prefix)))
+            if keys != sorted(name for name in names if name.startswith(prefix)):
+                raise AssertionError(f"list({prefix!r}) returned {keys}")
         if not {*names} <= {*await _value(self._other.list())}:
             raise AssertionError("list() does not return every key")
 
     async def deleted(self, key: str) -> None:
-        """Forget a key that is deleted, so that it begins anew; ignore one that is unknown."""
+        """Forget a deleted key, so that it starts again; ignore an unknown key."""
         if not hasattr(self._store, "delete"):
             return
         await self._kept(key, "a", "b", "c")
@@ -346,7 +351,7 @@ class StoreClaims:
         await self._has(f"{key}%", kept)
 
     async def cancelled(self, key: str) -> None:
-        """Write an append that is cancelled whole or not at all, and let it be made again."""
+        """Write a cancelled append completely or not at all, and let it be repeated."""
         for waits in (*([0.0] * n for n in range(8)), [0.0003], [0.001], [0.003], [0.01]):
             name = f"{key}{waits}"
             talk = await Transcript.aopen(name, store=self._store)
@@ -358,13 +363,13 @@ class StoreClaims:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
-            if found := await _load(self._other, name):
-                _same(talk.entries, found)
+            if stored := await _load(self._other, name):
+                _same(talk.entries, stored)
             await talk.acommit()
             await self._has(name, talk.entries)
 
     async def transcript(self, key: str) -> None:
-        """Open a transcript that was edited and undone as it was."""
+        """Return a transcript that was edited and undone unchanged when it is opened again."""
         talk = await self._opened(key)
         talk.append("Why twice?")
         await talk.acommit()
@@ -379,7 +384,7 @@ class StoreClaims:
             raise AssertionError(f"{talk.messages} became {again.messages}")
 
     async def race(self, key: str) -> None:
-        """Refuse the slower one of two transcripts that append, until it is refreshed."""
+        """Refuse the slower of two transcripts that append, until it is refreshed."""
         talks = [await self._opened(key), await self._opened(key)]
         for talk in talks:
             try:
@@ -394,7 +399,7 @@ class StoreClaims:
             raise AssertionError(f"there is {texts}")
 
     async def unanswered(self, key: str) -> None:
-        """Show a transcript what was written by an append whose answer was lost."""
+        """Return the entries of an append whose answer was lost."""
 
         async def append(key: str, entries: Sequence[TranscriptEntry]) -> None:
             await self._append(key, entries)
@@ -410,7 +415,7 @@ class StoreClaims:
         await self._has(key, talk.entries)
 
     async def at_once(self, key: str) -> None:
-        """Lose and double nothing where threads or tasks append at once."""
+        """Lose no entry, and store none twice, if threads or tasks append at once."""
         stores = zip("abcd", (self._store, self._other) * 2, strict=True)
 
         def write(store: Any, writer: str) -> None:
@@ -433,9 +438,10 @@ class StoreClaims:
             await self._append(key, entries)
             times.append(perf_counter() - start)
         fifth = len(times) // 5 or 1
-        early, late = median(times[:fifth]), median(times[-fifth:])
-        if late > 3 * early + 0.05:
-            raise AssertionError(f"{size} entries take {early:.3f} s at first, {late:.3f} s late")
+        first_time, last_time = median(times[:fifth]), median(times[-fifth:])
+        if last_time > 3 * first_time + 0.05:
+            what = f"{size} entries take {first_time:.3f} s at first, {last_time:.3f} s at the end"
+            raise AssertionError(what)
         await self._has(key, _notes(range(1, len(times) * size + 1)))
 
     async def damaged(self, key: str) -> None:
@@ -445,5 +451,5 @@ class StoreClaims:
         await self._kept(key, "a", "b", "c")
         await _value(self._damage(self._store, key))
         with suppress(TranscriptError):
-            found = await _load(self._other, key)
-            raise AssertionError(f"{len(found)} entries came back")
+            entries = await _load(self._other, key)
+            raise AssertionError(f"{len(entries)} entries came back")

@@ -131,7 +131,7 @@ def test_an_encoded_text() -> None:
 def test_the_wrong_order() -> None:
     """Two sections in another order are named with both lines."""
     assert (
-        f"'rules' does not come before 'role', but after it\n  {ROLE}: role\n  {RULES}: rules"
+        f"'rules' comes after 'role', not before it\n  {ROLE}: role\n  {RULES}: rules"
     ) == failure(lambda: assert_section(support(), "rules", before="role"))
 
 
@@ -140,7 +140,7 @@ def test_a_section_inside_another_one() -> None:
     rendered = render(System(Section("rules", "Obey.", Section("tone", "Be warm."), "Always.")))
     assert assert_section(rendered, "rules", before="rules/tone") is None
     text = failure(lambda: assert_section(rendered, "rules/tone", before="rules"))
-    assert "'rules/tone' does not come before 'rules', but after it" == text.splitlines()[0]
+    assert "'rules/tone' comes after 'rules', not before it" == text.splitlines()[0]
 
 
 def test_a_section_too_many() -> None:
@@ -169,7 +169,7 @@ def test_an_unstable_prefix() -> None:
     """A prefix that ends too early names the part and the line that ended it."""
     before, after = support(), support("Be rude.")
     assert (
-        "12 of 24 tokens of the earlier prompt are shared (50.0%), at least 60% was asked for\n"
+        "12 of 24 tokens of the earlier prompt are shared (50.0%), but at least 60% must be\n"
         f"  the shared prefix ends where section 'rules' was changed: {RULES}\n"
         "  12 of 24 tokens of the later prompt come after it"
     ) == failure(lambda: assert_prefix_stable(before, after, min_share=0.6))
@@ -219,7 +219,7 @@ def test_volatile_texts_are_sent() -> None:
     line = lines_of(test_volatile_texts_are_sent, 2)[0]
     assert (
         f"the prompts differ first in\n  - system[0]: {line}\n  + system[0]: {line}\n\n"
-        "only what a snapshot does not keep, such as a volatile"
+        "only content that is not in snapshots, such as a Volatile"
     ) == failure(lambda: assert_same_prompt(one, two))
 
 
@@ -256,7 +256,7 @@ WRONG: dict[str, tuple[type[Exception], Callable[[], object], str]] = {
     "kind": (
         OptionError,
         lambda: assert_no_losses(support(), kinds=["hints"]),
-        "no loss is of the kind 'hints'",
+        "'hints' is not a kind of loss",
     ),
     "share": (
         OptionError,
@@ -349,7 +349,7 @@ def test_an_empty_prompt() -> None:
 def test_no_share_and_a_whole_share() -> None:
     """With a share of 0 nothing has to be shared, with 1 all of the earlier prompt."""
     assert assert_prefix_stable(support(), support("Be rude."), min_share=0) is None
-    assert "at least 100% was asked for" in failure(
+    assert "but at least 100% must be" in failure(
         lambda: assert_prefix_stable(support(), support("Be rude."), min_share=1)
     )
 

@@ -22,7 +22,7 @@ AB = frozenset({"a", "b"})
 FORGES = "forges a tag or delimiter of the prompt"
 COMPLETES = "completes a tag of the prompt"
 BEGINS = "begins a heading, a rule or a code fence"
-ENDS = "ends the code fence that it stands in"
+ENDS = "ends its code fence"
 LOST = "does not come back from decode()"
 
 

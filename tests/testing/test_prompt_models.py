@@ -100,7 +100,7 @@ def test_the_failure_names_the_model_that_changed(project: Project) -> None:
     project.update()
     project.write(conftest=FACT)
     expected = """\
-the prompt is not that of __snapshots__/test_a/test_support.gpt-5.prompt.txt
+the prompt differs from __snapshots__/test_a/test_support.gpt-5.prompt.txt
 
 `event` sent as user, was developer; tokens ~35 -> 32
 
@@ -117,7 +117,7 @@ def test_all_files_that_differ_are_told(project: Project) -> None:
     project.write(test_a=MATRIX)
     project.update()
     project.write(test_a=MATRIX.replace('User("Hello"),', 'User("Hello"), Assistant("Hi."),'))
-    told = [line for line in project.error().split("\n") if "the prompt is not" in line]
+    told = [line for line in project.error().split("\n") if "the prompt differs from" in line]
     assert [line.split("/")[-1] for line in told] == [
         "test_support.prompt.txt",
         "test_support.gpt-5.prompt.txt",
@@ -216,24 +216,25 @@ def test_a_model_that_leaves_the_mark_leaves_its_file(project: Project) -> None:
         ),
         (
             "'claude-opus-55'",
-            "prompt_models names 'claude-opus-55', a model that nothing is known of\n"
+            "prompt_models names the unknown model 'claude-opus-55'\n"
             "  did you mean 'claude-opus-5-5'?",
         ),
         (
             "'my-own'",
-            "prompt_models names 'my-own', a model that nothing is known of\n"
-            "  register it: register_model(...)",
+            "prompt_models names the unknown model 'my-own'\n  register it: register_model(...)",
         ),
-        ("'gpt-5', ''", f"a model of prompt_models is a name, not ''\n  write {EXAMPLE}"),
-        ("'gpt-5', 8_000", f"a model of prompt_models is a name, not 8000\n  write {EXAMPLE}"),
-        ("'gpt-5', budget=1, reserve=2", f"prompt_models takes no 'reserve'\n  write {EXAMPLE}"),
+        ("'gpt-5', ''", f"a model of prompt_models must be a name, not ''\n  write {EXAMPLE}"),
+        ("'gpt-5', 8_000", f"a model of prompt_models must be a name, not 8000\n  write {EXAMPLE}"),
+        (
+            "'gpt-5', budget=1, reserve=2",
+            f"prompt_models has no option 'reserve'\n  write {EXAMPLE}",
+        ),
         (
             "'gpt-5', 'my-own', 'gpt-4o'",
-            "prompt_models names 'my-own', a model that nothing is known of\n"
-            "  register it: register_model(...)",
+            "prompt_models names the unknown model 'my-own'\n  register it: register_model(...)",
         ),
-        ("'gpt-5', bugdet=1", f"prompt_models takes no 'bugdet'\n  write {EXAMPLE}"),
-        ("['gpt-5']", f"a model of prompt_models is a name, not ['gpt-5']\n  write {EXAMPLE}"),
+        ("'gpt-5', bugdet=1", f"prompt_models has no option 'bugdet'\n  write {EXAMPLE}"),
+        ("['gpt-5']", f"a model of prompt_models must be a name, not ['gpt-5']\n  write {EXAMPLE}"),
     ],
 )
 def test_a_wrong_mark_is_an_error(project: Project, arguments: str, told: str) -> None:
@@ -326,5 +327,5 @@ def test_a_prompt_that_is_rendered_already_is_an_error(project: Project) -> None
     assert refused(project, mark, call) == (
         "test_a.py:3: with prompt_models, a prompt is rendered for each model, "
         "but this one is rendered already\n"
-        "  give the prompt itself: prompt_snapshot(prompt)"
+        "  pass the prompt itself: prompt_snapshot(prompt)"
     )

@@ -121,7 +121,7 @@ def test_a_report_that_cannot_be_written(project: Project) -> None:
     project.write(test_a="def test_nothing(): pass")
     told = project.here(f"--prompt-report={project.folder}")
     told.stderr.fnmatch_lines(
-        ["ERROR: --prompt-report=* names no file: write --prompt-report=prompts.html"]
+        ["ERROR: --prompt-report=* is not a file: write --prompt-report=prompts.html"]
     )
     told = project.here("--prompt-report=test_a.py/report.html")
     told.stdout.fnmatch_lines(["the prompt report */test_a.py/report.html cannot be written: *"])

@@ -63,7 +63,7 @@ def test_a_changed_prompt_fails_with_all_that_changed(project: Project) -> None:
     project.update()
     project.write(test_a=ONE.replace("kind", "brief"))
     expected = """\
-E       AssertionError: the prompt is not that of __snapshots__/test_a/test_role.prompt.txt
+E       AssertionError: the prompt differs from __snapshots__/test_a/test_role.prompt.txt
 E
 E       `role` changed: 1 line; 10 tokens now
 E
@@ -232,11 +232,11 @@ def test_a_fixture_that_is_asked_for_by_name(project: Project) -> None:
 
 WRONG_CALLS = {
     'str(render(User("Hi.")))': (
-        "prompt_snapshot() takes a prompt, or what render() returned, not str\n"
-        "  give it the prompt itself; a text alone is User(text)"
+        "prompt_snapshot() takes a prompt, or the result of render(), not str\n"
+        "  pass the prompt itself; for a single text write User(text)"
     ),
     'render(User("Hi.")).to_openai()': (
-        "prompt_snapshot() takes a prompt, or what render() returned, not dict\n"
+        "prompt_snapshot() takes a prompt, or the result of render(), not dict\n"
         "  to compare what is sent: prompt_snapshot(rendered).payload()"
     ),
     'User("Hi."), model="gpt-5"': (
@@ -246,7 +246,7 @@ WRONG_CALLS = {
     'User("Hi."), names="one"': ("prompt_snapshot() takes no 'names'\n  it takes name= and scrub="),
     'User("Hi."), name=1': ("name=1 names no snapshot\n  give it a text: name='first'"),
     'User("Hi."), scrub={"uuid": "["}': (
-        "the scrubber 'uuid' is no regular expression: '[', unterminated character set at "
+        "the scrubber 'uuid' is not a regular expression: '[', unterminated character set at "
         "position 0\n"
         "  correct it, or give a function that returns the values in a text"
     ),
@@ -275,7 +275,8 @@ WRONG_CALLS = {
         "the scrubber 'id' matches the empty text: 'x*'\n  let it match a value: + instead of *"
     ),
     'User("Hi."), scrub={"a": "x", "b": "[", "c": "("}': (
-        "the scrubber 'b' is no regular expression: '[', unterminated character set at position 0\n"
+        "the scrubber 'b' is not a regular expression: '[', unterminated character set at "
+        "position 0\n"
         "  correct it, or give a function that returns the values in a text"
     ),
     'User("Hi."), scrub={"a": str.split, "b": "x+", "c": "y?"}': (
@@ -349,7 +350,7 @@ def test_the_last_snapshot_of_a_file_is_named(project: Project) -> None:
         ("", "this prompt has no model, and so no payload"),
         (
             "@pytest.mark.prompt_models('gpt-5')\n",
-            "payload() is that of the prompt without a model, which has none",
+            "payload() uses the prompt without a model, which has no payload",
         ),
     ],
 )

@@ -128,7 +128,7 @@ AssertionError: there are no snapshots yet:
 __snapshots__/test_a/test_one.gpt-5.prompt.txt
 __snapshots__/test_a/test_one.gpt-4o.prompt.txt
 
-the prompt is not that of __snapshots__/test_a/test_one.prompt.txt
+the prompt differs from __snapshots__/test_a/test_one.prompt.txt
 
 `system` changed: 1 line; 13 tokens now
 
@@ -137,7 +137,7 @@ system (test_a.py:6)
 + 1
 
 if the change is right: pytest test_a.py::test_one --snapshot-update
-AssertionError: the payload is not that of \
+AssertionError: the payload differs from \
 __snapshots__/test_a/test_payloads[p].anthropic.payload.json
 
 --- stored

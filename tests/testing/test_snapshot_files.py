@@ -81,8 +81,8 @@ def test_an_update_refuses_two_prompts_for_a_file(project: Project) -> None:
     """An update fails where a second prompt would take the place of the first, which stays."""
     project.write(test_a=TWICE)
     expected = """\
-E           AssertionError: __snapshots__/test_a/test_loop[it].prompt.txt is already that of \
-another prompt, which this test gave before
+E           AssertionError: __snapshots__/test_a/test_loop[it].prompt.txt is already the file of \
+another prompt, from this test
 E             give each prompt a name of its own: prompt_snapshot(..., name=...)"""
     assert expected == project.errors_in(project.update())
     assert expected == project.error()
@@ -104,7 +104,7 @@ def test_names_that_differ_in_case(project: Project) -> None:
     """Each has its files, of payloads too; two that are one file on some systems are an error."""
     project.write(test_a=NAMED)
     told = project.errors_in(project.update())
-    assert "test_one_file[a-559aead0].prompt.txt is already that of another prompt" in told
+    assert "test_one_file[a-559aead0].prompt.txt is already the file of another prompt" in told
     assert [
         "test_one_file[A-559aead0].prompt.txt",
         "test_two_files[A-559aead0].openai.payload.json",
@@ -150,7 +150,7 @@ def test_a_file_that_cannot_be_read(project: Project, content: bytes, problem: s
     path = project.folder / PATH
     path.write_bytes(content)
     told = project.error()
-    assert f"the prompt is not that of {PATH}" in told
+    assert f"the prompt differs from {PATH}" in told
     assert problem in told
     assert content == path.read_bytes()
     assert "1 snapshot updated.\n1 passed" == summary(project.update())
@@ -166,8 +166,8 @@ def test_a_file_of_a_newer_version(project: Project, option: str) -> None:
     newer = path.read_bytes().replace(b"snapshot: 1", b"snapshot: 2")
     path.write_bytes(newer)
     told = project.error(option)
-    assert f"{PATH} is of a newer promptdsl, and would be lost" in told
-    assert "install that one, or delete the file" in told
+    assert f"{PATH} was written by a newer promptdsl, and would be lost" in told
+    assert "install that version, or delete the file" in told
     assert newer == path.read_bytes()
 
 
@@ -356,7 +356,7 @@ def test_a_changed_payload(project: Project) -> None:
     path = project.folder / "__snapshots__/test_a/test_p.openai.payload.json"
     path.write_text(path.read_text().replace("Hi.", "Ho."))
     assert """\
-E       AssertionError: the payload is not that of \
+E       AssertionError: the payload differs from \
 __snapshots__/test_a/test_p.openai.payload.json
 E
 E       --- stored

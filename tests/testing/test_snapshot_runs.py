@@ -18,7 +18,7 @@ def test_a_failure_that_a_test_expects(project: Project) -> None:
     """A test may catch the failure of a snapshot; what it compares later is not unused."""
     project.write(test_a=TWO.replace("def test_two(prompt_snapshot):\n", ""))
     project.update()
-    expected = "    with pytest.raises(AssertionError, match='is not that of'):\n    "
+    expected = "    with pytest.raises(AssertionError, match='differs from'):\n    "
     project.write(
         test_a=ONE.replace('"one"', '"1"').replace("    prompt", expected + "    prompt")
         + '    prompt_snapshot(User("two"))'
@@ -221,7 +221,7 @@ def test_a_fixture_that_is_not_called(project: Project) -> None:
     told = project.update()
     advice = (
         "the test takes prompt_snapshot, but does not call it\n"
-        "  write prompt_snapshot(prompt), or take the argument out"
+        "  write prompt_snapshot(prompt), or remove the argument"
     )
     failures = [f"test_a.py:{line}: {advice}" for line in (4, 5)]
     assert failures == re.findall(r"^test_a.py:.*\n.*", told, re.MULTILINE)

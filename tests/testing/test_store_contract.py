@@ -248,24 +248,24 @@ class _BecomesSlow(MemoryStore):
 
 
 BROKEN: dict[type, str] = {
-    _Overwrites: "Refuse a number that is taken, with a ConflictError.",
+    _Overwrites: "Refuse a number that is already used, with a ConflictError.",
     _WritesHalf: "Write nothing of a batch that is refused.",
-    _WritesOneByOne: "Write an append that is cancelled whole or not at all, and",
+    _WritesOneByOne: "Write a cancelled append completely or not at all, and let",
     _LosesOrder: "Return entries in the order of their numbers.",
-    _FoldsCase: "Keep keys that look alike apart, and take no character of a",
+    _FoldsCase: "Keep similar keys apart, and treat no character of a key as",
     _IgnoresAfter: "Return only entries with a number above after=.",
-    _CountsFromOne: "Give no entry another number, also not behind a gap, which",
+    _CountsFromOne: "Keep the number of each entry, also after a gap, which may",
     _DropsUnknown: "Return an entry of a type that this version does not know",
-    _LosesFloats: "Return entries as they were, to the byte: numbers,",
-    _SplitsLines: "Return entries as they were, to the byte: numbers,",
-    _HasNoLock: "Lose and double nothing where threads or tasks append at",
-    _AsyncHasNoLock: "Lose and double nothing where threads or tasks append at",
-    _AsyncWritesOneByOne: "Write an append that is cancelled",
-    _Doubles: "Refuse an append that is made again after it was written,",
-    _KeepsTheList: "Do not change or keep a list that is given, and return new",
+    _LosesFloats: "Return entries unchanged, to the byte: numbers,",
+    _SplitsLines: "Return entries unchanged, to the byte: numbers,",
+    _HasNoLock: "Lose no entry, and store none twice, if threads or tasks",
+    _AsyncHasNoLock: "Lose no entry, and store none twice, if threads or tasks",
+    _AsyncWritesOneByOne: "Write a cancelled append",
+    _Doubles: "Refuse an append that is repeated after it was written, and",
+    _KeepsTheList: "Do not change or keep the list of an append, and return a",
     _SwallowsDamage: "Report a stored line that was changed with a",
     _ListsByPattern: "List each key that begins with the prefix once, and no",
-    _DeletesHalf: "Forget a key that is deleted, so that it begins anew;",
+    _DeletesHalf: "Forget a deleted key, so that it starts again; ignore an",
     _FailsForUnknown: "Return no entries for an unknown key.",
 }
 
@@ -289,7 +289,7 @@ def test_the_text_of_a_failure() -> None:
     error = raised(AssertionError, lambda: check_store(lambda: store, entries=20, processes=False))
     assert str(error) == (
         "the store breaks 1 of 25 claims. It has to\n"
-        "  Return an entry of a type that this version does not know with the bytes it had.\n"
+        "  Return an entry of a type that this version does not know unchanged, to the byte.\n"
         "    of the entries [1] there are []"
     )
     error = raised(
@@ -306,7 +306,7 @@ def test_a_store_in_the_place_of_a_function() -> None:
 
     error = raised(OptionError, write)
     assert error.what.startswith("make_store is <tests.transcript.stores.MemoryStore")
-    assert error.fix == "give a function: check_store(lambda: store)"
+    assert error.fix == "pass a function: check_store(lambda: store)"
     assert error.at == lines_of(write, 1)
 
 
