@@ -42,7 +42,7 @@ def render_rows(
     >>> rows = [{"question": "Why?"}, {"text": "How?"}]
     >>> for result in render_rows(rows, ask, model="gpt-5"):
     ...     print(result.row.number, result.digest or result.problem.what)
-    1 b3ef8a4ab2f2
+    1 2fc64bba6ec7
     2 the row has no 'question', which ask needs
 
     ``rows`` is a :class:`RowReader` of files, or any iterable of mappings from column names to

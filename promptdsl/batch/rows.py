@@ -258,7 +258,7 @@ def usable_columns(
     """Return the names of the columns of an Arrow schema that are used.
 
     Raises :class:`DataError` if one has structs, or two have the same name. Arrow gives every
-    struct the keys of all others, with null, so missing keys cannot be told from null.
+    struct the keys of all others, with null, so a missing key looks like null.
     """
     used = [field for field in schema if columns is None or field.name in columns]
     names = [field.name for field in used]
