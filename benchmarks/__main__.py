@@ -18,7 +18,7 @@ from benchmarks.report import Report
 BENCHMARKS = {
     "building": "a prompt, built and rendered",
     "calls": "prompts as applications send them: an event, a page, a template, an agent",
-    "steps": "an agent's prompt of 4 and of 40 steps, written anew, with parts and messages kept",
+    "steps": "an agent's prompt of 4 and of 40 steps, written again, with parts and messages kept",
     "turns": "kinds of turns, and texts of 6 kB: with accents, HTML, a log",
     "reports": "what is asked of a rendered prompt: losses, tokens, a record, a budget",
     "fitting": "a conversation of 100 to 100,000 messages, fitted to half of its tokens",

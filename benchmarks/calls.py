@@ -69,7 +69,7 @@ def rows() -> list[Row]:
         ),
         Row("and a value in a sentence", {OURS: with_value, HAND: value_by_hand}),
         Row(
-            "an agent's prompt, all written anew",
+            "an agent's prompt, all written again",
             {OURS: agent_anew, HAND: agent_by_hand, **_in_mirascope(long)},
         ),
         Row("an agent's prompt, constants written once", {OURS: agent, HAND: agent_by_hand}),

@@ -2,7 +2,7 @@
 
 An agent writes its prompt anew at each call of a model, or keeps the parts of its steps, or their
 messages in a ``History``. Who keeps them has one step more at each call, up to eight. By hand each
-request is written anew.
+request is written again.
 """
 
 from collections.abc import Iterator, Sequence
@@ -47,7 +47,7 @@ def rows() -> list[Row]:
         Row(f"an agent of {size} steps, {name}", {OURS: build(size), HAND: by_hand(size, more)})
         for size in SIZES
         for name, build, more in (
-            ("all written anew", anew, 0),
+            ("all written again", anew, 0),
             ("parts kept", with_parts, MORE),
             ("messages kept", with_messages, MORE),
         )

@@ -149,7 +149,7 @@ if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table bel
     from promptdsl.providers.read_stream import aread_stream as aread_stream
     from promptdsl.providers.read_stream import read_stream as read_stream
     from promptdsl.providers.registry import read_payload as read_payload
-    from promptdsl.providers.shared.sent_places import SentPlace as SentPlace
+    from promptdsl.providers.shared.sent_locations import SentLocation as SentLocation
     from promptdsl.rendering.prefix import prefix_report as prefix_report
     from promptdsl.rendering.render import arender as arender
     from promptdsl.rendering.render import render as render
@@ -241,7 +241,7 @@ else:
             "providers.read_response": "read_response",
             "providers.read_stream": "aread_stream read_stream",
             "providers.registry": "read_payload",
-            "providers.shared.sent_places": "SentPlace",
+            "providers.shared.sent_locations": "SentLocation",
             "rendering.prefix": "prefix_report",
             "rendering.render": "arender render",
             "rendering.reports": "Difference PrefixReport TokenPart TokenReport",

@@ -24,7 +24,7 @@ from tests.internals import (
     body,
     canonical,
     cell,
-    cell_places,
+    cell_locations,
     check_delimiter,
     code_fences,
     content_remedy,
@@ -111,7 +111,7 @@ def pieces_of_json(*given: Any) -> list[tuple[str, str | None]]:
 
 def places_of_cells(*given: Any) -> list[tuple[int, int]]:
     """Return where the cells of a table are."""
-    return [*cell_places(*given)]
+    return [*cell_locations(*given)]
 
 
 def text_of_an_error(*at: object) -> str:

@@ -121,6 +121,7 @@ from promptdsl.foundation.json import unique as unique_pairs
 from promptdsl.foundation.labelled import json_pieces, labelled
 from promptdsl.foundation.labelled import label_of as first_label
 from promptdsl.foundation.notice import INTERRUPTED
+from promptdsl.foundation.old_names import OLD_NAMES
 from promptdsl.foundation.readable import Neighbours, readable, within_line
 from promptdsl.foundation.remedies import (
     content_remedy,
@@ -129,7 +130,7 @@ from promptdsl.foundation.remedies import (
     text_remedy,
 )
 from promptdsl.foundation.source import note_caller, source_of
-from promptdsl.foundation.tables import FORMATS, cell_places, table_text
+from promptdsl.foundation.tables import FORMATS, cell_locations, table_text
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.foundation.unicode import (
     controls,
@@ -142,11 +143,11 @@ from promptdsl.foundation.unicode import (
 )
 from promptdsl.foundation.unicode import visible as all_visible
 from promptdsl.integrations import values as integration_values_module
-from promptdsl.integrations.losses import Crossing
+from promptdsl.integrations.losses import Conversion
 from promptdsl.messages import conversation_cache as recordings_module
 from promptdsl.messages.block_keys import is_ambiguous
 from promptdsl.messages.blocks import CLASSES, AnyBlock
-from promptdsl.messages.conversation_cache import Recording, recorded_before
+from promptdsl.messages.conversation_cache import ReadCache, recorded_before
 from promptdsl.messages.description import described
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.fast_path import text_block, tool_result_block, tool_use_block
@@ -210,7 +211,7 @@ from promptdsl.providers.registry import TARGETS
 from promptdsl.providers.shared.checks import located, mapping, required
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.fast_path import fresh
-from promptdsl.providers.shared.memory import Memory, Recall
+from promptdsl.providers.shared.memory import CachedWrite, Memory
 from promptdsl.providers.shared.read_turns import FINISH_REASONS
 from promptdsl.providers.shared.request import OPENING, Request
 from promptdsl.providers.shared.schemas import fitted
@@ -219,13 +220,13 @@ from promptdsl.providers.written import WrittenPayload as Written
 from promptdsl.providers.written import tally
 from promptdsl.rendering import render as render_module
 from promptdsl.rendering.passes import read as read_module
-from promptdsl.rendering.passes.equip import equip, equipment_of, lost_marks
 from promptdsl.rendering.passes.expand import dissolved, dissolved_in_turn
+from promptdsl.rendering.passes.extract_tools import equipment_of, extract_tools, lost_marks
 from promptdsl.rendering.passes.fill import Waiting, fill
-from promptdsl.rendering.passes.narrate import narrate
 from promptdsl.rendering.passes.pair import pair
 from promptdsl.rendering.passes.read import mask_of
 from promptdsl.rendering.passes.read import read as read_pass
+from promptdsl.rendering.passes.render_events import render_events
 from promptdsl.rendering.reports import log as log_module
 from promptdsl.rendering.reports.cache_order import (
     beginning_of,
@@ -265,16 +266,16 @@ from promptdsl.templates.template_folder import TemplateFile, TemplateFolder, ch
 from promptdsl.templates.variables import check_variables
 from promptdsl.testing.injection import CalmPrompt
 from promptdsl.testing.injection_data import DataDifference, differences
-from promptdsl.testing.injection_place import (
+from promptdsl.testing.injection_location import (
     WORD,
-    InjectionPlace,
+    InjectionLocation,
     around_word,
     between,
     is_enclosed,
     readings,
     skeleton,
 )
-from promptdsl.testing.injection_place import code_fences as tolerant_fences
+from promptdsl.testing.injection_location import code_fences as tolerant_fences
 from promptdsl.testing.names import name_of, stem_of, stems_in, suffix_of
 from promptdsl.testing.payload import payload_text
 from promptdsl.testing.store_contract import StoreClaims
@@ -297,14 +298,14 @@ from promptdsl.transcript import stores as stores_module
 from promptdsl.tree import masks as tree_module
 from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
 from promptdsl.tree.group_nodes import ComponentNode, ConversationNode, FirstFitNode, LimitNode
-from promptdsl.tree.masks import CACHE, HOLLOW, NAMED, SPOKEN, TOOL, bits
+from promptdsl.tree.masks import CACHE, NAMED, OPAQUE, SPOKEN, TOOL, bits
 from promptdsl.tree.node import DEFAULTS, label, make, walk
 from promptdsl.tree.outline import outline
 from promptdsl.tree.part_nodes import EventBlockNode, JsonNode, SectionNode, VolatileNode
 from promptdsl.tree.recorded import MOST as MOST_FINDINGS
 from promptdsl.tree.recorded import cut as cut_run
 from promptdsl.tree.recorded import first_of, remember
-from promptdsl.tree.rewrite import covering, has_content, hollow, replace, rewrite, with_content
+from promptdsl.tree.rewrite import covering, has_content, opaque, replace, rewrite, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 
 __all__ = [
@@ -329,7 +330,6 @@ __all__ = [
     "FORMATS",
     "HEADER",
     "HINTS",
-    "HOLLOW",
     "INTERRUPTED",
     "KINDS",
     "LEVELS",
@@ -344,6 +344,8 @@ __all__ = [
     "NO_DELIMITER",
     "NO_DETAILS",
     "NO_INDENT",
+    "OLD_NAMES",
+    "OPAQUE",
     "OPENED",
     "OPENING",
     "OVERHEAD",
@@ -362,11 +364,12 @@ __all__ = [
     "AnyBlock",
     "AttachedMedia",
     "Cache",
+    "CachedWrite",
     "CalmPrompt",
     "Component",
     "ComponentNode",
     "ConversationNode",
-    "Crossing",
+    "Conversion",
     "DataDifference",
     "Delimiter",
     "Delimiters",
@@ -380,7 +383,7 @@ __all__ = [
     "FrozenList",
     "GeminiPayload",
     "ImageFormula",
-    "InjectionPlace",
+    "InjectionLocation",
     "Inserted",
     "JsonNode",
     "Kind",
@@ -395,9 +398,8 @@ __all__ = [
     "Page",
     "Piece",
     "PromptFile",
-    "Recall",
+    "ReadCache",
     "RecordedNode",
-    "Recording",
     "Registration",
     "Remembered",
     "Request",
@@ -461,7 +463,7 @@ __all__ = [
     "calls_of",
     "canonical",
     "cell",
-    "cell_places",
+    "cell_locations",
     "certain",
     "changed_words",
     "changes",
@@ -498,10 +500,10 @@ __all__ = [
     "entries_key",
     "entry_tokens",
     "equal_start",
-    "equip",
     "equipment_of",
     "errors_module",
     "event_pieces",
+    "extract_tools",
     "facts_for",
     "failure_text",
     "field",
@@ -524,7 +526,6 @@ __all__ = [
     "has_content",
     "has_media",
     "holds",
-    "hollow",
     "hunks",
     "image_size",
     "image_tokens",
@@ -575,7 +576,6 @@ __all__ = [
     "most_alike",
     "name_of",
     "named",
-    "narrate",
     "nearest",
     "neutralised",
     "note_caller",
@@ -586,6 +586,7 @@ __all__ = [
     "of_url",
     "on_one_line",
     "one_line",
+    "opaque",
     "outline",
     "output_tokens",
     "packed_file",
@@ -626,6 +627,7 @@ __all__ = [
     "recorded_before",
     "recordings_module",
     "remember",
+    "render_events",
     "render_module",
     "render_open_template",
     "render_template",

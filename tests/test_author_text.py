@@ -64,7 +64,7 @@ DELIMITERS: Mapping[str, Mapping[str, Any]] = {
     "tag": dict.fromkeys(("event", "ephemeral"), ("<context>", "</context>")),
     "literal": dict.fromkeys(("event", "ephemeral"), ("[[CONTEXT]]", "[[/CONTEXT]]")),
 }
-HOLDERS: Mapping[str, Callable[[Any, int], Node]] = {
+CONTAINERS: Mapping[str, Callable[[Any, int], Node]] = {
     "ephemeral": lambda part, _: Ephemeral("a", part, "b"),
     "grounding": lambda part, number: Grounding(f"g{number}", "a", part, "b"),
     "event": lambda part, _: Event("a", part, "b"),
@@ -104,12 +104,12 @@ def shape(text: str, fence: str) -> tuple[int, int]:
 
 @every_step
 @every_form
-@folded(("holder", "fence", "format"), product(HOLDERS, DELIMITERS, ("markdown", "xml")))
+@folded(("holder", "fence", "format"), product(CONTAINERS, DELIMITERS, ("markdown", "xml")))
 def test_author_text_stays_in_its_fence(
     form: str, holder: str, *, fence: str, format: str, step: int
 ) -> None:
     """A tolerant reader finds a delimiter where the fence opens and where it closes, no other."""
-    turns = (HOLDERS[holder](FORMS[form](text), n) for n, text in enumerate(AUTHORED[::step]))
+    turns = (CONTAINERS[holder](FORMS[form](text), n) for n, text in enumerate(AUTHORED[::step]))
     texts = spoken(turns, format, DELIMITERS[fence])
     assert [] == [text for text in texts if FENCES_READ[fence](text) != 2]
 

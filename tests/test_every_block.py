@@ -21,7 +21,7 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = {
 }
 """By type, one of the blocks that become text."""
 
-Place = Callable[[Mapping[str, Any]], tuple[Node, ...]]
+Location = Callable[[Mapping[str, Any]], tuple[Node, ...]]
 CALL = {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {}}]}
 
 
@@ -31,7 +31,7 @@ def answer(content: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"role": "tool", "content": [result]}
 
 
-PLACES: Mapping[str, Place] = {
+PLACES: Mapping[str, Location] = {
     "instructions": lambda it: (System(it),),
     "question": lambda it: (User(it),),
     "result": lambda it: (Assistant(ToolUse("f", {}, "a")), User(ToolResult("a", it))),

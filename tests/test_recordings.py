@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from promptdsl import *
 from tests.errors import raised
-from tests.internals import Recording, recalled, recorded_before
+from tests.internals import ReadCache, recalled, recorded_before
 from tests.internals import read_module as reading
 from tests.internals import recordings_module as remembering
 from tests.renders import ShortForm, short_form
@@ -319,7 +319,7 @@ def test_what_is_known_goes_with_the_conversation() -> None:
     messages = talk(8)
     rendered(messages, "1")
     left = weakref.ref(recalled(messages[-1]))  # type: ignore[arg-type]
-    assert isinstance(left(), Recording)
+    assert isinstance(left(), ReadCache)
     del messages
     gc.collect()
     assert left() is None

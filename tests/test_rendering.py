@@ -143,7 +143,7 @@ def test_a_prompt_that_failed() -> None:
     """A prompt whose block raised cannot be rendered."""
     with pytest.raises(KeyError), Timeline() as timeline:
         raise KeyError
-    with pytest.raises(ScopeError, match="raised"):
+    with pytest.raises(ScopeError, match="an error ended the block"):
         render(timeline)
 
 
@@ -263,9 +263,9 @@ STAGES = [
     "read",
     "fit",
     "expand",
-    "equip",
-    "consolidate",
-    "narrate",
+    "extract_tools",
+    "merge_system",
+    "render_events",
     "place",
     "pair",
     "merge",
@@ -302,8 +302,8 @@ def changes(*content: Any, **transformation: Any) -> list[str]:
         ([Fragment(User("u"))], ["expand"]),
         ([History([Message("user", "u")])], ["read", "expand"]),
         ([User("u", FirstFit("a", "b"))], ["fit"]),
-        ([User("u"), System("s")], ["consolidate"]),
-        ([User("u"), Assistant("a"), Event("e")], ["narrate"]),
+        ([User("u"), System("s")], ["merge_system"]),
+        ([User("u"), Assistant("a"), Event("e")], ["render_events"]),
         ([User("u"), Assistant("a"), Ephemeral("e")], ["place"]),
         ([User("u"), User("v")], ["merge"]),
     ],

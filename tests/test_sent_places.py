@@ -30,12 +30,12 @@ JOINT = "\n\n"
 """What stands between two texts: a text that an adapter added may have it before it."""
 
 
-def places_of(prompt: Prompt, facts: ModelFacts) -> tuple[SentPlace, ...]:
+def places_of(prompt: Prompt, facts: ModelFacts) -> tuple[SentLocation, ...]:
     """Return where each block of a prompt is at a target."""
-    return Written(prompt, facts).places()
+    return Written(prompt, facts).locations()
 
 
-def value_at(payload: Any, place: SentPlace) -> Any:
+def value_at(payload: Any, place: SentLocation) -> Any:
     """Return what is at the address of a place: of a string, what is between its offsets."""
     for key in place.address:
         payload = payload[key]
@@ -50,14 +50,14 @@ def blocks_of(message: Message) -> Iterator[tuple[tuple[int, ...], Block]]:
             yield (number, inner), part
 
 
-def block_at(prompt: Prompt, place: SentPlace) -> Block:
+def block_at(prompt: Prompt, place: SentLocation) -> Block:
     """Return the block of a place."""
     assert place.message is not None
     at = tuple(index for index in (place.block, place.inner) if index is not None)
     return dict(blocks_of(prompt.messages[place.message]))[at]
 
 
-def is_sent_as(block: Block, place: SentPlace, facts: ModelFacts) -> bool:
+def is_sent_as(block: Block, place: SentLocation, facts: ModelFacts) -> bool:
     """Return whether the text of a place is that of its block, or what becomes of it."""
     text, sent = getattr(block, "text", ""), place.text
     if place.fence:
@@ -103,7 +103,7 @@ def wrong_places(prompt: Prompt, facts: ModelFacts) -> str:
     return "\n".join(problems)
 
 
-def overlaps(places: tuple[SentPlace, ...]) -> list[str]:
+def overlaps(places: tuple[SentLocation, ...]) -> list[str]:
     """Return the places that share characters, or an object that is not that of their result."""
     found: list[str] = []
     owners = {place.address: place for place in places}
@@ -120,13 +120,13 @@ def overlaps(places: tuple[SentPlace, ...]) -> list[str]:
     return found
 
 
-def gaps(payload: Any, places: tuple[SentPlace, ...]) -> list[str]:
+def gaps(payload: Any, places: tuple[SentLocation, ...]) -> list[str]:
     """Return what is in the strings of places, and in none of them: only blank lines may be."""
     found: list[str] = []
     texts = [place for place in places if place.start is not None]
     for address, group in groupby(texts, key=lambda place: place.address):
         bounds = [(place.start, place.end) for place in group]
-        string = value_at(payload, SentPlace(address, None, ""))
+        string = value_at(payload, SentLocation(address, None, ""))
         starts = [*(start for start, _ in bounds), len(string)]
         ends = [0, *(end for _, end in bounds)]
         between = [string[end:start] for end, start in zip(ends, starts, strict=True)]
@@ -238,7 +238,7 @@ FURTHER = {
 """By target, what else it does, and messages that show it."""
 
 
-def told_place(place: SentPlace) -> str:
+def told_place(place: SentLocation) -> str:
     """Return a place on one line: its block, role, address and text, and what is known of it."""
     indices = (place.message, place.block, place.inner)
     block = "/".join(str(index) for index in indices if index is not None) or "added"
@@ -438,32 +438,32 @@ def test_errors_are_those_of_the_payload() -> None:
     """Without a target, or with calls that wait for results, there are no places."""
     waiting = Timeline(User("Hi."), Assistant(ToolUse("look_up", {}, id="a")))
     wrong = {TargetError: render(User("Hi.")), PendingToolCalls: render(waiting, model="gpt-5")}
-    told = {kind: str(raised(kind, rendered.places)) for kind, rendered in wrong.items()}
+    told = {kind: str(raised(kind, rendered.locations)) for kind, rendered in wrong.items()}
     assert told == {kind: str(raised(kind, wrong[kind].payload)) for kind in wrong}
 
 
 def test_places_are_made_once_and_not_kept() -> None:
     """The places are the same at a second call; they are not pickled, and not compared."""
     rendered = render(User("Hi."), model="gpt-5")
-    places = rendered.places()
+    places = rendered.locations()
     again: Rendered = pickle.loads(pickle.dumps(rendered))
-    assert rendered.places() is places
-    assert "_places" not in vars(again)
-    assert again.places() == places
+    assert rendered.locations() is places
+    assert "_locations" not in vars(again)
+    assert again.locations() == places
 
 
 def test_places_of_masked_values() -> None:
     """A masked result has the places of its own texts."""
     rendered = render(System("It is ", Volatile("12:00", label="now"), "."), model="gpt-5")
     masked = rendered.masked(lambda _: "noon")
-    assert ["It is 12:00."] == [place.text for place in rendered.places()]
-    assert ["It is noon."] == [place.text for place in masked.places()]
+    assert ["It is 12:00."] == [place.text for place in rendered.locations()]
+    assert ["It is noon."] == [place.text for place in masked.locations()]
 
 
 def test_places_of_a_long_conversation() -> None:
     """A conversation that is remembered has all its places, with each of its addresses."""
     said = [Message(("user", "assistant")[n % 2], f"word {n}") for n in range(401)]
     rendered = render(Timeline(History(said)), model="claude-opus-4-5")
-    render(Timeline(History(said), Ephemeral("x")), model="claude-opus-4-5").places()
-    payload, places = rendered.payload(), rendered.places()
+    render(Timeline(History(said), Ephemeral("x")), model="claude-opus-4-5").locations()
+    payload, places = rendered.payload(), rendered.locations()
     assert [f"word {n}" for n in range(401)] == [value_at(payload, place) for place in places]

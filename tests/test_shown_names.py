@@ -47,8 +47,9 @@ NAMES: dict[str, tuple[Any, list[str]]] = {
         render(Timeline(User("a"))),
         [
             *("config", "dropped", "explain", "facts", "for_target", "libraries", "located"),
-            *("losses", "masked", "messages", "outline", "output", "output_mode", "payload"),
-            *("places", "prefix", "record", "spans", "stages", *TARGETS, "to_openai_responses"),
+            *("locations", "losses", "masked", "messages", "outline", "output", "output_mode"),
+            *("payload", "places", "prefix", "record", "spans", "stages", *TARGETS),
+            "to_openai_responses",
             *("to_otel", "tokens", "tool_choice", "tools"),
         ],
     ),

@@ -26,13 +26,13 @@ def schema(required: list[str], **properties: Any) -> dict[str, Any]:
     return {**made, "required": required} if required else made
 
 
-class Place(BaseModel):
+class Location(BaseModel):
     """Where it is."""
 
     city: str
 
 
-def google(query: str, place: Place, limit: int = 3) -> list[str]:
+def google(query: str, place: Location, limit: int = 3) -> list[str]:
     """Search the index.
 
     It is large.
@@ -80,7 +80,7 @@ def silent(a, b=None):  # type: ignore[no-untyped-def]  # noqa: D103 (as most ar
     return a or b
 
 
-def spelled(a: "int", b: "Place | None" = None) -> "Unknown":
+def spelled(a: "int", b: "Location | None" = None) -> "Unknown":
     """Take strings."""
     return a or b  # type: ignore[return-value]
 
@@ -267,7 +267,7 @@ Note:
 Call it once."""
 NUMPY_NOTES = "Search the index.\n\nWarnings\n--------\nIt is slow."
 QUERY = {"type": "string", "description": "What to look for."}
-PLACES = {"$ref": "#/$defs/Place", "description": "The place."}
+PLACES = {"$ref": "#/$defs/Location", "description": "The place."}
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ PLACES = {"$ref": "#/$defs/Place", "description": "The place."}
                 "google",
                 "Search the index.\n\nIt is large.",
                 {
-                    "$defs": {"Place": PLACE},
+                    "$defs": {"Location": PLACE},
                     **schema(
                         ["query", "place"],
                         query=QUERY,
@@ -304,7 +304,10 @@ PLACES = {"$ref": "#/$defs/Place", "description": "The place."}
         (Index.of, Signature("of", "Make one.", schema(["a"], a=INTEGER))),
         (Index(), Signature("Index", "An index.", schema(["a"], a=INTEGER))),
         (Caller(), Signature("Caller", "Call it.", schema(["a"], a=INTEGER))),
-        (Place, Signature("Place", "Where it is.", schema(["city"], city={"type": "string"}))),
+        (
+            Location,
+            Signature("Location", "Where it is.", schema(["city"], city={"type": "string"})),
+        ),
         (partial(numpy), Signature("numpy", "Search the index.", schema(["query"], query=QUERY))),
         (partial(numpy, query="x"), Signature("numpy", "Search the index.", schema([]))),
         (partial(partial(silent, 1), b=2), Signature("silent", None, schema([]))),
@@ -372,8 +375,8 @@ def test_docstrings_that_nobody_wrote(function: Callable[..., Any], expected: st
 
 def test_spelled_annotations() -> None:
     """Annotations that are strings are read; what a function returns does not matter."""
-    optional = {"anyOf": [{"$ref": "#/$defs/Place"}, {"type": "null"}], "default": None}
-    expected = {"$defs": {"Place": PLACE}, **schema(["a"], a=INTEGER, b=optional)}
+    optional = {"anyOf": [{"$ref": "#/$defs/Location"}, {"type": "null"}], "default": None}
+    expected = {"$defs": {"Location": PLACE}, **schema(["a"], a=INTEGER, b=optional)}
     assert expected == signature_of(spelled).input_schema
 
 
@@ -497,11 +500,11 @@ def test_a_class_outside_of_modules() -> None:
     """Annotations of a class are looked up in the module it is of."""
 
     class Late:
-        def __init__(self, place: "Place") -> None:
+        def __init__(self, place: "Location") -> None:
             """Take a place."""
 
-    expected = schema(["place"], place={"$ref": "#/$defs/Place"})
-    assert {"$defs": {"Place": PLACE}, **expected} == signature_of(Late).input_schema
+    expected = schema(["place"], place={"$ref": "#/$defs/Location"})
+    assert {"$defs": {"Location": PLACE}, **expected} == signature_of(Late).input_schema
 
 
 def test_a_function_that_tells_nothing() -> None:

@@ -31,7 +31,7 @@ DOORS = ("batch", "checking", "tokens", "cli", "comparing", "integrations", "tes
 """The modules that are public beside the front door itself."""
 INTEGRATIONS = ("langchain", "litellm", "mcp", "openai_agents", "pydantic_ai")
 PUBLIC = (
-    "promptdsl.integrations.Bridged",
+    "promptdsl.integrations.Converted",
     *(
         f"promptdsl.integrations.{name}.{way}_{name}"
         for name in INTEGRATIONS

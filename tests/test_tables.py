@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from promptdsl import decode, trusted
 from tests.hostile import HOSTILE
-from tests.internals import FORMATS, cell_places, table_text
+from tests.internals import FORMATS, cell_locations, table_text
 
 COLUMNS = ("a", "b")
 ROWS = ((1, "x"), (None, "<y> & |"))
@@ -117,7 +117,7 @@ def test_rows_of_two_empty_cells_in_csv() -> None:
 def test_places_of_empty_cells_in_csv() -> None:
     """An empty cell of two has an empty place, between its own neighbours."""
     assert [(0, 1), (2, 3), (4, 4), (5, 5), (6, 7), (8, 8)] == [
-        *cell_places(COLUMNS, [(None, ""), ("x", None)], "csv")
+        *cell_locations(COLUMNS, [(None, ""), ("x", None)], "csv")
     ]
 
 

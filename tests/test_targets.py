@@ -392,7 +392,7 @@ def test_an_unknown_provider() -> None:
 def test_every_target_has_its_method(target: str) -> None:
     """A prompt rendered for a target has its payload by the target's own method."""
     rendered = render(Timeline(User("Hi.")), provider=target)
-    method = getattr(Rendered, f"to_{wire_of(target).form}")
+    method = getattr(Rendered, f"to_{wire_of(target).provider_format}")
     assert rendered.payload() == method(rendered)
 
 
@@ -402,10 +402,10 @@ def test_no_target_has_the_method_of_another(target: str, other: str) -> None:
     """Another adapter's method is an error that says how to render for it."""
     rendered = render(Timeline(User("Hi.")), provider=target)
     found = {
-        name: getattr(_outcome(rendered, f"to_{wire_of(name).form}"), "__name__", None)
+        name: getattr(_outcome(rendered, f"to_{wire_of(name).provider_format}"), "__name__", None)
         for name in (target, other)
     }
-    same = wire_of(target).form == wire_of(other).form
+    same = wire_of(target).provider_format == wire_of(other).provider_format
     assert {target: None, other: None if same else "TargetError"} == found
 
 

@@ -348,10 +348,11 @@ def test_the_error_names_both_lines() -> None:
         (Limit(5, "a"), "Limit(most=5, 'a')"),
         (Limit(5, "a", keep="ends"), "Limit(most=5, keep='ends', 'a')"),
         (Reserve(0), "Reserve(tokens=0)"),
-        (History([]), "History(History(items=(), form='messages', start=0))"),
+        (History([]), "History(History(items=(), provider_format='messages', start=0))"),
         (
             History.from_gemini([], keep=1, step=0, priority=2),
-            "History(keep=1, step=0, priority=2, History(items=(), form='gemini', start=0))",
+            "History(keep=1, step=0, priority=2, "
+            "History(items=(), provider_format='gemini', start=0))",
         ),
         (Fragment(Fragment(None), "'"), 'Fragment(Fragment(), "\'")'),
     ],

@@ -11,9 +11,9 @@ from tests.internals import (
     cut_run,
     first_of,
     has_content,
-    hollow,
     make,
     note_caller,
+    opaque,
     remember,
     rewrite,
     source_of,
@@ -26,7 +26,7 @@ from tests.internals import (
 def run_of(*texts: str, start: int = 0) -> RecordedNode:
     """Return recorded messages of users as a run."""
     items = tuple(Message("user", text) for text in texts)
-    return make(RecordedNode, items=items, form="messages", start=start)
+    return make(RecordedNode, items=items, provider_format="messages", start=start)
 
 
 def texts(messages: Sequence[Message], before: Any = None) -> str:
@@ -106,7 +106,7 @@ def test_hollow_nodes_side_by_side() -> None:
         User(Fragment("f"), Section("t", Section("u", ""))),
     )
     expected = ["Fragment", "Note", "Note", *["Section"] * 3, "System", "Timeline", "User"]
-    assert expected == classes(hollow(tree))
+    assert expected == classes(opaque(tree))
 
 
 def test_nodes_that_are_rewritten() -> None:

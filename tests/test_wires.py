@@ -83,8 +83,8 @@ def test_a_provider_is_complete(provider: str) -> None:
     wire, adapter = wire_of(provider), TARGETS[provider]
     assert provider == facts_for(None, provider).provider
     assert (PAGES / f"{provider}.md").is_file()
-    assert callable(getattr(Rendered, f"to_{wire.form}"))
-    assert callable(getattr(History, f"from_{wire.form}"))
+    assert callable(getattr(Rendered, f"to_{wire.provider_format}"))
+    assert callable(getattr(History, f"from_{wire.provider_format}"))
     sides = (adapter.write, adapter.read, adapter.read_response, adapter.needs_bytes)
     assert all(map(callable, sides))
     assert not wire.event or callable(adapter.add_event)
@@ -97,7 +97,7 @@ def test_the_laws_run_over_a_provider(provider: str) -> None:
     """Each has rules, facts and blocks of its own, with which the laws of adapters are tried."""
     assert provider in SERVICES
     assert provider in {facts.provider for facts in FACTS.values()}
-    assert {provider, wire_of(provider).form} & OWN.keys()
+    assert {provider, wire_of(provider).provider_format} & OWN.keys()
 
 
 @every_provider
@@ -117,7 +117,9 @@ def test_an_unread_key_of_every_form(provider: str) -> None:
     if wire.keyed and "content" in content:
         content = {"content": [{"text": "Hi."}]}
     said = {"role": "user", **content, "weird": 1}
-    losses = render(getattr(History, f"from_{wire.form}")([said]), provider=provider).losses
+    losses = render(
+        getattr(History, f"from_{wire.provider_format}")([said]), provider=provider
+    ).losses
     assert ["key 'weird'"] == [loss.what for loss in losses if loss.name == "unread_key"]
 
 

@@ -199,7 +199,7 @@ def test_parts_of_somebody_else(capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("movie.part", "answers.part"):
         Path("o", name).write_text("mine")
         assert 2 == main(["batch", "p.py:ask", "t.csv", "--model", "gpt-5", "--output", "o"])
-        assert "the folder o has files" in capsys.readouterr().err
+        assert "the folder o already has files" in capsys.readouterr().err
         Path("o", name).unlink()
     Path("answers.jsonl.part").write_text("mine")
     read_batch("answers.jsonl")

@@ -1,7 +1,7 @@
 """Every place a value can go, as data: how it is written there, and how a reader gets it back.
 
-A place is a component with a value in it (``FORMS``) where that component may stand (``HOLDERS``),
-or a place of its own (``LINES``): a field of an event, a title.
+A place is a component with a value in it (``FORMS``) where that component may stand
+(``CONTAINERS``), or a place of its own (``LINES``): a field of an event, a title.
 """
 
 import csv
@@ -151,7 +151,7 @@ class ValueHolder:
     spoken: bool = False
 
 
-HOLDERS: Mapping[str, ValueHolder] = {
+CONTAINERS: Mapping[str, ValueHolder] = {
     "developer": ValueHolder(lambda part, _: Developer(part)),
     "section": ValueHolder(lambda part, _: Developer(Section("s", "a", part, "b", title="T"))),
     "ephemeral": ValueHolder(lambda part, _: Ephemeral("a", part, "b"), fenced=True),
@@ -354,7 +354,7 @@ def _literals(delimiters: str | None) -> tuple[str, ...]:
 
 def place_of(form: str, holder: str, format: str, delimiters: str | None = None) -> ValuePlace:
     """Return the place of a value in a form in a holder."""
-    component, around = FORMS[form], HOLDERS[holder]
+    component, around = FORMS[form], CONTAINERS[holder]
     fenced = around.fenced and delimiters not in ("prefix", "none")
     inside = format == "xml" and "section" in holder
     tagged = inside or (format == "xml" and not component.bare)
@@ -427,7 +427,7 @@ PARTLY: Mapping[str, list[ValuePlace]] = {
     },
     **{
         name: [place_of(form, name, "markdown") for form in SPOKEN]
-        for name, holder in HOLDERS.items()
+        for name, holder in CONTAINERS.items()
         if holder.spoken
     },
     **{

@@ -119,7 +119,7 @@ def _entries(path: str) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, file)
 
 
-class _Place(NamedTuple):
+class _Location(NamedTuple):
     """The location of the result of an id, and whether it is an answer."""
 
     is_answer: bool
@@ -133,12 +133,12 @@ class _Results:
 
     def __init__(self, paths: Sequence[str], service: Service) -> None:
         self._paths, self._service = paths, service
-        self._places: dict[str, _Place] = {}
+        self._locations: dict[str, _Location] = {}
         self.notes: list[str] = []
         """A text for each line that is not a result, and for each answer that is not used."""
         self._unread: list[str] = []
         """The reasons why lines without an id are not results."""
-        self._broken: list[tuple[str, _Place, str]] = []
+        self._broken: list[tuple[str, _Location, str]] = []
         """The lines with an id that cannot be read: the id, the location and the reason."""
         self._files = ExitStack()
         self._opened: list[BinaryIO] = []
@@ -147,13 +147,13 @@ class _Results:
                 self._add_file(index, path)
             except OSError as error:
                 raise DataError(f"cannot read {path}: {error.strerror}") from None
-        if self._unread and not self._places:
+        if self._unread and not self._locations:
             raise DataError(self._unread[0], fix="download the result files again")
         self.notes += [f"{why}: it belongs to no row" for why in self._unread]
         self.notes += [
-            f"{why}: {self._shown(self._places[id])} answers {id}, too"
-            for id, place, why in self._broken
-            if self._places[id] != place
+            f"{why}: {self._shown(self._locations[id])} answers {id}, too"
+            for id, location, why in self._broken
+            if self._locations[id] != location
         ]
 
     def __enter__(self) -> Self:
@@ -200,17 +200,17 @@ class _Results:
             if id is None:
                 self._unread.append(f"{where} {json_problem(text)}")
                 return False
-            place = _Place(False, index, number, offset)
-            self._places.setdefault(id, place)
-            self._broken.append((id, place, f"{where} {json_problem(text)}"))
+            location = _Location(False, index, number, offset)
+            self._locations.setdefault(id, location)
+            self._broken.append((id, location, f"{where} {json_problem(text)}"))
             return True
         id = _id_of(value, where, self._service)
-        place = _Place(not _service_error(value, self._service), index, number, offset)
-        before = self._places.get(id)
-        if place.is_answer or before is None or not before.is_answer:
-            self._places[id] = place
+        location = _Location(not _service_error(value, self._service), index, number, offset)
+        before = self._locations.get(id)
+        if location.is_answer or before is None or not before.is_answer:
+            self._locations[id] = location
             if before is not None and before.is_answer and _text(self._line(before)) != text:
-                counts = self._shown(place)
+                counts = self._shown(location)
                 self.notes.append(f"{self._shown(before)} is left out: {counts} answers {id}, too")
         return True
 
@@ -219,12 +219,12 @@ class _Results:
 
         Raises :class:`DataError` if they are more than half of all results.
         """
-        foreign = {*self._places}
+        foreign = {*self._locations}
         for entry in _entries(os.path.join(folder, IDS)):
             foreign.discard(entry["id"])
         for id in sorted(foreign):
-            self.notes.append(f"{self._shown(self._places[id])} belongs to another batch: {id}")
-        if len(foreign) * 2 > len(self._places):
+            self.notes.append(f"{self._shown(self._locations[id])} belongs to another batch: {id}")
+        if len(foreign) * 2 > len(self._locations):
             some = ", ".join(sorted(foreign)[:3])
             raise DataError(
                 f"{len(foreign):,} results belong to another batch, such as {some}",
@@ -233,26 +233,26 @@ class _Results:
 
     def answer(self, id: str, validator: Any) -> dict[str, Any]:  # Any: jsonschema
         """Return the answer to a request, or the error, as fields of the row's dictionary."""
-        place = self._places.get(id)
-        if place is None:
+        location = self._locations.get(id)
+        if location is None:
             unread = ", or it is in a line that cannot be read: " if self._unread else ""
             return {"error": f"the service gave no answer{unread}{'; '.join(self._unread[:3])}"}
-        text = _text(self._line(place))
+        text = _text(self._line(location))
         value = read_json(text)
         if value is ABSENT:
-            return {"error": f"{self._shown(place)} {json_problem(text)}"}
+            return {"error": f"{self._shown(location)} {json_problem(text)}"}
         return _answer(value, self._service, validator)
 
-    def _line(self, place: _Place) -> bytes:
+    def _line(self, location: _Location) -> bytes:
         if self._opened:
-            self._opened[place.file].seek(place.offset)
-            return self._opened[place.file].readline()
-        with open(self._paths[place.file], "rb") as file:
-            file.seek(place.offset)
+            self._opened[location.file].seek(location.offset)
+            return self._opened[location.file].readline()
+        with open(self._paths[location.file], "rb") as file:
+            file.seek(location.offset)
             return file.readline()
 
-    def _shown(self, place: _Place) -> str:
-        return f"{self._paths[place.file]}:{place.line}"
+    def _shown(self, location: _Location) -> str:
+        return f"{self._paths[location.file]}:{location.line}"
 
 
 def _text(raw: bytes) -> str:

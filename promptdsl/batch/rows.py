@@ -12,6 +12,7 @@ from promptdsl.batch.cells import OddCell
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.extras import require
 from promptdsl.foundation.json import ABSENT, json_problem, read_json
+from promptdsl.foundation.old_names import new_name
 from promptdsl.foundation.unicode import is_valid_unicode
 
 SUFFIXES = {".jsonl": "json", ".ndjson": "json", ".csv": ",", ".tsv": "\t", ".parquet": "parquet"}
@@ -23,16 +24,22 @@ _LONGEST_CELL = 2**31 - 1
 class TableRow(NamedTuple):
     """A row of a table.
 
-    ``number`` counts from 1 over all files. ``place`` is its file and line, in a Parquet file its
-    row. A row that cannot be read has a ``problem`` and no ``cells``. ``texts`` is true if the file
-    can only have texts, as CSV.
+    ``number`` counts from 1 over all files. ``location`` is its file and line, in a Parquet file
+    its row. A row that cannot be read has a ``problem`` and no ``cells``. ``texts`` is true if the
+    file can only have texts, as CSV.
     """
 
     number: int
-    place: str
+    location: str
     cells: Mapping[str, object]
     problem: str = ""
     texts: bool = False
+
+    @property
+    def place(self) -> str:
+        """The old name of ``location``."""
+        location: str = getattr(self, new_name("TableRow.place"))
+        return location
 
 
 def numbered(rows: Iterable[Mapping[str, object] | TableRow]) -> Iterator[TableRow]:
@@ -73,10 +80,10 @@ class RowReader:
         number = 0
         for index, path in enumerate(self.paths):
             before = number
-            for place, cells, problem, is_csv in self._read(index):
+            for location, cells, problem, is_csv in self._read(index):
                 number += 1
                 self.names.update(cells)
-                yield TableRow(number, f"{path}:{place}", cells, problem, is_csv)
+                yield TableRow(number, f"{path}:{location}", cells, problem, is_csv)
             if number == before:
                 self.empty.append(path)
         self.share = 1.0

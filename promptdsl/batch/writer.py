@@ -90,12 +90,12 @@ class BatchWriter:
         """Write the result of a row; raise :class:`DataError` if a file that it used changed."""
         self.note(result.used)
         self._is_writing = True
-        row: dict[str, object] = {"row": result.row.number, "input": result.row.place}
+        row: dict[str, object] = {"row": result.row.number, "input": result.row.location}
         problem = result.problem or self._send(result, row)
         if problem is not None:
             self.failed += 1
             if len(self.examples) < 3:
-                self.examples.append(f"{result.row.place}: {problem}")
+                self.examples.append(f"{result.row.location}: {problem}")
             id = self._id_cell(result)
             if id is not None:
                 row["id"] = id
@@ -151,7 +151,7 @@ class BatchWriter:
             if part is not None:
                 self.checkpoint()
                 self._files.pop(part.name).close()
-                self._place(part.name)
+                self._location(part.name)
             name = _part_name(len(self.parts) + 1)
             part = PartFile(name, result.row.number, result.digest)
             self.parts.append(part)
@@ -176,7 +176,7 @@ class BatchWriter:
     def _write(self, name: str, entry: Mapping[str, object]) -> None:
         self._files[name].write(f"{json_line(entry)}\n".encode(errors="backslashreplace"))
 
-    def _place(self, name: str) -> None:
+    def _location(self, name: str) -> None:
         """Give a complete file its final name."""
         path = os.path.join(self.folder, name)
         os.replace(path + PART, path)
@@ -204,7 +204,7 @@ class BatchWriter:
             manifest.write(text.encode(errors="backslashreplace"))
             manifest.flush()
             os.fsync(manifest.fileno())
-        self._place(MANIFEST)
+        self._location(MANIFEST)
 
     def close(self, *, finished: bool) -> None:
         """Close the files; those of a finished batch get their final names."""
@@ -217,7 +217,7 @@ class BatchWriter:
         self.finished = finished
         if finished:
             for name in self._files:
-                self._place(name)
+                self._location(name)
             self._files.clear()
             self.checkpoint()
 
@@ -257,7 +257,7 @@ class CountingWriter(BatchWriter):
     def _opened(self, name: str) -> IO[bytes]:
         return open(os.devnull, "ab")
 
-    def _place(self, name: str) -> None:
+    def _location(self, name: str) -> None:
         pass
 
     def checkpoint(self) -> None:

@@ -40,7 +40,7 @@ def actions_of(units: Iterable[Unit]) -> Iterator[Action]:
 
     The actions inside a unit come before the drop of the unit itself.
     """
-    stack: list[Unit | Drop] = [*_stacked(unit for unit in units if not unit.is_companion)]
+    stack: list[Unit | Drop] = [*_stacked(unit for unit in units if not unit.is_linked)]
     while stack:
         unit = stack.pop()
         if isinstance(unit, Drop):
@@ -53,7 +53,7 @@ def actions_of(units: Iterable[Unit]) -> Iterator[Action]:
                 for number in range(1, len(unit.sizes)):
                     larger, smaller = unit.sizes[number - 1][1], unit.sizes[number][1]
                     yield Shrink(unit, number, larger - smaller)
-            if unit.priority < LAST and not unit.required and not unit.is_companion:
+            if unit.priority < LAST and not unit.required and not unit.is_linked:
                 stack.append(Drop(unit))
             if unit.inner:
                 stack += _stacked(unit.inner)
@@ -99,7 +99,7 @@ class Choice:
     def may_put_back(self, action: Drop, need: int) -> bool:
         """Return whether a drop may be undone: an upper bound that is quick to find."""
         saved = self.saved - action.saves
-        for unit in (action.unit, *action.unit.companions):
+        for unit in (action.unit, *action.unit.linked_units):
             # If a part comes back, its turn may come back with it.
             positions = unit.turn.positions if unit.turn else self.positions(unit)
             saved += self.line.most_saved(positions)
@@ -116,18 +116,18 @@ class Choice:
         A container is taken out with the last of its parts, and put back with the first.
         """
         self.parts += gone * action.saves
-        for unit in (action.unit, *action.unit.companions):
+        for unit in (action.unit, *action.unit.linked_units):
             # A slot that is not fixed was taken out before, with the last of its parts.
             if not unit.slot.fixed:
                 continue
             move(self.positions(unit))
-            for holder in unit.slot.holders:
-                before = self.live.get(holder, holder.live)
-                self.live[holder] = after = before - gone
-                if min(before, after) or holder.fixed:
+            for container in unit.slot.containers:
+                before = self.live.get(container, container.live)
+                self.live[container] = after = before - gone
+                if min(before, after) or container.fixed:
                     break
-                self.parts += gone * holder.shell
-                move(holder.positions)
+                self.parts += gone * container.container_tokens
+                move(container.positions)
 
     def shrink(self, unit: Alternatives, number: int) -> None:
         """Send the alternative with index ``number`` in ``unit.sizes``."""
@@ -178,8 +178,8 @@ class Order:
             unit, around = action.unit, action.unit.around
             if isinstance(action, Drop) and unit.slot.fixed:
                 action.saves = unit.tokens - inside.get(unit, 0)
-                for companion in unit.companions:
-                    action.saves += companion.tokens
+                for linked in unit.linked_units:
+                    action.saves += linked.tokens
             before = trial.parts
             if isinstance(action, Cut) and action.unit.cuts.clearing:
                 self.slack = max(self.slack, action.unit.cuts.clearing.debt)
@@ -188,8 +188,8 @@ class Order:
             self.saved.append(max(trial.saved, self.saved[-1]))
             for slot in {unit.entry, unit.slot.part}:
                 within[slot] = within.get(slot, 0) + saved
-            for companion in unit.companions:
-                within[companion.entry] = within.get(companion.entry, 0) + companion.tokens
+            for linked in unit.linked_units:
+                within[linked.entry] = within.get(linked.entry, 0) + linked.tokens
             # A unit is dropped after everything inside it, so the sum of its parts is complete.
             if isinstance(unit, Alternatives):
                 inside[unit] = inside.get(unit, 0) + saved

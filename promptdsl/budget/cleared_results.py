@@ -1,11 +1,11 @@
 """Tool results of a history that are cleared, the oldest first, in steps.
 
-All results before one message are cleared; that message is called the frontier. The frontier is the
-first round at which clearing has saved another ``at_least`` tokens. So it depends only on the
+All results before one message are cleared: ``clear_before`` is the index of that message. It begins
+the first round at which clearing has saved another ``at_least`` tokens. So it depends only on the
 conversation before it.
 
-If the last possible frontier does not make enough room, a budget cuts the history. That frontier
-moves on while the conversation grows, so the cut could move back. To prevent most of that, the cut
+If even the last possible ``clear_before`` does not make enough room, a budget cuts the history.
+That index grows with the conversation, so the cut could move back. To prevent most of that, the cut
 makes room for the longest request so far, if that was longer by at most one step.
 """
 
@@ -15,7 +15,7 @@ from itertools import accumulate
 
 import attrs
 
-from promptdsl.budget.edited_recording import EditedRecording, with_items
+from promptdsl.budget.edited_history import EditedHistory, with_items
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pins import Ranges
 from promptdsl.foundation.json import write_json
@@ -30,7 +30,7 @@ from promptdsl.tree.turn_nodes import RecordedNode
 
 @attrs.define(eq=False)
 class Clearing:
-    """How many tokens clearing the results of a history saves, and how far its frontier may move.
+    """How many tokens clearing the results of a history saves, and how far it may go.
 
     The lists are indexed by message; a turn that is written in the history counts as one message.
     """
@@ -44,8 +44,8 @@ class Clearing:
     """By message, the tokens saved by clearing all messages before it."""
     called: Sequence[int]
     """By message, the count of results before it."""
-    places: Sequence[int]
-    """The messages that may be the frontier, in order. The first one clears nothing."""
+    locations: Sequence[int]
+    """The possible values of ``clear_before``, in order. The first one clears nothing."""
     starts: Sequence[int]
     """The first message, and those that begin a round."""
     called_at: Sequence[int]
@@ -54,17 +54,17 @@ class Clearing:
     """By message, the tokens of all messages before it, none of them cleared."""
     longest: Sequence[int] = ()
     """By round, the tokens of the longest request up to the one that the round answers."""
-    frontiers: Sequence[int] = (0,)
-    """The messages that may be the frontier of this request."""
+    clear_points: Sequence[int] = (0,)
+    """The possible values of ``clear_before`` for this request."""
     debt: int = 0
     """By how many tokens the longest request so far was longer than this one, at most a step."""
 
-    def summary(self, frontier: int, kept: Ranges) -> str:
-        """Return in words how many results of the ``kept`` messages before a frontier are cleared.
+    def summary(self, clear_before: int, kept: Ranges) -> str:
+        """Return in words how many results of the ``kept`` messages before a message are cleared.
 
         Empty if there are none.
         """
-        within = {index for start, stop in kept for index in range(start, min(stop, frontier))}
+        within = {index for start, stop in kept for index in range(start, min(stop, clear_before))}
         count = begin = 0
         for member, cleared in zip(self.node.content, self.members, strict=True):
             items: Sequence[Message] = member.items if isinstance(member, RecordedNode) else ()
@@ -76,34 +76,34 @@ class Clearing:
         return f"{count} of its results {'is' if count == 1 else 'are'} cleared" if count else ""
 
     def reached(self, stop: int) -> int:
-        """Return how many frontiers are possible for the messages before ``stop``.
+        """Return how many values of ``clear_before`` are possible for the messages before ``stop``.
 
         The results of their last calls stay.
         """
         options = self.node.clear_results or ClearResults()
         kept = bisect_right(self.called_at, self.called[stop] - options.keep)
-        return bisect_right(self.places, self.starts[max(kept - 1, 0)])
+        return bisect_right(self.locations, self.starts[max(kept - 1, 0)])
 
-    def frontier(self, stop: int) -> int:
-        """Return the last possible frontier for the messages before ``stop``."""
-        return self.places[self.reached(stop) - 1]
+    def clear_before(self, stop: int) -> int:
+        """Return the last possible ``clear_before`` for the messages before ``stop``."""
+        return self.locations[self.reached(stop) - 1]
 
     def until(self, stop: int, step: int) -> "Clearing":
         """Return how a request with the messages before ``stop`` is cleared.
 
         ``step`` is the step of its cut, in tokens.
         """
-        frontiers = self.places[: self.reached(stop)]
-        newest = self.total[stop] - self.saved[frontiers[-1]]
+        clear_points = self.locations[: self.reached(stop)]
+        newest = self.total[stop] - self.saved[clear_points[-1]]
         longest = max((newest, *self.longest[: bisect_left(self.starts, stop, 1) - 1][-1:]))
         options = self.node.clear_results
         if options is not None and options.at_least is not None:
-            frontiers = (0,)  # such a history is cleared before
+            clear_points = (0,)  # such a history is cleared before
         debt = min(longest - newest, step)
-        return attrs.evolve(self, frontiers=frontiers, debt=debt)
+        return attrs.evolve(self, clear_points=clear_points, debt=debt)
 
-    def applied(self, frontier: int) -> ConversationNode:
-        """Return the history with all results before a frontier cleared."""
+    def applied(self, clear_before: int) -> ConversationNode:
+        """Return the history with all results before a message cleared."""
         members: list[Node] = []
         begin = 0
         for member, cleared in zip(self.node.content, self.members, strict=True):
@@ -112,10 +112,10 @@ class Clearing:
                 begin += 1
                 continue
             size = len(member.items)
-            count = min(max(frontier - begin, 0), size)
+            count = min(max(clear_before - begin, 0), size)
             items = (*cleared[:count], *member.items[count:])
             old = recording(member)
-            known = EditedRecording(member.items, items, old.mask, member.start, made_of=old)
+            known = EditedHistory(member.items, items, old.mask, member.start, made_of=old)
             members.append(with_items(member, items, known))
             begin += size
         return with_content(self.node, tuple(members))
@@ -158,16 +158,16 @@ def clearing_of(
         begin += len(items)
     saved = [0, *accumulate(a - b for a, b in zip(tokens, sizes, strict=True))]
     at_least = max(step, 1) if options.at_least is None else options.at_least
-    places, reached = [0], at_least
+    locations, reached = [0], at_least
     for start in rounds:
         if saved[start] >= reached:
-            places.append(start)
+            locations.append(start)
             reached = at_least * (saved[start] // at_least + 1)
     called, total, starts = [0, *accumulate(results)], [0, *accumulate(tokens)], [0, *rounds]
     called_at = [called[start] for start in starts]
-    clearing = Clearing(node, cleared, sizes, saved, called, places, starts, called_at, total)
+    clearing = Clearing(node, cleared, sizes, saved, called, locations, starts, called_at, total)
     # One request was sent before each turn of the model.
-    needed = (total[stop] - saved[clearing.frontier(stop)] for stop in rounds)
+    needed = (total[stop] - saved[clearing.clear_before(stop)] for stop in rounds)
     clearing.longest = [*accumulate(needed, max)]
     return clearing
 
@@ -178,7 +178,7 @@ def _cleared_run(run: RecordedNode, options: ClearResults) -> RecordedNode:
     The conversation caches the cleared messages.
     """
 
-    def fold(messages: Sequence[Message], before: EditedRecording | None) -> EditedRecording:
+    def fold(messages: Sequence[Message], before: EditedHistory | None) -> EditedHistory:
         done = before.items if before else ()
         if before and len(done) >= len(messages):
             return before
@@ -194,7 +194,7 @@ def _cleared_run(run: RecordedNode, options: ClearResults) -> RecordedNode:
             is_plain = message._plain is not None
             items.append(message if is_plain else _cleared(message, options, names))
         start = recording(run).start
-        edited = EditedRecording(tuple(messages), tuple(items), run._mask, start)
+        edited = EditedHistory(tuple(messages), tuple(items), run._mask, start)
         edited.findings = before.findings if before else {}
         return edited
 

@@ -17,10 +17,10 @@ from promptdsl.budget.pins import Ranges, united
 from promptdsl.config.wire import Wire
 from promptdsl.config.wires import compacts, wire_of
 from promptdsl.messages import ToolUseBlock, UnknownBlock
-from promptdsl.messages.conversation_cache import Recording
+from promptdsl.messages.conversation_cache import ReadCache
 from promptdsl.messages.message import Message
 from promptdsl.tree.group_nodes import ConversationNode
-from promptdsl.tree.masks import COMPACTED, HOLLOW
+from promptdsl.tree.masks import COMPACTED, OPAQUE
 from promptdsl.tree.node import Node
 from promptdsl.tree.recorded import cut, first_of, recording, remember
 from promptdsl.tree.rewrite import is_compacted, rewrite, with_content
@@ -34,7 +34,7 @@ class _Compaction:
     count: int = 0
     index: int = -1
     """The index of its message, -1 for none."""
-    rest: Recording | None = None
+    rest: ReadCache | None = None
     """The messages from that one on. The first is without the blocks before the compaction."""
 
 
@@ -56,7 +56,7 @@ def without_compacted(
             edits.append((node, edited))
         return edited
 
-    return rewrite(root, change, within=HOLLOW), edits
+    return rewrite(root, change, within=OPAQUE), edits
 
 
 def compactions_in(
@@ -117,7 +117,7 @@ def _roles_before(node: ConversationNode, number: int, index: int) -> list[str]:
     return roles
 
 
-def _newest_in(node: ConversationNode, wire: Wire) -> tuple[int, int, Recording] | None:
+def _newest_in(node: ConversationNode, wire: Wire) -> tuple[int, int, ReadCache] | None:
     """Return where the newest compaction is, ``None`` without one.
 
     That is the index of its run, the index of its message in the run, and the messages from it on.
@@ -126,7 +126,7 @@ def _newest_in(node: ConversationNode, wire: Wire) -> tuple[int, int, Recording]
         run = node.content[number]
         if isinstance(run, RecordedNode) and run._mask & COMPACTED == COMPACTED:
             find = partial(_find, wire=wire, start=recording(run).start)
-            newest = remember(run, ("compaction", wire.form), find)
+            newest = remember(run, ("compaction", wire.provider_format), find)
             index = newest.index - first_of(run)
             if newest.rest is not None and index >= 0:
                 return number, index, newest.rest
@@ -149,11 +149,11 @@ def _find(
         first = _from_block(messages[index], wire)
         if first is not None:
             items = (first, *messages[index + 1 :])
-            return _Compaction(size, index, Recording((), items, COMPACTED, start + index))
+            return _Compaction(size, index, ReadCache((), items, COMPACTED, start + index))
     rest = before.rest
     if rest is not None:
         items = (*rest.items, *messages[before.count :])
-        rest = Recording((), items, COMPACTED, rest.start, findings=rest.findings)
+        rest = ReadCache((), items, COMPACTED, rest.start, findings=rest.findings)
     return _Compaction(size, before.index, rest)
 
 
@@ -167,7 +167,7 @@ def _from_block(message: Message, wire: Wire) -> Message | None:
         block = blocks[number]
         if not isinstance(block, UnknownBlock) or block.origin not in wire.origins:
             continue
-        if compacts(wire.form, block.data):
+        if compacts(wire.provider_format, block.data):
             has_calls = any(isinstance(earlier, ToolUseBlock) for earlier in blocks[:number])
             return message.replace(content=blocks[number:]) if number and not has_calls else message
     return None

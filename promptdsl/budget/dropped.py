@@ -15,6 +15,7 @@ from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pairs import last_question, turns_in
 from promptdsl.budget.slots import Slot, first_alternatives
 from promptdsl.budget.units import ConversationUnit, Entry
+from promptdsl.foundation.old_names import OldAttribute
 from promptdsl.foundation.source import Source
 from promptdsl.tree.group_nodes import ConversationNode, FirstFitNode
 from promptdsl.tree.masks import MEDIA, SHIFT
@@ -35,7 +36,7 @@ SHOWN = 80
 class Dropped:
     """A part that a budget or a :class:`Limit` dropped, cut or replaced by a smaller alternative.
 
-    A tool call or a result that ``tool_pairing`` removed is reported, too; ``said`` is then its
+    A tool call or a result that ``tool_pairing`` removed is reported, too; ``text`` is then its
     complete text. ``what`` names the part, ``path`` is its address in the prompt. ``tokens`` is the
     number of tokens that were saved, ``priority`` the priority of the part, ``None`` without one.
     ``why`` is the reason in words, ``source`` the author's file and line.
@@ -55,14 +56,15 @@ class Dropped:
     priority: float | None
     why: str
     source: Source | None
-    said: str = ""
+    text: str = ""
     gone: tuple[object, ...] = attrs.field(default=(), eq=False, repr=False, kw_only=True)
     """The nodes and recorded messages that are not sent, or not completely: for a record."""
+    said = OldAttribute("Dropped.said")
 
     def __str__(self) -> str:
         location = f"{self.source}: " if self.source else ""
         path = f" ({self.path})" if self.path else ""
-        text = self.said if len(self.said) <= SHOWN else f"{self.said[: SHOWN - 3]}..."
+        text = self.text if len(self.text) <= SHOWN else f"{self.text[: SHOWN - 3]}..."
         quoted = f": {text!r}" if text else ""
         return f"{location}{self.what}{path}, {in_tokens(self.tokens)}: {self.why}{quoted}"
 
@@ -116,11 +118,11 @@ def dropped_by(choice: Choice, line: Line, entries: Sequence[Entry]) -> tuple[Dr
     """
     replay = Choice(line.copy())
     reports: list[tuple[Slot, int, float | None, str, Callable[[], None]]] = []
-    units = [unit for lead in choice.dropped for unit in (lead, *lead.companions)]
+    units = [unit for lead in choice.dropped for unit in (lead, *lead.linked_units)]
     dropped = {unit.slot for unit in units}
     for unit in units:
         reason = f"there is no room for it, its priority is {unit.priority}"
-        if unit.is_companion:
+        if unit.is_linked:
             reason = "it goes with the calls or results it belongs to"
         take = partial(replay.line.take, replay.positions(unit))
         reports.append((unit.slot, unit.tokens, unit.priority, reason, take))
@@ -131,11 +133,11 @@ def dropped_by(choice: Choice, line: Line, entries: Sequence[Entry]) -> tuple[Dr
             saved = first_fit.sizes[0][1] - tokens
             shrink = partial(replay.shrink, first_fit, number)
             reports.append((first_fit.slot, saved, first_fit.node.priority, reason, shrink))
-    for holder, left in choice.live.items():
+    for container, left in choice.live.items():
         # A container without parts is dropped with the text around its parts.
-        if not left and not holder.fixed and holder not in dropped:
-            take = partial(replay.line.take, holder.positions)
-            reports.append((holder, holder.shell, None, EMPTY, take))
+        if not left and not container.fixed and container not in dropped:
+            take = partial(replay.line.take, container.positions)
+            reports.append((container, container.container_tokens, None, EMPTY, take))
     for conversation, point in choice.cuts.items():
         if point:
             cuts = conversation.cuts
@@ -181,8 +183,8 @@ def _lost_by_cut(cuts: CutPoints, point: int) -> str:
     """Return in words what a cut drops of a conversation, and which results are cleared."""
     cleared = ""
     if cuts.clearing and cuts.clears:
-        frontier = cuts.clearing.frontiers[min(point, cuts.clears)]
-        cleared = cuts.clearing.summary(frontier, cuts.ranges(point))
+        clear_before = cuts.clearing.clear_points[min(point, cuts.clears)]
+        cleared = cuts.clearing.summary(clear_before, cuts.ranges(point))
     if point <= cuts.clears:
         return cleared
     exchanges = min(point, cuts.first_round - 1) - cuts.clears

@@ -24,7 +24,7 @@ from promptdsl.messages.message import Message
 from promptdsl.tree.group_nodes import ClearResults, ConversationNode, ReserveNode
 from promptdsl.tree.node import Child, Node
 from promptdsl.tree.recorded import remember
-from promptdsl.tree.rewrite import hollow, leaves_no_choice
+from promptdsl.tree.rewrite import leaves_no_choice, opaque
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 
 NEAR = 8
@@ -73,7 +73,7 @@ def fit(
 
     :class:`BudgetError` if the parts that have to stay are too long.
     """
-    has_choices = not leaves_no_choice(hollow(tree))
+    has_choices = not leaves_no_choice(opaque(tree))
     measure = measuring() if has_choices else None
     cut_tree, cuts = limited(tree, measure) if measure else (tree, ())
     complete = first_alternatives(cut_tree) if has_choices else cut_tree
@@ -121,7 +121,7 @@ def fit(
 def _has_reasoning(tree: RootNode, provider: str | None) -> bool:
     from promptdsl.budget.fresh import reasoning_run
 
-    return any(reasoning_run(node, provider) for node in hollow(tree))
+    return any(reasoning_run(node, provider) for node in opaque(tree))
 
 
 def _fit_bound(
@@ -150,7 +150,7 @@ def _fit_bound(
 
 def _clearings(tree: RootNode) -> Iterator[tuple[Node, ClearResults]]:
     """Yield each history whose results are cleared, and its options for that."""
-    for node in hollow(tree):
+    for node in opaque(tree):
         options = node.clear_results if isinstance(node, ConversationNode) else None
         if options is not None:
             yield node, options
@@ -264,7 +264,7 @@ def _no_room(plan: Plan, tree: RootNode, free: int, least: int) -> BudgetError:
         f"the reserves are {in_tokens(free)}, the budget is {plan.budget:,}\n"
         f"the rest of the prompt needs {in_tokens(least)}\n{_shown(plan.needed())}",
         fix="write a larger budget, or smaller reserves",
-        at=[node.source for node in hollow(tree) if isinstance(node, ReserveNode)],
+        at=[node.source for node in opaque(tree) if isinstance(node, ReserveNode)],
         required=least,
         largest=plan.needed(),
     )

@@ -251,13 +251,13 @@ class CutPoints:
 
         Two requests with the same state send the messages that they share in the same way.
         """
-        clearing, frontier = self.clearing, 0
+        clearing, clear_before = self.clearing, 0
         if clearing:
             options = clearing.node.clear_results
-            frontier = clearing.frontiers[min(point, self.clears)]
+            clear_before = clearing.clear_points[min(point, self.clears)]
             if options is not None and options.at_least is not None:
-                frontier = clearing.frontier(self.size)
-        return self.starts[point], self.is_between_rounds(point), frontier
+                clear_before = clearing.clear_before(self.size)
+        return self.starts[point], self.is_between_rounds(point), clear_before
 
     def least(self, need: int) -> int:
         """Return the point to cut at to save ``need`` tokens, if nothing else merges with it."""
@@ -325,7 +325,7 @@ class CutPoints:
         members: list[Node] = []
         node = self.node
         if self.clearing and self.clears:
-            node = self.clearing.applied(self.clearing.frontiers[min(point, self.clears)])
+            node = self.clearing.applied(self.clearing.clear_points[min(point, self.clears)])
         for piece in self.pieces(point):
             begin = 0
             if piece is None:
@@ -373,10 +373,10 @@ def cut_points(
         tokens, seams, structure = tokens[:size], seams[:size], structure.until(size)
         pinned = [(start, min(stop, size)) for start, stop in pinned if start < size]
     clearing = clearing and clearing.until(size, step)
-    frontiers: Sequence[int] = (0,)
+    clear_points: Sequence[int] = (0,)
     if clearing:
-        frontiers = clearing.frontiers
-        tokens = [*clearing.sizes[: frontiers[-1]], *tokens[frontiers[-1] :]]
+        clear_points = clearing.clear_points
+        tokens = [*clearing.sizes[: clear_points[-1]], *tokens[clear_points[-1] :]]
     alone = before = [0, *accumulate(tokens)]
     merged = [0, *accumulate(map(shared, seams, seams[1:]))] if seams else []
     if clearing:
@@ -445,7 +445,7 @@ def _keep_pinned(
 
 def _clear_first(points: CutPoints, clearing: "Clearing") -> None:
     """Put points that only clear results before the cuts, which clear the same results."""
-    saved = [clearing.saved[frontier] for frontier in clearing.frontiers]
+    saved = [clearing.saved[clear_before] for clear_before in clearing.clear_points]
     points.clearing, points.clears = clearing, len(saved) - 1
     points.starts = [points.lead] * points.clears + points.starts
     points.before = [0] * points.clears + points.before

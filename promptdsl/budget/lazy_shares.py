@@ -6,10 +6,10 @@ from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.plan import Plan
 from promptdsl.budget.slots import reserved
 from promptdsl.tree.group_nodes import LazyNode
-from promptdsl.tree.masks import HOLLOW, TEXT, bits
+from promptdsl.tree.masks import OPAQUE, TEXT, bits
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.part_nodes import TextNode
-from promptdsl.tree.rewrite import hollow, rewrite
+from promptdsl.tree.rewrite import opaque, rewrite
 from promptdsl.tree.turn_nodes import RootNode, among_turns
 
 SHARES = 64
@@ -27,11 +27,11 @@ def room_for(tree: RootNode, budget: Budget, measure: Measure) -> float:
         # A node around the lazy is sent as soon as the lazy writes anything: a text replaces it.
         return None if id(node) in in_timeline else _TEXT
 
-    without, _ = limited(rewrite(tree, without_lazy, within=HOLLOW), measure)
+    without, _ = limited(rewrite(tree, without_lazy, within=OPAQUE), measure)
     plan = Plan(without, measure, total, total)
     required = plan.need(0) - plan.spare
     room = total - budget.reserve - reserved(without) - required
-    weights = sum(node.weight for node in hollow(tree) if isinstance(node, LazyNode))
+    weights = sum(node.weight for node in opaque(tree) if isinstance(node, LazyNode))
     return max(room, 0) / (weights + (1 if plan.spare else 0))
 
 

@@ -7,9 +7,9 @@ from promptdsl.budget.cut_text import Leaves
 from promptdsl.budget.dropped import Dropped, in_tokens
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.tree.group_nodes import FragmentNode, LimitNode
-from promptdsl.tree.masks import HOLLOW, SYSTEM, TURN, bits
+from promptdsl.tree.masks import OPAQUE, SYSTEM, TURN, bits
 from promptdsl.tree.node import Node, make
-from promptdsl.tree.rewrite import edits_results, hollow, rewrite, with_content
+from promptdsl.tree.rewrite import edits_results, opaque, rewrite, with_content
 from promptdsl.tree.turn_nodes import RootNode, TurnNode
 
 LimitCuts: TypeAlias = Sequence[tuple[Node | None, Dropped]]
@@ -24,7 +24,7 @@ def limited(root: RootNode, measure: Measure) -> tuple[RootNode, LimitCuts]:
 
     The results of histories are cut and cleared, too. Only the cleared ones are among the cuts.
     """
-    nodes = hollow(root)
+    nodes = opaque(root)
     cuts: list[tuple[Node | None, Dropped]] = []
     if any(map(edits_results, nodes)):
         from promptdsl.budget.recorded_results import capped_histories, cleared_histories
@@ -34,7 +34,7 @@ def limited(root: RootNode, measure: Measure) -> tuple[RootNode, LimitCuts]:
         return root, tuple(cuts)
     content: list[Node] = []
     for entry in root.content:
-        content += _limited_entry(entry, measure, cuts) if entry._mask & HOLLOW else [entry]
+        content += _limited_entry(entry, measure, cuts) if entry._mask & OPAQUE else [entry]
     return with_content(root, tuple(content)), tuple(cuts)
 
 
@@ -42,7 +42,7 @@ def still_cut(cuts: LimitCuts, root: Node) -> tuple[Dropped, ...]:
     """Return the cuts whose text is still in a tree: a budget may have dropped some."""
     if not cuts:
         return ()
-    ids = {id(node) for node in hollow(root)}
+    ids = {id(node) for node in opaque(root)}
     return tuple(dropped for left, dropped in cuts if left is None or id(left) in ids)
 
 
@@ -65,7 +65,7 @@ def _limited_entry(
                 return node
             return next(iter(_limited_turn(node, measure, cuts)), None)
 
-        return [rewrite(entry, limit_turn, within=HOLLOW)]
+        return [rewrite(entry, limit_turn, within=OPAQUE)]
     return _limited_turn(entry, measure, cuts)
 
 
@@ -97,8 +97,8 @@ def _limited_turn(
         return fragment
 
     # In a fragment, so that text outside of turns may be replaced, too.
-    outer = with_content(make(FragmentNode, mask=HOLLOW), (turn,))
-    content = rewrite(outer, change, within=HOLLOW).content
+    outer = with_content(make(FragmentNode, mask=OPAQUE), (turn,))
+    content = rewrite(outer, change, within=OPAQUE).content
     return [child for child in content if not isinstance(child, str)]
 
 
@@ -107,7 +107,7 @@ def _fragment_of(limit: Node) -> Node:
     first = limit.content[0] if len(limit.content) == 1 else None
     if isinstance(first, FragmentNode) and first._node is FragmentNode:
         return first
-    return with_content(make(FragmentNode, mask=HOLLOW, at=limit._at), limit.content)
+    return with_content(make(FragmentNode, mask=OPAQUE, at=limit._at), limit.content)
 
 
 class _LimitCutter:

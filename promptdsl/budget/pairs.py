@@ -209,8 +209,8 @@ def _join(entries: Sequence[Entry]) -> None:
     for unit in units:
         unit.slot.fixed = True
         if unit is not lead:
-            unit.is_companion, unit.around = True, lead
-            lead.companions.append(unit)
+            unit.is_linked, unit.around = True, lead
+            lead.linked_units.append(unit)
             if isinstance(unit, Alternatives):
                 lead.inner.append(unit)  # they shrink before the joined unit is dropped
     lead.priority, lead.covered, lead.order = lowest.priority, lowest.covered, lowest.order

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Any
 
-from promptdsl.budget.edited_recording import as_recorded
+from promptdsl.budget.edited_history import as_recorded
 from promptdsl.foundation.errors import OptionError, shown
 from promptdsl.foundation.source import note_caller
 from promptdsl.messages.message import Message

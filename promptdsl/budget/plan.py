@@ -80,7 +80,7 @@ class Plan:
             if point:
                 changes[conversation.slot] = conversation.cuts.kept(point)
         for lead in choice.dropped:
-            changes |= dict.fromkeys((lead.slot, *(unit.slot for unit in lead.companions)))
+            changes |= dict.fromkeys((lead.slot, *(unit.slot for unit in lead.linked_units)))
         return first_alternatives(changed(self._scanned_root, changes))
 
     def needed(self) -> list[Needed]:
@@ -135,7 +135,14 @@ def _set_cut_points(
     if node.cut_line and structure.required == structure.system:  # a summary says it already
         items = (spoken("user", CUT_LINE, kind="summary"),)
         start = (structure.rounds or structure.exchanges or (0,))[-1]
-        run = make(RecordedNode, mask=RECORDED, at=node, items=items, form="messages", start=start)
+        run = make(
+            RecordedNode,
+            mask=RECORDED,
+            at=node,
+            items=items,
+            provider_format="messages",
+            start=start,
+        )
         cut_line = run, measure.messages(run)[0], measure.seams(run)[0]
     unit.cuts_at = partial(
         cut_points,

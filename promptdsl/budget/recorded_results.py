@@ -6,14 +6,14 @@ from functools import partial
 from promptdsl.budget.capped_results import capped_message
 from promptdsl.budget.cleared_results import Clearing, clearing_of
 from promptdsl.budget.dropped import Dropped, in_tokens
-from promptdsl.budget.edited_recording import EditedRecording, with_items
+from promptdsl.budget.edited_history import EditedHistory, with_items
 from promptdsl.budget.histories import measure_history
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pins import Ranges, pinned_messages, pinned_ranges
 from promptdsl.messages.message import Message
 from promptdsl.tokens.messages import message_tokens
 from promptdsl.tree.group_nodes import ConversationNode
-from promptdsl.tree.masks import HOLLOW
+from promptdsl.tree.masks import OPAQUE
 from promptdsl.tree.node import Node, walk
 from promptdsl.tree.recorded import first_of, recording, remember
 from promptdsl.tree.rewrite import copied, replace, rewrite, with_content
@@ -37,7 +37,7 @@ def capped_histories(root: RootNode, measure: Measure) -> RootNode:
         )
         return with_content(node, tuple(members))
 
-    return rewrite(root, change, within=HOLLOW)
+    return rewrite(root, change, within=OPAQUE)
 
 
 def cleared_histories(
@@ -60,16 +60,16 @@ def cleared_histories(
             node = replace(node, pin=frozenset(pinned_messages(node)))
             pinned = pinned_ranges(node, structure.exchanges, structure.rounds, len(tokens))
         clearing = clearing_of(node, tokens, structure.rounds, measure, step=0, pinned=pinned)
-        frontier = clearing.frontier(len(tokens))
-        if frontier:
-            why = clearing.summary(frontier, [(0, frontier)])
-            saved = clearing.saved[frontier]
+        clear_before = clearing.clear_before(len(tokens))
+        if clear_before:
+            why = clearing.summary(clear_before, [(0, clear_before)])
+            saved = clearing.saved[clear_before]
             at, gone = node.source, (node,)
             dropped = Dropped("history", "history", saved, None, why, at, gone=gone)
             reports.append((None, dropped))
-        return clearing.applied(frontier)
+        return clearing.applied(clear_before)
 
-    return rewrite(root, change, within=HOLLOW), reports
+    return rewrite(root, change, within=OPAQUE), reports
 
 
 def planned_clearing(
@@ -86,7 +86,7 @@ def planned_clearing(
 
 def _uncleared(member: Node) -> Node:
     known = recording(member) if isinstance(member, RecordedNode) else None
-    if not isinstance(known, EditedRecording) or known.made_of is None:
+    if not isinstance(known, EditedHistory) or known.made_of is None:
         return member
     run = copied(member, member.content, member._mask)
     object.__setattr__(run, "items", known.messages)
@@ -100,12 +100,12 @@ def edited_run(run: RecordedNode, key: object, change: Change) -> RecordedNode:
     It is the same run if no message changed. The conversation caches the messages under ``key``.
     """
 
-    def fold(messages: Sequence[Message], before: EditedRecording | None) -> EditedRecording:
+    def fold(messages: Sequence[Message], before: EditedHistory | None) -> EditedHistory:
         done = before.items if before else ()
         if before and len(done) >= len(messages):
             return before
         new = [m if m._plain is not None else change(m) for m in messages[len(done) :]]
-        edited = EditedRecording(tuple(messages), (*done, *new), run._mask, recording(run).start)
+        edited = EditedHistory(tuple(messages), (*done, *new), run._mask, recording(run).start)
         edited.findings = before.findings if before else {}
         return edited
 
@@ -140,13 +140,13 @@ def _cut_results(old: Message, new: Message) -> int:
 def _edited(run: RecordedNode) -> Iterator[tuple[Message, Message]]:
     """Yield each message of a run whose results are cut, before and after."""
     known, first, items = recording(run), first_of(run), run.items
-    if isinstance(known, EditedRecording) and known.made_of is not None:
+    if isinstance(known, EditedHistory) and known.made_of is not None:
         # A cleared result is no cut result.
         before = known.messages[first : first + len(items)]
         items = [new if new is old else None for old, new in zip(before, items, strict=True)]
         first += known.start - known.made_of.start
         known = known.made_of
-    if isinstance(known, EditedRecording):
+    if isinstance(known, EditedHistory):
         before = known.messages[first : first + len(items)]
         pairs = zip(before, items, known.items[first : first + len(items)], strict=True)
         yield from ((old, new) for old, left, new in pairs if new is left and new is not old)

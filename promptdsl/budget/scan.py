@@ -33,7 +33,7 @@ PAIRED = (CALL | RESULT) << SHIFT
 
 
 @attrs.define(eq=False)
-class _Holder:
+class _Container:
     """A container while its children are scanned: a turn, or a part of a turn."""
 
     slot: Slot
@@ -41,10 +41,10 @@ class _Holder:
     """The unit that contains its parts."""
     siblings: list[Unit]
     """The list that the units in it are added to."""
-    parent: "_Holder | None" = None
+    parent: "_Container | None" = None
     next: int = 0
     """The index of the child that is scanned next."""
-    droppable: "list[Unit | _Holder]" = attrs.field(factory=list["Unit | _Holder"])
+    droppable: "list[Unit | _Container]" = attrs.field(factory=list["Unit | _Container"])
     """The units directly in it, and the containers directly in it that may become empty."""
     alternatives: list[Alternatives] = attrs.field(factory=list[Alternatives])
     unsent: int = 0
@@ -138,28 +138,28 @@ class Scan:
         """
         turn = slot.node
         siblings = self.units if turn_unit is None else turn_unit.inner
-        open_holders = [_Holder(slot, turn_unit, siblings)]
-        closed: list[_Holder] = []
+        open_containers = [_Container(slot, turn_unit, siblings)]
+        closed: list[_Container] = []
         units: list[Unit] = []
-        while open_holders:
-            holder = open_holders[-1]
-            children = holder.slot.node.content
-            if holder.next < len(children):
-                child = children[holder.next]
+        while open_containers:
+            container = open_containers[-1]
+            children = container.slot.node.content
+            if container.next < len(children):
+                child = children[container.next]
                 if isinstance(child, str):
-                    holder.slot.fixed = holder.slot.fixed or bool(child)
+                    container.slot.fixed = container.slot.fixed or bool(child)
                 else:
-                    unit, inside = self._scan_part(holder, child, turn)
+                    unit, inside = self._scan_part(container, child, turn)
                     if unit is not None:
                         unit.turn = slot
                         units.append(unit)
                     if inside is not None:
-                        open_holders.append(inside)
-                holder.next += 1
+                        open_containers.append(inside)
+                container.next += 1
                 continue
-            closed.append(open_holders.pop())
-            _close_holder(holder)
-            if open_holders and mark_of(holder.slot.node.options):
+            closed.append(open_containers.pop())
+            _close_container(container)
+            if open_containers and mark_of(container.slot.node.options):
                 self._note_cache_mark(turn)
         if not units:
             slot.fixed = True
@@ -167,40 +167,40 @@ class Scan:
         return _weigh_turn(closed, units, self._measure)
 
     def _scan_part(
-        self, holder: _Holder, child: Node, turn: Node
-    ) -> tuple[Unit | None, _Holder | None]:
+        self, container: _Container, child: Node, turn: Node
+    ) -> tuple[Unit | None, _Container | None]:
         """Return the unit of a part of a turn, and its container if its children are scanned."""
         priority = None
         if not child._mask & PAIRED:  # calls and results are dropped only with their turn
             is_group = isinstance(child, GroupNode)
             priority = self._group_priority(child) if is_group else child.options.priority
-        is_holder = child._holds_parts and not isinstance(child, GroupNode)
-        if priority is None and not is_holder:
-            holder.slot.fixed = holder.slot.fixed or not isinstance(child, TEXTLESS)
+        is_container = child._holds_parts and not isinstance(child, GroupNode)
+        if priority is None and not is_container:
+            container.slot.fixed = container.slot.fixed or not isinstance(child, TEXTLESS)
             if isinstance(child, CacheBreakpointNode):
                 self._note_cache_mark(turn)
             return None, None
-        slot = holder.slot.below(child, holder.next, in_turn=True)
+        slot = container.slot.below(child, container.next, in_turn=True)
         unit: Unit
         if isinstance(child, FirstFitNode):
             first_fit = Alternatives(slot, LAST, self._next_order(turn), node=child)
-            holder.alternatives.append(first_fit)
+            container.alternatives.append(first_fit)
             unit = _with_sizes(first_fit, [])
         elif priority is not None:
             unit = Unit(slot, priority, self._next_order(turn))
         else:
             # A result without content is still a result, and an event has its fields.
             slot.fixed = isinstance(child, ToolResultNode | EventBlockNode)
-            return None, _Holder(slot, holder.unit, holder.siblings, holder)
-        unit.around = holder.unit
-        holder.siblings.append(unit)
-        holder.droppable.append(unit)
+            return None, _Container(slot, container.unit, container.siblings, container)
+        unit.around = container.unit
+        container.siblings.append(unit)
+        container.droppable.append(unit)
         if unit.priority == LAST:
-            holder.slot.fixed = True
+            container.slot.fixed = True
         else:
-            holder.slot.live += 1
+            container.slot.live += 1
         if child.content and not isinstance(child, INDIVISIBLE):
-            return unit, _Holder(slot, unit, unit.inner, holder)
+            return unit, _Container(slot, unit, unit.inner, container)
         slot.fixed = True
         if _has_cache_mark(child):
             self._note_cache_mark(turn)
@@ -247,49 +247,51 @@ def _with_sizes(unit: Alternatives, tokens: Collection[int]) -> Alternatives:
     return unit
 
 
-def _close_holder(holder: _Holder) -> None:
+def _close_container(container: _Container) -> None:
     """Note in the parent of a container whether the container always stays or may become empty."""
-    slot, parent = holder.slot, holder.parent
-    if not holder.droppable:
+    slot, parent = container.slot, container.parent
+    if not container.droppable:
         slot.fixed = True
-    if parent is None or (holder.unit is not None and holder.unit is not parent.unit):
+    if parent is None or (container.unit is not None and container.unit is not parent.unit):
         return  # it is a unit, which is counted already
     if slot.fixed:
         parent.slot.fixed = True
     else:
         parent.slot.live += 1
-        parent.droppable.append(holder)
+        parent.droppable.append(container)
 
 
-def _weigh_turn(closed: list[_Holder], units: list[Unit], measure: Measure) -> int:
+def _weigh_turn(closed: list[_Container], units: list[Unit], measure: Measure) -> int:
     """Set the tokens of the units and containers in a turn, and return the tokens of the turn."""
     turn = closed[-1]
-    wanted = {id(holder.slot.node) for holder in closed} | {id(unit.slot.node) for unit in units}
+    wanted = {id(container.slot.node) for container in closed} | {
+        id(unit.slot.node) for unit in units
+    }
     for unit in units:
         if isinstance(unit, Alternatives):
             wanted.update(map(id, unit.node.content))
     total, counts = measure.turn(turn.slot.node, wanted)
     tokens = {**counts, id(turn.slot.node): total}
     # All alternatives were measured. Those that are not sent are not counted.
-    for holder in closed:
-        for first_fit in holder.alternatives:
+    for container in closed:
+        for first_fit in container.alternatives:
             sizes = [tokens[id(alternative)] for alternative in first_fit.node.content]
             _with_sizes(first_fit, sizes)
-            holder.unsent += sum(sizes[1:])
-        if holder.parent is not None:
-            holder.parent.unsent += holder.unsent
+            container.unsent += sum(sizes[1:])
+        if container.parent is not None:
+            container.parent.unsent += container.unsent
     # A container is closed after the containers in it, so theirs are set before its own.
-    for holder in closed:
-        slot = holder.slot
-        all_tokens = tokens[id(slot.node)] - holder.unsent
-        if holder.unit is not None and holder.unit.slot is slot:
-            holder.unit.tokens = all_tokens
+    for container in closed:
+        slot = container.slot
+        all_tokens = tokens[id(slot.node)] - container.unsent
+        if container.unit is not None and container.unit.slot is slot:
+            container.unit.tokens = all_tokens
         inside = 0
-        for part in holder.droppable:
+        for part in container.droppable:
             count = tokens[id(part.slot.node)]
             inside += (part.tokens or count) if isinstance(part, Unit) else count - part.unsent
         # A node that occurs several times was measured at its last position.
-        slot.shell = 0 if slot.fixed else max(all_tokens - inside, 0)
+        slot.container_tokens = 0 if slot.fixed else max(all_tokens - inside, 0)
     for unit in units:
         if not unit.tokens and not isinstance(unit, Alternatives):
             unit.tokens = tokens[id(unit.slot.node)]

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import attrs
 
 from promptdsl.tree.group_nodes import ConversationNode, FirstFitNode, GroupNode, ReserveNode
-from promptdsl.tree.masks import HOLLOW
+from promptdsl.tree.masks import OPAQUE
 from promptdsl.tree.node import Child, N, Node, walk
 from promptdsl.tree.part_nodes import EventBlockNode, ToolResultNode
-from promptdsl.tree.rewrite import has_content, hollow, rewrite, with_content
+from promptdsl.tree.rewrite import has_content, opaque, rewrite, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode, ToolTurnNode
 
 ALWAYS_SENT = (ToolTurnNode, ToolResultNode, EventBlockNode)
@@ -29,7 +29,7 @@ class Slot:
     """Whether it never becomes empty, because a part of it stays as long as the node itself."""
     live: int = 0
     """The count of its parts that may be dropped."""
-    shell: int = 0
+    container_tokens: int = 0
     """The tokens around its parts (a title, a frame). They are dropped with the last part."""
     _outermost: "Slot | None" = None
     """For a node inside a part of a turn, the slot of that part."""
@@ -49,12 +49,12 @@ class Slot:
         return self if self._outermost is None else self._outermost
 
     @property
-    def holders(self) -> "Iterator[Slot]":
+    def containers(self) -> "Iterator[Slot]":
         """The containers around a part of a turn, the innermost first, the turn last."""
-        holder = self.parent
-        while holder is not None and holder.in_turn:
-            yield holder
-            holder = holder.parent
+        container = self.parent
+        while container is not None and container.in_turn:
+            yield container
+            container = container.parent
 
     @property
     def ancestry(self) -> "list[Slot]":
@@ -98,7 +98,7 @@ def _with_parts(node: Node, parts: Mapping[int, Node | None]) -> tuple[Child, ..
 
 def first_alternatives(root: N) -> N:
     """Return a tree with only the first alternative of each ``FirstFit``, and without reserves."""
-    if not root._mask & HOLLOW:
+    if not root._mask & OPAQUE:
         return root
 
     def change(node: Node) -> Node | None:
@@ -106,7 +106,7 @@ def first_alternatives(root: N) -> N:
             return next(filter(sends_anything, node.content), None)
         return None if isinstance(node, ReserveNode) else node
 
-    return rewrite(root, change, within=HOLLOW)
+    return rewrite(root, change, within=OPAQUE)
 
 
 def without_nested_choices(root: RootNode) -> tuple[RootNode, dict[int, float | None]]:
@@ -121,7 +121,7 @@ def without_nested_choices(root: RootNode) -> tuple[RootNode, dict[int, float | 
     while waiting:
         node = waiting.pop()
         if not isinstance(node, GroupNode | FirstFitNode | ConversationNode):
-            waiting += [c for c in node.content if not isinstance(c, str) and c._mask & HOLLOW]
+            waiting += [c for c in node.content if not isinstance(c, str) and c._mask & OPAQUE]
         elif any(isinstance(part, FirstFitNode) and part is not node for part, _ in walk(node)):
             outermost.add(id(node))
     priorities: dict[int, float | None] = {}
@@ -137,7 +137,7 @@ def without_nested_choices(root: RootNode) -> tuple[RootNode, dict[int, float | 
         priorities[id(group)] = group_priority(node)
         return group
 
-    return rewrite(root, change, within=HOLLOW), priorities
+    return rewrite(root, change, within=OPAQUE), priorities
 
 
 def group_priority(group: Node) -> float | None:
@@ -165,4 +165,4 @@ def sends_anything(alternative: Node) -> bool:
 
 def reserved(root: Node) -> int:
     """Return the sum of the tokens of all reserves in a tree."""
-    return sum(node.tokens for node in hollow(root) if isinstance(node, ReserveNode))
+    return sum(node.tokens for node in opaque(root) if isinstance(node, ReserveNode))

@@ -38,9 +38,9 @@ class Unit:
     """The slot of the turn that contains it, ``None`` for an entry of the timeline."""
     inner: "list[Unit]" = attrs.field(factory=new_list)
     """The units inside it. They are dropped before it."""
-    companions: "list[Unit]" = attrs.field(factory=new_list)
+    linked_units: "list[Unit]" = attrs.field(factory=new_list)
     """The linked units: calls and results in other entries that are dropped with it."""
-    is_companion: bool = False
+    is_linked: bool = False
     """Whether it is linked to the unit ``around`` and dropped with it."""
     required: bool = False
     """Whether it has to stay, although it has a priority, because other parts depend on it."""

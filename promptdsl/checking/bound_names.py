@@ -43,8 +43,8 @@ class BoundNames:
 
         Both are empty for a builtin, and for a name that a function declares ``global``.
         """
-        for number, place in enumerate(scope if name not in self._shared else ()):
-            names = self.names_of(place)
+        for number, location in enumerate(scope if name not in self._shared else ()):
+            names = self.names_of(location)
             if name in names:
                 return names[name], scope[number:]
         return [], ()

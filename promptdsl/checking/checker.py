@@ -110,10 +110,10 @@ class Checker:
         """Add a finding for a prompt that cannot be rendered."""
         self._prompts += 1
         at = (location.rpartition(":") for location in error.at)
-        places = [Source(file, int(line)) for file, _, line in at if os.path.isfile(file)]
+        locations = [Source(file, int(line)) for file, _, line in at if os.path.isfile(file)]
         message = f"the prompt cannot be rendered: {error.what}"
         if BROKEN in self._rules:
-            problem = next(iter(places), None), message, error.fix or "correct it"
+            problem = next(iter(locations), None), message, error.fix or "correct it"
             self._note(BROKEN, target, iter([problem]))
 
     def report(self) -> CheckReport:
@@ -148,10 +148,10 @@ class Checker:
             if finding.column and finding.rule != LOST
         }
         losing = {
-            place
+            location
             for finding in self._findings
             if finding.rule == LOST
-            for place in self._losing(finding)
+            for location in self._losing(finding)
         }
         lines_of = {"empty_block": lines | losing}
         for finding, hint in self._findings.items():
@@ -170,12 +170,12 @@ class Checker:
     def _note(self, rule: str, path: str, problems: Problems, hint: str = "") -> None:
         """Add the problems that a rule yields, except those that a comment ignores."""
         try:
-            for place, message, fix in problems:
+            for location, message, fix in problems:
                 file, line, column = path, 0, 0
-                if isinstance(place, Source):
-                    file, line = shown(place.file), place.line
-                elif place is not None:
-                    line, column = place.lineno, place.col_offset + 1
+                if isinstance(location, Source):
+                    file, line = shown(location.file), location.line
+                elif location is not None:
+                    line, column = location.lineno, location.col_offset + 1
                 if not self._read(file).ignores.covers(line, rule):
                     self._findings[Finding(file, line, column, rule, message, fix)] = hint
         except RecursionError:  # code may be nested deeper than Python can recurse

@@ -90,7 +90,7 @@ class Effects:
         """Return whether a value is a text, or was made in this function for itself."""
         if not isinstance(node, ast.Name) or self._texts.is_text(node, scope):
             return self._texts.is_text(node, scope)
-        bindings, place = self._names.resolve(node.id, scope)
+        bindings, location = self._names.resolve(node.id, scope)
         values = [binding.node for binding in bindings if binding.kind != "added"]
-        is_local = place[:1] == scope[:1] and len(values) > 0
+        is_local = location[:1] == scope[:1] and len(values) > 0
         return is_local and all(isinstance(value, _NEW) for value in values)

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from promptdsl.checking.checked_prompt import CheckedPrompt
     from promptdsl.checking.python_file import PythonFile
 
-Place: TypeAlias = "ast.expr | ast.stmt | Source | None"
+Location: TypeAlias = "ast.expr | ast.stmt | Source | None"
 """The location of a problem: code, a line of the author, or ``None`` if unknown."""
-Problems: TypeAlias = Iterator[tuple[Place, str, str]]
+Problems: TypeAlias = Iterator[tuple[Location, str, str]]
 """What a rule yields: for each problem the location, what is wrong, and what to do."""
 
 
@@ -39,8 +39,8 @@ class Finding:
     fix: str
 
     def __str__(self) -> str:
-        place = ":".join(str(number) for number in (self.file, self.line, self.column) if number)
-        return on_one_line(f"{place}: {self.rule} {self.message}; {self.fix}")
+        location = ":".join(str(number) for number in (self.file, self.line, self.column) if number)
+        return on_one_line(f"{location}: {self.rule} {self.message}; {self.fix}")
 
 
 @attrs.frozen(kw_only=True)

@@ -67,13 +67,13 @@ class Texts:
 
     def _is_named_text(self, name: str, scope: Scope) -> bool:
         """Return whether a name is text; a name that is made of itself is not."""
-        bindings, place = self._names.resolve(name, scope)
-        key = place[:1], name
+        bindings, location = self._names.resolve(name, scope)
+        key = location[:1], name
         if key not in self._known:
             self._known[key] = False
             first = [binding for binding in bindings if binding.kind != "added"]
             self._known[key] = bool(first) and all(
-                self._binds_text(binding, place) for binding in first
+                self._binds_text(binding, location) for binding in first
             )
         return self._known[key]
 
@@ -94,12 +94,12 @@ class Texts:
             case ast.Tuple(elts=elements) | ast.List(elts=elements) | ast.Set(elts=elements):
                 return bool(elements) and all(self.is_text(element, scope) for element in elements)
             case ast.Name(id=name):
-                bindings, place = self._names.resolve(name, scope)
+                bindings, location = self._names.resolve(name, scope)
                 if len(bindings) != 1:
                     return False
                 kind, value, _ = bindings[0]
                 is_value = kind == "value" and not isinstance(value, ast.Name)
-                return (is_value and self._holds_texts(value, place)) or (
+                return (is_value and self._holds_texts(value, location)) or (
                     kind == "annotation" and _is_list_of_str(value)
                 )
             case _:

@@ -168,7 +168,7 @@ def _settings(arguments: argparse.Namespace) -> dict[str, Any]:  # Any: keywords
     options = render_options(arguments)
     return {
         **{key: value for key, value in options.items() if key != "provider"},
-        "format": arguments.form,
+        "format": arguments.provider_format,
         "keep_empty": arguments.keep_empty,
         "hints": arguments.hints,
         "extra": read_arguments(arguments.extra, None, option="--set"),

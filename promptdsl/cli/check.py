@@ -44,7 +44,9 @@ def add_check(add_parser: AddParser) -> None:
     add_arguments(add, of="argument of the function")
     add("--budget", type=int, metavar="TOKENS", help="the tokens for each prompt")
     add("--cache", choices=("auto",), help="place cache marks, as render does")
-    parser.set_defaults(form=None, reserve=0, media_roots=[], tool_choice=None, strict=False)
+    parser.set_defaults(
+        provider_format=None, reserve=0, media_roots=[], tool_choice=None, strict=False
+    )
     parser.set_defaults(chat_template=None, target="check", for_people=())
 
 
@@ -130,10 +132,10 @@ def _github(report: CheckReport) -> str:
 
 
 def _annotation(finding: Finding) -> str:
-    place = f"file={_escaped(finding.file)}" + (f",line={finding.line}" if finding.line else "")
-    place += f",col={finding.column}" if finding.column else ""
+    location = f"file={_escaped(finding.file)}" + (f",line={finding.line}" if finding.line else "")
+    location += f",col={finding.column}" if finding.column else ""
     text = _escaped(f"{finding.message}; {finding.fix}", data=True)
-    return f"::error {place},title={finding.rule}::{text}"
+    return f"::error {location},title={finding.rule}::{text}"
 
 
 def _escaped(text: str, *, data: bool = False) -> str:

@@ -11,14 +11,16 @@ from promptdsl.cli.errors import FileError, UsageError
 from promptdsl.cli.options import PROVIDERS
 
 
-def recorded(path: str, form: str, repair: str) -> tuple[Transcript, list[str]]:
-    """Return the conversation in a file of one of the :data:`FORMS`, and notes on what is left out.
+def recorded(path: str, provider_format: str, repair: str) -> tuple[Transcript, list[str]]:
+    """Return the conversation in a file of one of the :data:`PROVIDER_FORMATS`, and notes.
+
+    The notes say what was left out.
 
     A file ``*.jsonl`` has a message in each line; other files are JSON. Raises :class:`FileError`
     for any other file, and ``DataError`` for messages in another format.
     """
     text, left_out, data = file_text(path), Counter[str](), cast("Any", None)
-    read, messages_of = AGENTS.get(form) or (_reader_of(form), None)
+    read, messages_of = AGENTS.get(provider_format) or (_reader_of(provider_format), None)
     try:
         if messages_of or path.endswith(".jsonl"):
             lines = enumerate(text.split("\n"), 1)
@@ -32,20 +34,24 @@ def recorded(path: str, form: str, repair: str) -> tuple[Transcript, list[str]]:
     except UsageError as error:
         raise FileError(str(error)) from None
     except (AttributeError, LookupError, TypeError):
-        raise FileError(f"{path} is not a session of {form}") from None
+        raise FileError(f"{path} is not a session of {provider_format}") from None
     if isinstance(data, dict):
-        left_out["tools"] = len(read_payload(cast("object", data), ProviderId(form)).tools)
+        left_out["tools"] = len(
+            read_payload(cast("object", data), ProviderId(provider_format)).tools
+        )
     notes = [f"left out: {what}: {count}" for what, count in left_out.items() if count]
     return read(data, repair=repair), notes
 
 
-def _reader_of(form: str) -> Callable[..., Transcript]:
+def _reader_of(provider_format: str) -> Callable[..., Transcript]:
     """Return the function that reads conversations of a provider or a server."""
-    read: Callable[..., Transcript] | None = getattr(Transcript, f"from_{form}", None)
+    read: Callable[..., Transcript] | None = getattr(Transcript, f"from_{provider_format}", None)
     if read is not None:
         return read
-    server = ProviderId(form)
-    return partial(getattr(Transcript, f"from_{ModelFacts(server).wire.form}"), origin=server)
+    server = ProviderId(provider_format)
+    return partial(
+        getattr(Transcript, f"from_{ModelFacts(server).wire.provider_format}"), origin=server
+    )
 
 
 def _claude_code(rows: list[Any]) -> tuple[list[Any], Counter[str]]:
@@ -148,5 +154,5 @@ AGENTS: Mapping[str, tuple[Callable[..., Transcript], Callable[..., Any]]] = {
     "codex": (Transcript.from_openai_responses, _codex),
     "pi": (Transcript.from_anthropic, _pi),
 }
-FORMS = (*(name for name in PROVIDERS if hasattr(Transcript, f"from_{name}")), *AGENTS)
+PROVIDER_FORMATS = (*(name for name in PROVIDERS if hasattr(Transcript, f"from_{name}")), *AGENTS)
 """The formats that can be read. A session of a coding agent has messages of a provider."""

@@ -61,8 +61,8 @@ def add_request(
             options["help"] = _BRIEF_HELP.get(name, argparse.SUPPRESS)
         group.add_argument(name, **options)
 
-    name, metavar, usage = _form_option(formats, texts=texts)
-    add(name, dest="form", metavar=metavar, help=usage)
+    name, metavar, usage = _format_option(formats, texts=texts)
+    add(name, dest="provider_format", metavar=metavar, help=usage)
     add("--model", metavar="NAME", help="the model, such as claude-opus-5-5")
     add_arguments(add, of="argument of the function")
     add(
@@ -105,7 +105,7 @@ def add_request(
     add("--strict", action="store_true", help="fail if text or media cannot be sent to the target")
 
 
-def _form_option(formats: Sequence[str], *, texts: bool) -> tuple[str, str, str]:
+def _format_option(formats: Sequence[str], *, texts: bool) -> tuple[str, str, str]:
     """Return the name, the placeholder and the help of ``--for`` or ``--format``."""
     if formats:
         usage = f"the service that takes the files ({', '.join(formats)}, or a server such as "
@@ -114,7 +114,7 @@ def _form_option(formats: Sequence[str], *, texts: bool) -> tuple[str, str, str]
     if texts:
         usage = f"a provider's request arguments ({LISTED}), the neutral messages, or text; "
         usage += "without it the provider of --model, or text"
-        return "--for", "FORM", usage
+        return "--for", "FORMAT", usage
     usage = f"the provider ({LISTED}); without it that of --model, or none"
     return "--for", "PROVIDER", usage
 
@@ -159,8 +159,8 @@ def rendered_target(
             raise UsageError(f"{target} is a class: name a prompt, or a function that returns one")
         if props and not callable(loaded):
             raise UsageError(f"{target} is not a function: it takes no parameters")
-        if arguments.form not in arguments.for_people:
-            checked_provider(arguments.form)
+        if arguments.provider_format not in arguments.for_people:
+            checked_provider(arguments.provider_format)
         prompt = call_function(loaded, props, target) if callable(loaded) else loaded
         yield rendered_prompt(prompt, render_options(arguments))
 
@@ -181,7 +181,7 @@ def render_options(arguments: argparse.Namespace) -> dict[str, Any]:  # Any: key
             ) from None
     return {
         "model": arguments.model,
-        "provider": None if arguments.form in FOR_PEOPLE else arguments.form,
+        "provider": None if arguments.provider_format in FOR_PEOPLE else arguments.provider_format,
         "budget": arguments.budget,
         "reserve": arguments.reserve,
         "strict": arguments.strict,

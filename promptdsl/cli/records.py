@@ -49,13 +49,13 @@ def add_show(add_parser: AddParser) -> None:
     )
     parser.add_argument("target", metavar="FILE", help="the file of a record, or of a payload")
     usage = f"the provider of a payload, if the payload does not show it ({LISTED})"
-    parser.add_argument("--for", dest="form", metavar="PROVIDER", help=usage)
+    parser.add_argument("--for", dest="provider_format", metavar="PROVIDER", help=usage)
     parser.add_argument("--json", action="store_true", help="print the record as JSON")
 
 
 def show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """Return the data and the notes of the command."""
-    checked_provider(arguments.form)
+    checked_provider(arguments.provider_format)
     try:
         with open(arguments.target, "rb") as file:
             content = file.read()
@@ -67,7 +67,7 @@ def show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
             record = PromptRecord.load(arguments.target)
         else:
             # A payload has no source lines: those of the record are lines of this command.
-            text = payload_rendered(data, arguments.form).record().to_json()
+            text = payload_rendered(data, arguments.provider_format).record().to_json()
             record = PromptRecord.from_dict(json.loads(text, object_hook=_without_line))
     except PromptError as error:
         raise FileError(f"{arguments.target}: {error.what}\n  {error.fix}".rstrip()) from None

@@ -56,10 +56,10 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
             return visible(relative(rendered.outline())), notes
         if arguments.explain:
             return visible(as_explanation(rendered.explain())), notes
-        form = arguments.form or rendered.facts.provider or "text"
-        if form not in FOR_PEOPLE:
+        provider_format = arguments.provider_format or rendered.facts.provider or "text"
+        if provider_format not in FOR_PEOPLE:
             return as_json(rendered.payload()), notes
-        if form == "text":
+        if provider_format == "text":
             text = str(rendered)
             return as_json(text) if arguments.json else text, notes
         if not arguments.json:

@@ -66,7 +66,7 @@ def file_side(path: str, read: Read, arguments: argparse.Namespace) -> PromptFil
         raise UsageError(f"no such file: {path}")
     if path.endswith(SNAPSHOT):
         return snapshot_side(path, content, read)
-    return payload_side(path, content, arguments.form)
+    return payload_side(path, content, arguments.provider_format)
 
 
 def payload_side(path: str, content: bytes, provider: str | None) -> PromptFile | Rendered:

@@ -14,7 +14,7 @@ from promptdsl import Library, Timeline
 from promptdsl.cli.errors import UsageError, near
 from promptdsl.cli.libraries import loaded_section, section_prompt
 
-FORM = "TARGET is file.py:name or module:name"
+USAGE = "TARGET is file.py:name or module:name"
 
 
 class _LoadedFile(ModuleType):
@@ -59,7 +59,7 @@ def _value(module: ModuleType, name: str, location: str) -> object:
     prompts = _unnamed_prompts([values[key] for key in known])
     if len(prompts) != 1:
         names = ", ".join(known) or "none that is a prompt or a function"
-        raise UsageError(f"{FORM}: name one; in {location} there is {names}")
+        raise UsageError(f"{USAGE}: name one; in {location} there is {names}")
     return prompts[0]
 
 
@@ -129,7 +129,7 @@ def _is_installed(name: str, full: str) -> bool:
 def _import_module(name: str) -> ModuleType:
     """Import a module from the current folder, or an installed module."""
     if not all(part.isidentifier() for part in name.split(".")):
-        raise UsageError(f"{FORM}, not {name!r}")
+        raise UsageError(f"{USAGE}, not {name!r}")
     sys.path.insert(0, os.getcwd())
     try:
         return importlib.import_module(name)

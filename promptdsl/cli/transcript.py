@@ -19,7 +19,7 @@ from promptdsl import (
     render,
 )
 from promptdsl.cli.commands import COMMANDS, AddParser, add_command
-from promptdsl.cli.convert import FORMS, recorded
+from promptdsl.cli.convert import PROVIDER_FORMATS, recorded
 from promptdsl.cli.database import file_of, is_database, names_in
 from promptdsl.cli.errors import FileError, UsageError
 from promptdsl.cli.messages import as_messages
@@ -70,7 +70,7 @@ def add_transcript(add_parser: AddParser) -> None:
         if run in (_show, _list):
             add("--json", action="store_true", help="print the same as JSON")
         if run is _convert:
-            formats = {"--from": (TRANSCRIPT, *FORMS), "--to": (TRANSCRIPT, *PROVIDERS)}
+            formats = {"--from": (TRANSCRIPT, *PROVIDER_FORMATS), "--to": (TRANSCRIPT, *PROVIDERS)}
             for option, names in formats.items():
                 # Servers are not listed: there are many.
                 usage = f"{', '.join(names)}, or a server"
@@ -256,16 +256,21 @@ def _names_in(target: str) -> list[str]:
 
 def _convert(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """Convert a conversation to another format: of a transcript (with OUT) or of a provider."""
-    path, out, to, form = arguments.target, arguments.out, arguments.to, vars(arguments)["from"]
+    path, out, to, provider_format = (
+        arguments.target,
+        arguments.out,
+        arguments.to,
+        vars(arguments)["from"],
+    )
     if to == TRANSCRIPT and out is None:
         raise UsageError(f"--to {TRANSCRIPT} writes a file: name it, OUT")
-    for name in (form, to):
-        if name not in (TRANSCRIPT, *FORMS):
+    for name in (provider_format, to):
+        if name not in (TRANSCRIPT, *PROVIDER_FORMATS):
             checked_provider(name)
-    if form == TRANSCRIPT:
+    if provider_format == TRANSCRIPT:
         transcript, notes = _opened(path), list[str]()
     else:
-        transcript, notes = recorded(path, form, arguments.repair)
+        transcript, notes = recorded(path, provider_format, arguments.repair)
     notes += _notes_on(path, transcript)
     if to == TRANSCRIPT:
         return _line_on(_written(out, transcript.save), transcript), notes

@@ -400,7 +400,7 @@ class TurnWriter:
 
 def _turns(rendered: Rendered) -> Iterator[tuple[Message, list[FileTurn]]]:
     """Yield each message with its turns; a system message is one turn with sections."""
-    nodes = dict(rendered.stages())["narrate"].content
+    nodes = dict(rendered.stages())["render_events"].content
     groundings = {node.options.address for node in nodes if getattr(node, "grounding", False)}
     blocks: dict[int, dict[int, list[Span]]] = {}
     for span in rendered.spans():

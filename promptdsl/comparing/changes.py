@@ -19,10 +19,11 @@ from promptdsl.comparing.snapshot_file import (
     PromptFile,
     serialise,
 )
+from promptdsl.foundation.old_names import OldAttribute
 from promptdsl.foundation.source import Source
 
 ChangeKind: TypeAlias = Literal["changed", "added", "removed", "moved", "renamed", "role", "cache"]
-Place: TypeAlias = tuple[str, ...]
+Location: TypeAlias = tuple[str, ...]
 Position: TypeAlias = tuple[int, ...]
 """The index of a line of the header, or of an entry; a second index is that of an item in it."""
 Kept: TypeAlias = dict[tuple[int, int], tuple[tuple[int, int], bool]]
@@ -45,7 +46,7 @@ TEXT = "─■ text"
 class Change:
     """One difference: in a line of the header, a message, a section or block, or a cache mark.
 
-    ``place`` is its location: the message and the section, or the header and the name of a line.
+    ``location`` is the message and the section, or the header and the name of a line.
     ``before`` and ``after`` are its lines in the files, ``None`` where it has no lines. ``was`` and
     ``now`` are its neighbour, name or role before and after. ``before_at`` and ``after_at`` are its
     position in each prompt: the index of the header line, or of the message, then of the item in
@@ -54,7 +55,7 @@ class Change:
     """
 
     kind: ChangeKind
-    place: Place
+    location: Location
     before: str | None = None
     after: str | None = None
     was: str = ""
@@ -62,6 +63,7 @@ class Change:
     before_at: Position | None = None
     after_at: Position | None = None
     minor: bool = False
+    place = OldAttribute("Change.place")
 
 
 @attrs.frozen
@@ -103,7 +105,7 @@ class NamedEntry:
         self.content = entry.parts
         self.text = "\n".join(part.text for part in entry.parts)
 
-    def place(self, part: int) -> Place:
+    def location(self, part: int) -> Location:
         """Return the location of a part, or of the entry if the part has no name."""
         return (self.name, self.names[part]) if part >= 0 and self.names[part] else (self.name,)
 
@@ -127,15 +129,15 @@ def changes(expected: PromptFile, actual: PromptFile) -> list[Change]:
     return all_changes
 
 
-def sources(file: PromptFile) -> dict[Place, Source]:
+def sources(file: PromptFile) -> dict[Location, Source]:
     """Return the source lines of the messages and sections of a file, as far as they are known."""
-    by_place: dict[Place, Source] = {}
+    by_location: dict[Location, Source] = {}
     for entry in named(file):
         for index, part in enumerate(entry.parts):
             if part.source is not None:
-                by_place.setdefault((entry.name,), part.source)
-                by_place.setdefault(entry.place(index), part.source)
-    return by_place
+                by_location.setdefault((entry.name,), part.source)
+                by_location.setdefault(entry.location(index), part.source)
+    return by_location
 
 
 def _header_changes(
@@ -156,16 +158,16 @@ def _header_changes(
     for step in steps:
         old = None if step.before is None else before[step.before]
         new = None if step.after is None else after[step.after]
-        place = HEADER, (new or old or ("",))[0]
+        location = HEADER, (new or old or ("",))[0]
         at = old and (step.before or 0,), new and (step.after or 0,)
         if old != new:
             kind: ChangeKind = "changed" if old and new else "added" if new else "removed"
             lines = old and ": ".join(old), new and ": ".join(new)
-            yield Change(kind, place, *lines, "", "", *at)
+            yield Change(kind, location, *lines, "", "", *at)
         if step.moved:
             was = _neighbour([name for name, _ in before], step.before)
             now = _neighbour([name for name, _ in after], step.after)
-            yield Change("moved", place, None, None, was, now, *at, minor=old != new)
+            yield Change("moved", location, None, None, was, now, *at, minor=old != new)
 
 
 def named(file: PromptFile) -> list[NamedEntry]:
@@ -312,34 +314,34 @@ def _of_part(
     old: NamedEntry, new: NamedEntry, row: Step, *, is_same_order: bool
 ) -> Iterator[Change]:
     if row.after is None and row.before is not None:
-        path = new.name, *old.place(row.before)[1:]
+        path = new.name, *old.location(row.before)[1:]
         where, at = _neighbour(old.names, row.before), old.at(row.before)
         yield Change("removed", path, _lines(old.parts[row.before]), None, where, "", at)
     elif row.before is None and row.after is not None:
         where, at = _neighbour(new.names, row.after), new.at(row.after)
         lines = _lines(new.parts[row.after])
-        yield Change("added", new.place(row.after), None, lines, "", where, None, at)
+        yield Change("added", new.location(row.after), None, lines, "", where, None, at)
     if row.before is None or row.after is None:
         return
-    was, now, place = old.parts[row.before], new.parts[row.after], new.place(row.after)
+    was, now, location = old.parts[row.before], new.parts[row.after], new.location(row.after)
     sides = old.at(row.before), new.at(row.after)
     if row.moved:
-        places = _neighbour(old.names, row.before), _neighbour(new.names, row.after)
-        yield Change("moved", place, None, None, *places, *sides)
+        locations = _neighbour(old.names, row.before), _neighbour(new.names, row.after)
+        yield Change("moved", location, None, None, *locations, *sides)
     if was.mark != now.mark and now.mark.startswith(WITHIN):
         names = old.names[row.before], new.names[row.after]
-        yield Change("renamed", place, was.mark, now.mark, *names, *sides)
+        yield Change("renamed", location, was.mark, now.mark, *names, *sides)
     elif was.mark != now.mark:
-        yield Change("changed", place, _lines(was), _lines(now), "", "", *sides)
+        yield Change("changed", location, _lines(was), _lines(now), "", "", *sides)
         return
     if was.text != now.text:
         minor = not is_same_order and _stripped(was) == _stripped(now)
-        yield Change("changed", place, was.text, now.text, "", "", *sides, minor=minor)
+        yield Change("changed", location, was.text, now.text, "", "", *sides, minor=minor)
 
 
 def _moved_between(entry_changes: Sequence[Change]) -> Iterator[Change]:
     """Yield the changes; a part removed from one entry and added to another one is moved."""
-    parts = [change for change in entry_changes if len(change.place) > 1]
+    parts = [change for change in entry_changes if len(change.location) > 1]
     removed = [change for change in parts if change.kind == "removed" and change.before]
     added = [change for change in parts if change.kind == "added" and change.after]
     pairs = by_occurrence(
@@ -351,12 +353,12 @@ def _moved_between(entry_changes: Sequence[Change]) -> Iterator[Change]:
     for change in entry_changes:
         origin = origins.get(id(change))
         if origin:
-            places = f"in `{origin.place[0]}`", f"in `{change.place[0]}`"
+            locations = f"in `{origin.location[0]}`", f"in `{change.location[0]}`"
             sides = origin.before_at, change.after_at
-            yield Change("moved", change.place, None, None, *places, *sides)
+            yield Change("moved", change.location, None, None, *locations, *sides)
             if origin.before != change.after:
                 texts = origin.before, change.after
-                yield Change("changed", change.place, *texts, "", "", *sides, minor=True)
+                yield Change("changed", change.location, *texts, "", "", *sides, minor=True)
         elif id(change) not in moved:
             yield change
 
@@ -385,16 +387,16 @@ def _cache_changes(
         is_there = bool(old and new and old.anchor == new.anchor)
         lines = old and old.mark, new and new.mark
         if not is_there or lines[0] != lines[1] or mark.follows:
-            names = old.place[-1] if old else "", new.place[-1] if new else ""
+            names = old.location[-1] if old else "", new.location[-1] if new else ""
             # What replaces a mark that is not sent depends on the text after it.
             minor = is_there and len({(line or "").partition("; ")[0] for line in lines}) == 1
-            yield Change("cache", mark.place, *lines, *names, *sides, minor=minor)
+            yield Change("cache", mark.location, *lines, *names, *sides, minor=minor)
         texts = old.text if old else "", new.text if new else ""
         if texts[0] != texts[1]:
-            yield Change("changed", mark.place, *texts, "", "", *sides)
+            yield Change("changed", mark.location, *texts, "", "", *sides)
 
 
-class PlacedMark(NamedTuple):
+class LocatedMark(NamedTuple):
     """A cache mark: the part before it, as indices of the first file, and the name of this part.
 
     ``follows`` is whether it moved together with this part.
@@ -403,13 +405,13 @@ class PlacedMark(NamedTuple):
     anchor: tuple[object, ...]
     mark: str
     text: str
-    place: Place
+    location: Location
     at: Position
     follows: bool
 
 
-def _cache_marks(entries: Sequence[NamedEntry], kept: Kept | None = None) -> list[PlacedMark]:
-    marks: list[PlacedMark] = []
+def _cache_marks(entries: Sequence[NamedEntry], kept: Kept | None = None) -> list[LocatedMark]:
+    marks: list[LocatedMark] = []
     for number, entry in enumerate(entries):
         seen = Counter[int]()
         for mark in entry.cache:
@@ -420,6 +422,6 @@ def _cache_marks(entries: Sequence[NamedEntry], kept: Kept | None = None) -> lis
             # Two marks after the same part differ in their number.
             anchor = *anchor, seen[mark.after]
             seen[mark.after] += 1
-            place, at = entry.place(mark.after), (number, mark.item)
-            marks.append(PlacedMark(anchor, mark.mark, mark.text, place, at, follows))
+            location, at = entry.location(mark.after), (number, mark.item)
+            marks.append(LocatedMark(anchor, mark.mark, mark.text, location, at, follows))
     return marks

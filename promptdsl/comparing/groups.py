@@ -9,7 +9,7 @@ from promptdsl.comparing.changes import HEADER, Change
 from promptdsl.comparing.lines import hunks_of
 from promptdsl.comparing.prompt_diff import PromptDiff
 from promptdsl.comparing.text import sentence
-from promptdsl.comparing.tokens import as_json
+from promptdsl.comparing.tokens import change_json
 
 Edits: TypeAlias = tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
 """The removed and the added lines of each hunk of a change."""
@@ -43,8 +43,8 @@ class ChangeGroup:
         prompts = len({*self.prompts})
         what, _, more = sentence([self.change]).partition("; ")
         alike = ""
-        if self.change.kind == "changed" and self.change.place[0] != HEADER:
-            what = f"`{self.change.place[-1]}` changed"
+        if self.change.kind == "changed" and self.change.location[0] != HEADER:
+            what = f"`{self.change.location[-1]}` changed"
             alike = " alike" if prompts > 1 else ""
         text = f"{what}{alike} in {prompts:,} prompt{'s' if prompts != 1 else ''}"
         each = f"{tokens_each(self.tokens)}{' each' if prompts > 1 else ''}"
@@ -56,7 +56,7 @@ class ChangeGroup:
         edits = [{"removed": [*removed], "added": [*added]} for removed, added in self.edits]
         return {
             "sentence": self.sentence,
-            "change": as_json(self.change),
+            "change": change_json(self.change),
             "edits": edits,
             "prompts": [*self.prompts],
             "tokens": [*self.tokens],
@@ -69,13 +69,13 @@ def primary_changes(diff: PromptDiff) -> Iterator[Change]:
     has_marks = any(change.kind == "cache" for change in diff.changes)
     follows = {(HEADER, "tokens"), (HEADER, "cache") if has_marks else ()}
     for change in diff.changes:
-        if not change.minor and change.place not in follows:
+        if not change.minor and change.location not in follows:
             yield change
 
 
 def key_of(change: Change) -> tuple[object, ...]:
     """Return the key of a change: equal changes have equal keys."""
-    return change.kind, change.place, change.was, change.now, edits_of(change)
+    return change.kind, change.location, change.was, change.now, edits_of(change)
 
 
 def edits_of(change: Change) -> Edits:
@@ -111,4 +111,4 @@ def _breaks(diff: PromptDiff, change: Change) -> bool:
     broken_by = diff.prefix.broken_by if diff.prefix and diff.prefix.lost_marks else None
     # A new or moved cache mark divides a block, but changes no text.
     is_mark = broken_by == "" and change.kind == "cache"
-    return is_mark or broken_by == " > ".join(change.place)
+    return is_mark or broken_by == " > ".join(change.location)

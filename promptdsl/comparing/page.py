@@ -167,7 +167,7 @@ def _prompt(
     model, facts = _line(_model(prompt)), ALONE.get(prompt.status, "")
     if prompt.diff is not None:
         facts += f"<p class=sentence>{_quoted(prompt.diff.sentence)}</p>"
-        if prompt.diff.prefix is not None and not prompt.diff.prefix.is_whole:
+        if prompt.diff.prefix is not None and not prompt.diff.prefix.is_complete:
             facts += f"<p class=sentence>{_quoted(str(prompt.diff.prefix))}</p>"
     if prompt.problem:
         facts += f"<p class=problem>{_text(prompt.problem)}</p>"
@@ -176,7 +176,7 @@ def _prompt(
     badge = f"<span class=model>{model}</span> " if model != NO_MODEL else ""
     links = (
         f'<details class=shared data-group="g{index}" data-kind="{group.change.kind}" '
-        f'data-section="{_line(_section(group.change))}"><summary>{_place(group.change)} '
+        f'data-section="{_line(_section(group.change))}"><summary>{_location(group.change)} '
         f"{group.change.kind} alike in {len({*group.prompts}):,} prompts</summary>"
         f'<p><a href="#g{index}">The change and its prompts</a></p></details>\n'
         for index, group in shared
@@ -198,7 +198,7 @@ def _change(id: str, group: ChangeGroup, many: Sequence[str] = (), names: str = 
     badges += [f"<span class=many>{text}</span>" for text in many]
     return (
         f'<details open class=change id="{id}" data-kind="{change.kind}" '
-        f'data-section="{_line(_section(change))}"><summary><h4>{_place(change)}</h4> '
+        f'data-section="{_line(_section(change))}"><summary><h4>{_location(change)}</h4> '
         f"{' '.join(filter(None, badges))}</summary>\n"
         f"<p class=note>{note}</p>{_rows(change)}{names}</details>\n"
     )
@@ -246,7 +246,7 @@ def _totals(prompt: PromptComparison) -> str:
 
 
 def _section(change: Change) -> str:
-    return " > ".join(change.place)
+    return " > ".join(change.location)
 
 
 def _model(prompt: PromptComparison) -> str:
@@ -254,8 +254,8 @@ def _model(prompt: PromptComparison) -> str:
     return prompt.model or header.get("model", "").partition(" (")[0] or NO_MODEL
 
 
-def _place(change: Change) -> str:
-    return " <i>&rsaquo;</i> ".join(map(_line, change.place))
+def _location(change: Change) -> str:
+    return " <i>&rsaquo;</i> ".join(map(_line, change.location))
 
 
 def _name(name: str) -> str:

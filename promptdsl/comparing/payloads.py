@@ -29,7 +29,7 @@ from promptdsl.comparing.canonical import prompt_file
 from promptdsl.comparing.escapes import shown
 from promptdsl.comparing.snapshot_file import PromptFile, parse, serialise
 from promptdsl.foundation.frozen import is_list, is_mapping
-from promptdsl.foundation.source import author, door
+from promptdsl.foundation.source import author, public_api
 
 RECOGNISED = [
     ProviderId(name) for name in get_args(AdapterName) if hasattr(History, f"from_{name}")
@@ -39,7 +39,7 @@ _SHOWN_SIGN = re.compile(r'⟦⟦⟧((?:[a-z][a-z0-9_ .:-]*|"(?:[^"\\⟦⟧]|\\.
 """The sign of a value that changes, after its bracket was shown as a literal one."""
 
 
-@door
+@public_api
 def payload_file(
     payload: Any,
     provider: ProviderName | None = None,  # Any: JSON data

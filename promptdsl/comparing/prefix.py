@@ -10,12 +10,13 @@ import attrs
 
 from promptdsl import ModelFacts, Prompt, PromptError, Rendered, prefix_report, render
 from promptdsl.comparing.canonical import FileWriter
-from promptdsl.comparing.changes import TEXT, NamedEntry, Place, named
+from promptdsl.comparing.changes import TEXT, Location, NamedEntry, named
 from promptdsl.comparing.escapes import shown
 from promptdsl.comparing.shown_texts import ShownTexts
 from promptdsl.comparing.snapshot_file import WITHIN, PromptFile
 from promptdsl.comparing.titles import NOT_SENT
 from promptdsl.comparing.tokens import as_json, target_of, total_of
+from promptdsl.foundation.old_names import OldAttribute
 from promptdsl.foundation.unicode import equal_start
 
 CACHED = 0.1
@@ -65,9 +66,11 @@ class SharedPrefix:
         return self.served * CACHED + self.shared + self.behind - self.served
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the second prompt is shared completely, and no cache mark is lost."""
         return not self.broken_by and not self.lost_marks
+
+    is_whole = OldAttribute("SharedPrefix.is_whole")
 
     def __str__(self) -> str:
         text = "the shared prefix is the whole prompt"
@@ -76,9 +79,9 @@ class SharedPrefix:
             text += f"{self.shared:,} of {self.shared + self.behind:,} tokens"
         if self.lost_marks:
             text += f"; the cached prefix up to `{_last(self.lost_marks[-1])}` is lost"
-        if self.served < self.shared and not self.is_whole:
+        if self.served < self.shared and not self.is_complete:
             served = f"{self.served:,} tokens" if self.served else "nothing"
-            text += f"; a cache serves {served}, {self.anew:,} are read anew"
+            text += f"; {served} from the cache, {self.anew:,} billed in full"
         return text
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON data
@@ -86,9 +89,9 @@ class SharedPrefix:
         return {**as_json(self), "anew": self.anew, "cost": self.cost}
 
 
-def _last(place: str) -> str:
+def _last(location: str) -> str:
     """Return the last name of a location; of text in no section, the name of its message."""
-    return place.removesuffix(" > (no section)").rpartition(" > ")[2]
+    return location.removesuffix(" > (no section)").rpartition(" > ")[2]
 
 
 def prefix_of_requests(before: Rendered, after: Rendered, count: Counting) -> SharedPrefix | None:
@@ -116,18 +119,18 @@ class SentText:
     """Neighbouring texts as one text; ``key`` is what is sent before them, such as a role."""
 
     key: str
-    pieces: list[tuple[Place, str]] = attrs.field(factory=list[tuple[Place, str]])
+    pieces: list[tuple[Location, str]] = attrs.field(factory=list[tuple[Location, str]])
     """The texts, each with its location."""
     ends: list[int] = attrs.field(factory=list[int])
     """The offset of each block except the first, in characters."""
-    marks: list[tuple[Place, int]] = attrs.field(factory=list[tuple[Place, int]])
+    marks: list[tuple[Location, int]] = attrs.field(factory=list[tuple[Location, int]])
     """The cache marks: the location before each, and its offset in characters."""
     length: int = 0
 
-    def add(self, place: Place, text: str, gap: str) -> None:
+    def add(self, location: Location, text: str, gap: str) -> None:
         """Add a text; a text after a gap begins a new block."""
         self.ends += [self.length] if gap else []
-        self.pieces.append((place, gap + text))
+        self.pieces.append((location, gap + text))
         self.length += len(gap + text)
 
     @property
@@ -135,7 +138,7 @@ class SentText:
         """The complete text."""
         return "".join([text for _, text in self.pieces])
 
-    def place_at(self, offset: int) -> Place:
+    def location_at(self, offset: int) -> Location:
         """Return the location of a character; behind the end, that of the last character."""
         ends = [*accumulate(len(text) for _, text in self.pieces)]
         return self.pieces[min(bisect_right(ends, offset), len(ends) - 1)][0]
@@ -149,10 +152,10 @@ def _texts_of(entry: NamedEntry) -> Iterator[SentText]:
     )
     text = SentText(f"{title.sent_as} {name}")
     marks = {after: [*group] for after, group in groupby(entry.cache, lambda mark: mark.after)}
-    gap, place = "", entry.place(-1)
+    gap, location = "", entry.location(-1)
     for number in range(-1, len(entry.parts)):
         if number >= 0:
-            part, place = entry.parts[number], entry.place(number)
+            part, location = entry.parts[number], entry.location(number)
             if part.mark == TEXT:
                 gap = GAP
             elif part.mark and not part.mark.startswith(WITHIN):
@@ -160,16 +163,16 @@ def _texts_of(entry: NamedEntry) -> Iterator[SentText]:
                     yield text
                     text, gap = SentText(""), ""
                 text.key += part.mark
-            text.add(place, part.text, gap)
+            text.add(location, part.text, gap)
             gap = ""
         for mark in marks.get(number, ()):
             if NOT_SENT not in mark.mark:
-                text.marks.append((place, text.length))
+                text.marks.append((location, text.length))
             # The text after a cache mark is in another block.
             if mark.text:
-                text.add(place, mark.text, GAP)
+                text.add(location, mark.text, GAP)
             gap = "" if mark.text else GAP
-    text.pieces = text.pieces or [(place, "")]
+    text.pieces = text.pieces or [(location, "")]
     yield text
 
 
@@ -202,12 +205,12 @@ def prefix_of_files(before: PromptFile, after: PromptFile, count: Counting) -> S
     shared = total if end is None else tokens(end)
     (olds, old_ends), (news, new_ends) = _blocks(texts), _blocks(new_texts)
     equal, served = rule.equal_blocks(olds, news), rule.served_blocks(olds, news)
-    marks = [(place, (n, at)) for n, text in enumerate(texts) for place, at in text.marks]
-    lost = [" > ".join(place) for place, at in marks if bisect_left(old_ends, at) >= equal]
+    marks = [(location, (n, at)) for n, text in enumerate(texts) for location, at in text.marks]
+    lost = [" > ".join(location) for location, at in marks if bisect_left(old_ends, at) >= equal]
     cached = shared
     if rule.needs_marks:
         cached = min(tokens(new_ends[served - 1]), shared) if served else 0
-    broken_by = "" if end is None else " > ".join(_breaking_place(texts, new_texts, end))
+    broken_by = "" if end is None else " > ".join(_breaking_location(texts, new_texts, end))
     served = rule.served_tokens(cached)
     return SharedPrefix(shared, total - shared, served, ESTIMATE, broken_by, tuple(lost))
 
@@ -235,11 +238,13 @@ def _end_of_shared(before: Sequence[SentText], after: Sequence[SentText]) -> Off
     return None if len(before) == len(after) else (least, 0)
 
 
-def _breaking_place(before: Sequence[SentText], after: Sequence[SentText], end: Offset) -> Place:
+def _breaking_location(
+    before: Sequence[SentText], after: Sequence[SentText], end: Offset
+) -> Location:
     """Return the location where the shared prefix ends: of a removed text, or of the new text."""
     number, length = end
     old, new = (
-        side[number].place_at(length) if number < len(side) else None for side in (before, after)
+        side[number].location_at(length) if number < len(side) else None for side in (before, after)
     )
-    is_removed = not any(old == place for text in after for place, _ in text.pieces)
+    is_removed = not any(old == location for text in after for location, _ in text.pieces)
     return (old if new is None or is_removed else None) or new or ()

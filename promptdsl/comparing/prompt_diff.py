@@ -12,7 +12,14 @@ from promptdsl.comparing.changes import HEADER, Change, changes
 from promptdsl.comparing.prefix import SharedPrefix, prefix_of_files, prefix_of_requests
 from promptdsl.comparing.snapshot_file import PromptFile
 from promptdsl.comparing.text import change_lines, sentence
-from promptdsl.comparing.tokens import TokenShift, as_json, target_of, tokens_of, tokens_of_change
+from promptdsl.comparing.tokens import (
+    TokenShift,
+    as_json,
+    change_json,
+    target_of,
+    tokens_of,
+    tokens_of_change,
+)
 from promptdsl.tokens import counter
 
 
@@ -57,7 +64,7 @@ class PromptDiff:
     @cached_property
     def sentence(self) -> str:
         """All changes in one sentence; empty for equal prompts."""
-        without_total = [change for change in self.changes if change.place != (HEADER, "tokens")]
+        without_total = [change for change in self.changes if change.location != (HEADER, "tokens")]
         libraries = [str(library) for library in self.libraries]
         return "; ".join(filter(None, (sentence(without_total), *libraries))) or sentence(
             self.changes
@@ -66,7 +73,7 @@ class PromptDiff:
     @property
     def costs(self) -> list[str]:
         """The sentences on the tokens and on the shared prefix, as far as these are known."""
-        prefix = "" if self.prefix is None or self.prefix.is_whole else str(self.prefix)
+        prefix = "" if self.prefix is None or self.prefix.is_complete else str(self.prefix)
         return [*filter(None, (str(self.tokens), prefix))]
 
     @cached_property
@@ -108,7 +115,7 @@ class PromptDiff:
             "prefix": self.prefix and self.prefix.to_dict(),
             "libraries": [as_json(library) for library in self.libraries],
             "changes": [
-                {**as_json(change), "tokens": self.tokens_of(change)} for change in self.changes
+                {**change_json(change), "tokens": self.tokens_of(change)} for change in self.changes
             ],
         }
 
@@ -122,7 +129,7 @@ def diff(before: Any, after: Any) -> PromptDiff:  # Any: whatever render() takes
     >>> from promptdsl import Section, System, diff, render
     >>> old, new = (render(System(Section("role", text))) for text in ("Be brief.", "Be kind."))
     >>> difference = diff(old, new)
-    >>> [(change.kind, change.place, change.after) for change in difference.changes]
+    >>> [(change.kind, change.location, change.after) for change in difference.changes]
     [('changed', ('system', 'role'), 'Be kind.')]
     >>> difference.tokens.before, difference.tokens.after
     (10, 10)

@@ -9,7 +9,7 @@ from promptdsl import (
     OutputSchema,
     PendingToolCalls,
     Rendered,
-    SentPlace,
+    SentLocation,
     TargetError,
     TextBlock,
     ToolResultBlock,
@@ -58,50 +58,50 @@ class SentPrompt(NamedTuple):
 def sent_prompt(rendered: Rendered) -> SentPrompt | None:
     """Return how a prompt is sent; ``None`` without a target, or while calls have no results."""
     try:
-        places = rendered.places()
+        locations = rendered.locations()
     except (TargetError, PendingToolCalls):
         return None
     blocks = [[SentBlock() for _ in message.content] for message in rendered.messages]
-    added: list[SentPlace] = []
+    added: list[SentLocation] = []
     last = result = SentBlock()
     in_result: tuple[str | int, ...] = ()
     has_text = False
-    for place, following in zip(places, (*places[1:], None), strict=False):
-        is_inside = bool(in_result) and place.address[: len(in_result)] == in_result
-        if place.message is None or place.block is None:
+    for location, following in zip(locations, (*locations[1:], None), strict=False):
+        is_inside = bool(in_result) and location.address[: len(in_result)] == in_result
+        if location.message is None or location.block is None:
             if not is_inside:
-                added.append(place)
+                added.append(location)
             elif has_text:
-                result.after += _added_text(place.text)
+                result.after += _added_text(location.text)
             else:
-                result.before += _added_text(place.text)
+                result.before += _added_text(location.text)
             continue
-        if place.inner is not None:
-            has_text = has_text or (is_inside and place.text != "")
+        if location.inner is not None:
+            has_text = has_text or (is_inside and location.text != "")
             continue
-        block = rendered.messages[place.message].content[place.block]
-        sent = blocks[place.message][place.block]
-        sent.number, sent.role, sent.is_error = _number(place), place.role, place.is_error
-        sent.cache, sent.id, sent.fence = place.cache, place.id, place.fence
-        if place.text:
-            _add_around(sent, place.address, last, added)
+        block = rendered.messages[location.message].content[location.block]
+        sent = blocks[location.message][location.block]
+        sent.number, sent.role, sent.is_error = _number(location), location.role, location.is_error
+        sent.cache, sent.id, sent.fence = location.cache, location.id, location.fence
+        if location.text:
+            _add_around(sent, location.address, last, added)
             last, added = sent, []
-            sent.is_joined = following is not None and following.address == place.address
-        if place.fence in ("developer", "tool_result"):
-            sent.before += (f"<{place.fence}>",)
-            sent.after = (f"</{place.fence}>",)
+            sent.is_joined = following is not None and following.address == location.address
+        if location.fence in ("developer", "tool_result"):
+            sent.before += (f"<{location.fence}>",)
+            sent.after = (f"</{location.fence}>",)
         if isinstance(block, TextBlock):
-            sent.is_changed = bool(place.text) and block.text not in place.text
+            sent.is_changed = bool(location.text) and block.text not in location.text
         elif isinstance(block, ToolResultBlock):
-            result, in_result, has_text = sent, place.address, False
+            result, in_result, has_text = sent, location.address, False
     end = SentBlock()
     _add_around(end, (), last, added)
-    names = {place.speaker for place in places} | {_schema_name(rendered)}
+    names = {location.speaker for location in locations} | {_schema_name(rendered)}
     return SentPrompt(blocks, end.added_messages, names)
 
 
 def _add_around(
-    sent: SentBlock, address: tuple[str | int, ...], last: SentBlock, added: Sequence[SentPlace]
+    sent: SentBlock, address: tuple[str | int, ...], last: SentBlock, added: Sequence[SentLocation]
 ) -> None:
     """Put the texts that were added since the last text after it, before the next, or between.
 
@@ -117,8 +117,8 @@ def _add_around(
             sent.added_messages += tuple((addition.role, text) for text in texts)
 
 
-def _number(place: SentPlace) -> int:
-    return -1 if place.entry is None else place.entry
+def _number(location: SentLocation) -> int:
+    return -1 if location.entry is None else location.entry
 
 
 def _added_text(text: str) -> tuple[str, ...]:
@@ -130,9 +130,9 @@ def _added_text(text: str) -> tuple[str, ...]:
 def _schema_name(rendered: Rendered) -> str | None:
     """Return the name of the output schema that is sent, its default if it is sent without one."""
     wire = rendered.facts.wire
-    form: object = rendered.payload() if rendered.output_mode == "native" else None
+    output_format: object = rendered.payload() if rendered.output_mode == "native" else None
     for key in wire.output:
-        form = form.get(key) if is_mapping(form) else None
-    if not is_mapping(form) or wire.output_schema not in form:
+        output_format = output_format.get(key) if is_mapping(output_format) else None
+    if not is_mapping(output_format) or wire.output_schema not in output_format:
         return None
-    return str(form.get("name", OutputSchema({}).name))
+    return str(output_format.get("name", OutputSchema({}).name))

@@ -24,7 +24,7 @@ class ShownTexts:
             name: re.compile(scrubber) if isinstance(scrubber, str) else scrubber
             for name, scrubber in scrubbers.items()
         }
-        self.places: Counter[str] = Counter()
+        self.locations: Counter[str] = Counter()
         """How many volatile values with each label there are so far."""
         self.numbers: dict[str, dict[str, int]] = {}
         """The number of each scrubbed value, by the name of its scrubber."""
@@ -34,8 +34,8 @@ class ShownTexts:
     def volatile(self, span: Span) -> str:
         """Return the sign of a volatile value; the first with a label has no number."""
         label = span.label or "value"
-        self.places[label] += 1
-        number = self.places[label]
+        self.locations[label] += 1
+        number = self.locations[label]
         self.signs.append(alias(label, number if number > 1 else 0))
         return self.signs[-1]
 
@@ -100,7 +100,7 @@ class ShownTexts:
             if match[0]:
                 yield False, text[start : match.start()]
                 # A volatile value may have a label equal to this name.
-                number = numbers.setdefault(match[0], self.places[name] + len(numbers) + 1)
+                number = numbers.setdefault(match[0], self.locations[name] + len(numbers) + 1)
                 yield True, alias(name, number)
                 start = match.end()
         yield False, text[start:]

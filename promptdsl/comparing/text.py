@@ -82,15 +82,15 @@ def change_lines(all_changes: Sequence[Change], after: PromptFile) -> Iterator[s
     with_lines = [change for change in all_changes if not change.minor and not _is_short(change)]
 
     def heading(change: Change) -> str:
-        if change.place[0] == HEADER:
+        if change.location[0] == HEADER:
             return HEADER
-        source = None if change.kind == "removed" else written_at.get(change.place)
+        source = None if change.kind == "removed" else written_at.get(change.location)
         # The path is shown as by pytest: relative to the current folder, if the file is in it.
         line = str(source or "").removeprefix(os.path.join(os.getcwd(), ""))
-        return " > ".join(change.place) + (f" ({line})" if line else "")
+        return " > ".join(change.location) + (f" ({line})" if line else "")
 
-    for place, group in groupby(with_lines, key=heading):
-        yield from ("", place)
+    for location, group in groupby(with_lines, key=heading):
+        yield from ("", location)
         for change in group:
             if note := note_of(change):
                 yield f"({note})"
@@ -105,10 +105,10 @@ def sentence(all_changes: Sequence[Change], exact: int | None = None) -> str:
 
 def _clauses(major: Sequence[Change], exact: int | None) -> Iterator[str]:
     """Yield the clauses of the sentence: model, messages and sections, cache marks, header."""
-    header = [change for change in major if change.place[0] == HEADER]
-    in_messages = [change for change in major if change.place[0] != HEADER]
+    header = [change for change in major if change.location[0] == HEADER]
+    in_messages = [change for change in major if change.location[0] != HEADER]
     budgeted = _budgeted_by_kind(header)
-    yield from (f"model {_shift(line)}" for line in header if line.place[1] == "model")
+    yield from (f"model {_shift(line)}" for line in header if line.location[1] == "model")
     for kind in ("renamed", "changed", "added", "removed", "moved", "role"):
         by_verb: dict[str, list[Change]] = defaultdict(list)
         for change in in_messages:
@@ -120,21 +120,21 @@ def _clauses(major: Sequence[Change], exact: int | None) -> Iterator[str]:
     for change in in_messages:
         before, after = ({*_LABEL.findall(text or "")} for text in (change.before, change.after))
         if change.kind == "changed" and before - after:
-            yield f"`{change.place[-1]}` has no {' and '.join(sorted(before - after))} any more"
+            yield f"`{change.location[-1]}` has no {' and '.join(sorted(before - after))} any more"
     # The clauses so far already report some lines of the header.
     is_reported = {
         "model": True,
         "cache": any(change.kind == "cache" for change in in_messages),
         "dropped": any(_is_dropped(change, budgeted) for change in in_messages),
     }
-    yield from _of_header([line for line in header if not is_reported.get(line.place[1])], exact)
-    if exact is not None and not any(line.place[1] == "tokens" for line in header):
+    yield from _of_header([line for line in header if not is_reported.get(line.location[1])], exact)
+    if exact is not None and not any(line.location[1] == "tokens" for line in header):
         yield f"{exact:,} tokens now"
 
 
 def _of_header(header: Sequence[Change], exact: int | None) -> Iterator[str]:
     """Yield the clauses for changes of the header; ``exact`` is the token count after them."""
-    for (name, kind), group in groupby(header, key=lambda line: (line.place[1], line.kind)):
+    for (name, kind), group in groupby(header, key=lambda line: (line.location[1], line.kind)):
         lines = [*group]
         if kind == "moved":
             yield f"{name} moved"
@@ -160,7 +160,7 @@ def _names(some: Sequence[Change]) -> str:
 def _name(change: Change) -> str:
     if change.kind == "renamed":
         return title_of(change.was).what if _is_strictness(change) else change.was
-    return change.place[0] if change.kind == "role" else change.place[-1]
+    return change.location[0] if change.kind == "role" else change.location[-1]
 
 
 def _count(some: Sequence[Change]) -> str:
@@ -203,7 +203,7 @@ def _budgeted_by_kind(header: Sequence[Change]) -> dict[str, DroppedAddresses]:
     for line in header:
         address, _, why = (line.after or line.before or "").partition(", ~")
         # A result that is cut or cleared is still in the prompt.
-        if line.place[1] == "dropped" and line.kind in addresses and " result" not in why:
+        if line.location[1] == "dropped" and line.kind in addresses and " result" not in why:
             addresses[line.kind].add(address.removeprefix("dropped: "))
     dropped = addresses["added"]
     # An address that is dropped before and after does not count.
@@ -221,7 +221,7 @@ def _is_dropped(change: Change, budgeted: Mapping[str, DroppedAddresses]) -> boo
     parts = budgeted.get(change.kind)
     if parts is None:
         return False
-    message, *section = change.place
+    message, *section = change.location
     word, _, id = message.partition(" ")
     if not section:
         is_in_exchange = word in EXCHANGE and not parts.words.isdisjoint(EXCHANGE)
@@ -257,12 +257,12 @@ def _cache(change: Change) -> str:
         was, now = (NOT_SENT in text for text in (change.before or "", change.after or ""))
         if was != now:
             verb = "not sent any more" if now else "sent now"
-    return f"the cache mark after `{change.place[-1]}` {verb}"
+    return f"the cache mark after `{change.location[-1]}` {verb}"
 
 
 def _is_short(change: Change) -> bool:
     """Return whether the first sentence shows a change completely: a short line of the header."""
-    if (change.place[0], change.kind) != (HEADER, "changed") or change.place[1] in LISTED:
+    if (change.location[0], change.kind) != (HEADER, "changed") or change.location[1] in LISTED:
         return False
     return _shift(change) != "changed"
 
@@ -272,7 +272,7 @@ def _shift(change: Change, now: str = "") -> str:
 
     ``now`` is the exact number that replaces the first word of the line after.
     """
-    name = len(change.place[1]) + 2
+    name = len(change.location[1]) + 2
     before, after = ((text or "")[name:].split(" ") for text in (change.before, change.after))
     while before[1:] and after[1:] and before[-1] == after[-1]:
         before, after = before[:-1], after[:-1]
@@ -284,7 +284,7 @@ def note_of(change: Change) -> str:
     """Return where an added, removed or moved item was and is; empty for other changes."""
     match change.kind:
         case "moved":
-            name = f"{change.place[1]}: " if change.place[0] == HEADER else ""
+            name = f"{change.location[1]}: " if change.location[0] == HEADER else ""
             return f"{name}moved: it was {change.was}, now it is {change.now}"
         case "added" if change.now:
             return f"added {change.now}"

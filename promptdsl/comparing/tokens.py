@@ -88,7 +88,7 @@ def tokens_of_change(change: Change, count: Callable[[str], int]) -> int:
 
     Attachments and the frame of a request around its messages are not counted.
     """
-    if change.place[0] == HEADER or change.kind in ("role", "renamed", "cache"):
+    if change.location[0] == HEADER or change.kind in ("role", "renamed", "cache"):
         return 0
     before, after = (
         # Lines that are not sent are removed.
@@ -103,3 +103,8 @@ def as_json(value: attrs.AttrsInstance) -> dict[str, Any]:  # Any: JSON data
     return attrs.asdict(
         value, value_serializer=lambda _, __, field: [*field] if type(field) is tuple else field
     )
+
+
+def change_json(change: Change) -> dict[str, Any]:  # Any: JSON data
+    """Return a change as JSON data. ``place`` is the old name of ``location``."""
+    return {**as_json(change), "place": [*change.location]}

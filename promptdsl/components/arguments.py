@@ -22,7 +22,18 @@ from promptdsl.foundation.trusted import Trusted
 from promptdsl.messages.blocks import AnyBlock
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.message import Message
-from promptdsl.tree.masks import BARE, BUSY, FAILED, HINTED, HOLLOW, ITEM, OPEN, PLACED, TEXT, bits
+from promptdsl.tree.masks import (
+    FAILED,
+    HINTED,
+    ITEM,
+    OPAQUE,
+    OPEN,
+    PLACED,
+    PLACED_OR_OPEN,
+    TEXT,
+    UNWRITTEN,
+    bits,
+)
 from promptdsl.tree.node import Child, Node, label, make, named_label
 from promptdsl.tree.part_nodes import ItemNode, TextNode, TrustedTextNode, ValueNode, VolatileNode
 
@@ -31,7 +42,7 @@ Inline: TypeAlias = "str | ValueNode | TrustedTextNode"
 
 TEXT_BITS = bits(TEXT)
 ITEM_BITS = bits(TEXT | ITEM)
-UNFINISHED_OR_TEXT = BUSY | BARE | TEXT
+UNFINISHED_OR_TEXT = PLACED_OR_OPEN | UNWRITTEN | TEXT
 
 
 class Interpolation(Protocol):
@@ -56,11 +67,11 @@ class TString(Protocol):
         ...
 
 
-def bare(component: Node) -> ContentError:
+def nothing_written(component: Node) -> ContentError:
     """Return the error for a component written without content and without a block."""
     name, id = label(component), component.options.id
     fix = f'give it content: {name}("...")'
-    if component._mask & BARE:
+    if component._mask & UNWRITTEN:
         fix = f"give it content, or open it: with {name}(...):"
     if id is not None and name in _BY_ID:
         content = json.dumps(id[:60], ensure_ascii=False) if len(id.split()) > 1 else '"..."'
@@ -98,14 +109,14 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
     several = len(args) > 1
     content: list[Child] = []
     run: list[Inline] = []
-    busy: list[Node] = []
+    to_adopt: list[Node] = []
     values: list[Node] = []
     for arg in args:
         if type(arg) is str:
             run.append(arg)
         elif isinstance(arg, Node):
-            if arg._mask & (BUSY | BARE):
-                busy.append(arg)
+            if arg._mask & (PLACED_OR_OPEN | UNWRITTEN):
+                to_adopt.append(arg)
             if isinstance(arg, ValueNode):
                 run.append(arg)
                 values.append(arg)
@@ -122,10 +133,10 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
             )
         elif arg is not None and arg is not False:
             run.extend(inline(arg, component))
-            busy += volatile_in((arg,))
+            to_adopt += volatile_in((arg,))
     _end_run(component, run, content, several=several)
-    if busy:
-        adopt(component, busy)
+    if to_adopt:
+        adopt(component, to_adopt)
     for value in values:
         freeze(value)
     return placed(content) if PARTS_REPLACED else content
@@ -157,7 +168,7 @@ def _end_run(component: Node, run: list[Inline], content: list[Child], *, severa
 def gather_items(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
     """Return the content of a list; each argument that is not a component becomes an item."""
     content: list[Node] = []
-    busy: list[Node] = []
+    to_adopt: list[Node] = []
     for arg in args:
         if type(arg) is str:
             content.append(_item_of((arg,), component))
@@ -165,8 +176,11 @@ def gather_items(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
             content.append(arg)
         elif arg is not None and arg is not False:
             content.append(_item_of(tuple(inline(arg, component)), component))
-            busy += volatile_in((arg,))
-    adopt(component, [part for part in (*content, *busy) if part._mask & (BUSY | BARE)])
+            to_adopt += volatile_in((arg,))
+    adopt(
+        component,
+        [part for part in (*content, *to_adopt) if part._mask & (PLACED_OR_OPEN | UNWRITTEN)],
+    )
     return [
         _item_of((freeze(part),), component) if isinstance(part, ValueNode) else part
         for part in content
@@ -174,7 +188,7 @@ def gather_items(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
 
 
 def _item_of(parts: tuple[Child, ...], component: Node) -> ItemNode:
-    mask = ITEM_BITS if any(parts) else ITEM_BITS | HOLLOW
+    mask = ITEM_BITS if any(parts) else ITEM_BITS | OPAQUE
     if len(parts) != 1:
         parts = (make(TextNode, parts, mask=TEXT_BITS, at=component),)
     return make(ItemNode, parts, mask=mask, at=component, done=None)
@@ -200,11 +214,11 @@ def joined_text(run: Sequence[Inline], *, several: bool) -> tuple[tuple[Inline, 
                 strings.clear()
             parts.append(part)
         if several and before[-1:] in _SENTENCE_ENDS and sentences_touch(before, text):
-            return tuple(run), TEXT_BITS | HOLLOW | HINTED
+            return tuple(run), TEXT_BITS | OPAQUE | HINTED
         before = text
     if strings:
         parts.append("".join(strings))
-    return tuple(parts), TEXT_BITS if any(parts) else TEXT_BITS | HOLLOW
+    return tuple(parts), TEXT_BITS if any(parts) else TEXT_BITS | OPAQUE
 
 
 _STOPS, _CLOSINGS = ".!?:\u2026", ")]\"'*_`\u201d\u2019\u00bb"
@@ -336,13 +350,13 @@ def text_in(component: Node, value: object) -> str:
         raise error.located(component.source) from None
 
 
-def adopt(component: Node, busy: list[Node]) -> None:
+def adopt(component: Node, to_adopt: list[Node]) -> None:
     """Take the components that are arguments of another one out of the open block.
 
     They joined the block when they were written, just before their parent.
     """
     moving: dict[int, Node] = {}
-    for arg in busy:
+    for arg in to_adopt:
         check_finished(arg, component)
         if arg._mask & PLACED and is_unused(arg):
             moving[id(arg)] = arg
@@ -372,7 +386,7 @@ def adopt_values(component: Node, values: list[VolatileNode], *others: object) -
     ``others`` are the other arguments, which may be between them in the block.
     """
     parts = [*values, *(arg for arg in others if isinstance(arg, Node))]
-    adopt(component, [part for part in parts if part._mask & (BUSY | BARE)])
+    adopt(component, [part for part in parts if part._mask & (PLACED_OR_OPEN | UNWRITTEN)])
     for value in values:
         freeze(value)
 
@@ -424,8 +438,8 @@ def check_finished(arg: Node, component: Node) -> None:
             fix="close its block first",
             at=(component.source, arg.source),
         )
-    if arg._mask & HINTED == BARE:
-        raise bare(arg)
+    if arg._mask & HINTED == UNWRITTEN:
+        raise nothing_written(arg)
 
 
 def refused(arg: object, component: Node) -> PromptError:

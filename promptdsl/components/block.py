@@ -30,8 +30,8 @@ from promptdsl.components.scope import (
     innermost,
     is_unused,
     leave,
+    location,
     misplaced,
-    place,
     retract,
     set_innermost,
     start,
@@ -42,7 +42,7 @@ from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import Position, Source, end_traceback
 from promptdsl.tree import masks
 from promptdsl.tree.group_nodes import ConversationNode, FragmentNode, LimitNode
-from promptdsl.tree.masks import BARE, CLOSED, DEEP, HOLLOW, OPEN, SURFACE
+from promptdsl.tree.masks import CLOSED, DEEP, OPAQUE, OPEN, SURFACE, UNWRITTEN
 from promptdsl.tree.node import DEFAULTS, Child, Node, label, make, named_label, nodes_in
 from promptdsl.tree.part_nodes import TextNode
 from promptdsl.tree.rewrite import unique_ids
@@ -60,7 +60,7 @@ PART_FORBIDS = ROOTED | masks.ITEM | masks.CALL | masks.RESULT | masks.EVENT_BLO
 TEXT_FORBIDS = PART_FORBIDS | masks.SECTION | masks.MEDIA | masks.MEDIA << masks.SHIFT | masks.CACHE
 """The bits of nodes that are never inside a part that is one text."""
 
-UNFINISHED = OPEN | BARE
+UNFINISHED = OPEN | UNWRITTEN
 FINISHED = ~UNFINISHED
 
 
@@ -90,7 +90,7 @@ class Container(Component):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         cls._shows = SURFACE | DEEP if issubclass(cls, FragmentNode) else DEEP
-        cls._stops = cls._forbids | cls._inspects | BARE | OPEN
+        cls._stops = cls._forbids | cls._inspects | UNWRITTEN | OPEN
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         """Close the block: its children become nodes. After an error, the component is removed."""
@@ -108,9 +108,9 @@ class Container(Component):
         content = tuple(self.content)
         kept = self._mask & FINISHED | CLOSED
         if not content:
-            # HOLLOW without BARE: all its arguments were nothing, such as None.
-            had_arguments = self._mask & HOLLOW and not self._mask & BARE
-            kept |= HOLLOW if had_arguments else HOLLOW | BARE
+            # OPAQUE without UNWRITTEN: all its arguments were nothing, such as None.
+            had_arguments = self._mask & OPAQUE and not self._mask & UNWRITTEN
+            kept |= OPAQUE if had_arguments else OPAQUE | UNWRITTEN
         mask = 0
         try:
             for child in content:
@@ -152,7 +152,7 @@ def begin(
     component._code, component._offset = at if isinstance(at, tuple) else (at, -1)
     component.content = ()
     component.options = DEFAULTS
-    component._mask = component._initial_mask | BARE
+    component._mask = component._initial_mask | UNWRITTEN
     try:
         component._check_fields()
         if id is not ABSENT:
@@ -161,10 +161,10 @@ def begin(
             component.options = options_of(component, options)
         if args:
             content = tuple(component._gather(component, args))
-            seal(component, content, component._mask & ~BARE)
+            seal(component, content, component._mask & ~UNWRITTEN)
             if not component.content:
-                component._mask |= HOLLOW
-        place(component)
+                component._mask |= OPAQUE
+        location(component)
     except PromptError as error:
         fields = [getattr(component, name, None) for name in type(component)._field_names]
         retract((*args, *volatile_in(args), *nodes_in(id, *options.values(), *fields)))
@@ -179,7 +179,7 @@ def begin_leaf(component: Component, unknown: Mapping[str, Never]) -> None:
         if unknown:
             refuse_options(component, unknown)
         component._check_fields()
-        place(component)
+        location(component)
     except PromptError as error:
         fields = [getattr(component, name, None) for name in type(component)._field_names]
         retract(nodes_in(*unknown.values(), *fields))
@@ -219,7 +219,7 @@ def _freeze(content: tuple[Child, ...]) -> int:
     mask = 0
     for child in content:
         if isinstance(child, str):
-            mask |= TEXT_BITS if child else TEXT_BITS | HOLLOW
+            mask |= TEXT_BITS if child else TEXT_BITS | OPAQUE
         else:
             mask |= child._mask
             if type(child) is not child._frozen:
@@ -231,7 +231,7 @@ def _checked_children(
     component: Container, content: tuple[Child, ...], mask: int
 ) -> tuple[Child, ...]:
     """Return the children; raise an error for one that is unfinished or misplaced, or its id."""
-    if mask & (component._forbids | BARE | OPEN):
+    if mask & (component._forbids | UNWRITTEN | OPEN):
         for child in content:
             _check_child(component, child)
     unique_ids(component, content)

@@ -19,7 +19,7 @@ from promptdsl.messages import (
 from promptdsl.messages.blocks import CLASSES
 from promptdsl.messages.field_checks import Cache, kind_of
 from promptdsl.tree.data_nodes import data_node
-from promptdsl.tree.masks import CALL, EVENT_BLOCK, HOLLOW, MEDIA, RESULT, TEXT, bits
+from promptdsl.tree.masks import CALL, EVENT_BLOCK, MEDIA, OPAQUE, RESULT, TEXT, bits
 from promptdsl.tree.node import DEFAULTS, Node, Options, implied, make, named_label
 from promptdsl.tree.part_nodes import (
     EventBlockNode,
@@ -62,7 +62,7 @@ def _node(block: Block, at: Node) -> Node:
             if extra or (text and cache):
                 mask = bits(TEXT) | option_bits
                 return make(TextBlockNode, (text,), mask=mask, at=at, options=options, extra=extra)
-            return make(TextNode, (text,), mask=bits(TEXT) | (0 if text else HOLLOW), at=at)
+            return make(TextNode, (text,), mask=bits(TEXT) | (0 if text else OPAQUE), at=at)
         case ToolUseBlock() | ReasoningBlock():
             cls = ToolUseNode if isinstance(block, ToolUseBlock) else ReasoningNode
             mask = bits(CALL) | option_bits

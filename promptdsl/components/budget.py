@@ -19,7 +19,16 @@ from promptdsl.components.options import check_choice, check_count, check_priori
 from promptdsl.components.scope import Component, misplaced
 from promptdsl.foundation.errors import OptionError
 from promptdsl.tree.group_nodes import FirstFitNode, GroupNode, LimitNode, NoteNode, ReserveNode
-from promptdsl.tree.masks import BARE, BUSY, CACHE, HOLLOW, NAMED, SECTION, TEXT, TURN
+from promptdsl.tree.masks import (
+    CACHE,
+    NAMED,
+    OPAQUE,
+    PLACED_OR_OPEN,
+    SECTION,
+    TEXT,
+    TURN,
+    UNWRITTEN,
+)
 from promptdsl.tree.node import Child, Node, label, make, named_label
 from promptdsl.tree.part_nodes import TextNode
 from promptdsl.tree.turn_nodes import CacheBreakpointNode
@@ -47,7 +56,7 @@ class Group(Container, GroupNode):
     """
 
     __slots__ = ()
-    _initial_mask = HOLLOW
+    _initial_mask = OPAQUE
 
     def __init__(
         self, *content: "Content", priority: float | None = None, **unknown: Never
@@ -76,7 +85,7 @@ class FirstFit(Container, FirstFitNode):
     """
 
     __slots__ = ()
-    _initial_mask = HOLLOW
+    _initial_mask = OPAQUE
 
     def __init__(
         self, *alternatives: "Content", priority: float | None = None, **unknown: Never
@@ -99,7 +108,7 @@ class FirstFit(Container, FirstFitNode):
                 parts, mask = joined_text(inline(arg, component), several=False)
                 alternatives.append(make(TextNode, parts, mask=mask, at=component._at))
         written = (*alternatives, *volatile_in(args))
-        adopt(component, [part for part in written if part._mask & (BUSY | BARE)])
+        adopt(component, [part for part in written if part._mask & (PLACED_OR_OPEN | UNWRITTEN)])
         return alternatives
 
 
@@ -121,9 +130,9 @@ class Limit(Container, LimitNode):
     """
 
     __slots__ = ()
-    _initial_mask = HOLLOW | TEXT
+    _initial_mask = OPAQUE | TEXT
     _forbids = TEXT_FORBIDS
-    _inspects = NAMED | HOLLOW
+    _inspects = NAMED | OPAQUE
 
     def __init__(
         self,
@@ -197,7 +206,7 @@ def uncut(content: tuple[Child, ...]) -> Node | None:
         if isinstance(child, _UNCUT):
             return child
         # The content of an inner limit was checked with that limit.
-        if not isinstance(child, str | LimitNode) and child._mask & HOLLOW:
+        if not isinstance(child, str | LimitNode) and child._mask & OPAQUE:
             waiting += reversed(child.content)
     return None
 
@@ -214,7 +223,7 @@ class Reserve(Component, ReserveNode):
     """
 
     __slots__ = ()
-    _initial_mask = HOLLOW
+    _initial_mask = OPAQUE
 
     def __init__(self, tokens: int, *extra: Never, **unknown: Never) -> None:
         if extra:

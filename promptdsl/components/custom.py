@@ -30,8 +30,8 @@ from promptdsl.components.scope import (
     getframe,
     innermost,
     leave,
+    location,
     open_block,
-    place,
     put,
     retract,
 )
@@ -43,10 +43,10 @@ from promptdsl.foundation.errors import (
     nearest,
     shown,
 )
-from promptdsl.foundation.source import author, author_frame, door
+from promptdsl.foundation.source import author, author_frame, public_api
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.tree.group_nodes import ComponentNode
-from promptdsl.tree.masks import BARE, BUSY, HINTED, HOLLOW, PLACED
+from promptdsl.tree.masks import HINTED, OPAQUE, PLACED, PLACED_OR_OPEN, UNWRITTEN
 from promptdsl.tree.node import DEFAULTS, Node, label, walk
 
 if TYPE_CHECKING:
@@ -59,9 +59,9 @@ class CustomComponent(Container, ComponentNode):
     """The parts that a component function writes; a ``with`` block where the function yields."""
 
     __slots__ = ()
-    _initial_mask = HOLLOW
+    _initial_mask = OPAQUE
 
-    @door
+    @public_api
     def __enter__(self) -> Any:  # Any: the value that the author's function yields
         running: _Running | None = self.running
         if running is None:
@@ -79,7 +79,7 @@ class CustomComponent(Container, ComponentNode):
         running.written = _written_count()
         return self if yielded is None else yielded
 
-    @door
+    @public_api
     def __exit__(
         self, kind: object, error: object, trace: object
     ) -> Any:  # Any: True where the function took the exception of the block
@@ -200,7 +200,7 @@ def component(function: object = None, /, *, name: str | None = None) -> object:
     return partial(component_of, name=name) if function is None else component_of(function, name)
 
 
-@door
+@public_api
 def component_of(function: object, name: str | None) -> "ComponentFunction":
     """Return the component of a function; its name is ``name``, or that of the function."""
     if not is_plain(function) and not isinstance(function, ComponentFunction):
@@ -249,7 +249,7 @@ class ComponentFunction:
         """Its name, and its short name after the name of its module."""
         return self.name, f"{self.__module__}.{self.name.rpartition(':')[2]}"
 
-    @door
+    @public_api
     def __call__(self, /, *args: object, **kwargs: object) -> CustomComponent:
         """Write the parts, and return them; where the function yields, as a ``with`` block."""
         frame = getframe(2)
@@ -262,7 +262,7 @@ class ComponentFunction:
         arguments = (*args, *kwargs.values())
         parts = [part for part in flattened(arguments) if isinstance(part, Node)]
         try:
-            adopt(block, [part for part in parts if part._mask & (BUSY | BARE)])
+            adopt(block, [part for part in parts if part._mask & (PLACED_OR_OPEN | UNWRITTEN)])
         except PromptError:
             retract(arguments)
             raise
@@ -283,8 +283,8 @@ class ComponentFunction:
                     wrong, at = (function, problem), (block.source, replacement.line)
                     raise unfit(self.name, self.function, wrong, at)
                 inside = inside.without(replacement)
-        block.content, block.options, block._mask = (), DEFAULTS, HOLLOW | BARE
-        place(block)
+        block.content, block.options, block._mask = (), DEFAULTS, OPAQUE | UNWRITTEN
+        location(block)
         if inspect.isgeneratorfunction(function):
             block.running = _Running(function(*args, **kwargs), inside)
             return block
@@ -335,7 +335,7 @@ def stand_in(replacement: Replacement) -> "tuple[Function, str | None, LibrarySe
 def _take(block: CustomComponent, returned: object) -> None:
     """Put the result of a function into its component, unless the function wrote it there."""
     if returned is not None:
-        block._mask &= ~BARE
+        block._mask &= ~UNWRITTEN
     kind = kind_of(returned)
     if isinstance(returned, list | tuple):
         problem = f"{block.name} returned a {kind}"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from promptdsl.components.arguments import adopt_values, volatile_leaf
 from promptdsl.components.block import ROOTED, TEXT_FORBIDS, Container, begin, part_advice
-from promptdsl.components.scope import place, retract, start
+from promptdsl.components.scope import location, retract, start
 from promptdsl.foundation.errors import ContentError, PromptError
 from promptdsl.foundation.escaping import text_of
 from promptdsl.foundation.frozen import EMPTY, frozen, is_list, is_mapping, plain
@@ -15,7 +15,7 @@ from promptdsl.foundation.source import end_traceback
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.foundation.unicode import on_one_line
 from promptdsl.messages import EventBlock, StateChangeBlock, SystemEventBlock, UserActionBlock
-from promptdsl.tree.masks import BARE, EVENT_BLOCK, bits
+from promptdsl.tree.masks import EVENT_BLOCK, UNWRITTEN, bits
 from promptdsl.tree.node import Node, label, named_label, nodes_in
 from promptdsl.tree.part_nodes import EventBlockNode, ValueNode, VolatileNode
 
@@ -32,7 +32,7 @@ class EventBlockComponent(Container, EventBlockNode):
     _forbids_at_once = ROOTED
 
     def _check_fields(self) -> None:
-        self._mask &= ~BARE  # most events have no text
+        self._mask &= ~UNWRITTEN  # most events have no text
 
     @classmethod
     def _advice(cls, node: Node) -> str:
@@ -177,7 +177,7 @@ def _begin_event(
     if content:
         begin(component, content, {}, at=component._at)
     else:
-        place(component)
+        location(component)
 
 
 def _plain_values(

@@ -15,12 +15,12 @@ from promptdsl.components.options import (
     too_many,
     unknown_option,
 )
-from promptdsl.components.scope import misplaced, place, retract, start
+from promptdsl.components.scope import location, misplaced, retract, start
 from promptdsl.config.models import named_origin
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, TargetError
 from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.json import ABSENT, Absent
-from promptdsl.foundation.source import door
+from promptdsl.foundation.source import public_api
 from promptdsl.messages import conversation_cache
 from promptdsl.messages.conversation_cache import recorded_before
 from promptdsl.messages.field_checks import kind_of
@@ -123,7 +123,9 @@ class History(Container, ConversationNode):
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         super().__exit__(kind, error, trace)
-        self._mask = self._mask & ~masks.BARE | masks.HOLLOW  # an empty block is an empty history
+        self._mask = (
+            self._mask & ~masks.UNWRITTEN | masks.OPAQUE
+        )  # an empty block is an empty history
 
     def _inspect(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
         for child in content:
@@ -173,26 +175,28 @@ class History(Container, ConversationNode):
         )
 
 
-for _form in ("mistral", "groq", "ollama", "deepseek", "azure", "chat_completions"):
+for _name in ("mistral", "groq", "ollama", "deepseek", "azure", "chat_completions"):
     _fix = "write History.from_openai(messages): they are in the format of OpenAI"
-    if not hasattr(History, f"from_{_form}"):
-        refuse(History, f"from_{_form}", f"from_{_form}()", _fix)
-for _form in ("langchain", "litellm", "openai_agents", "pydantic_ai"):
-    _fix = f"write History(from_{_form}(messages).messages), from promptdsl.integrations.{_form}"
-    refuse(History, f"from_{_form}", f"from_{_form}()", _fix)
-for _form in ("messages", "list", "dicts"):
-    refuse(History, f"from_{_form}", f"from_{_form}()", "write History(messages)")
+    if not hasattr(History, f"from_{_name}"):
+        refuse(History, f"from_{_name}", f"from_{_name}()", _fix)
+for _name in ("langchain", "litellm", "openai_agents", "pydantic_ai"):
+    _fix = f"write History(from_{_name}(messages).messages), from promptdsl.integrations.{_name}"
+    refuse(History, f"from_{_name}", f"from_{_name}()", _fix)
+for _name in ("messages", "list", "dicts"):
+    refuse(History, f"from_{_name}", f"from_{_name}()", "write History(messages)")
 
 H = TypeVar("H", bound=History)
 
 
-@door
-def _begin_history(component: H, messages: object, form: str, options: RecordedOptions) -> H:
+@public_api
+def _begin_history(
+    component: H, messages: object, provider_format: str, options: RecordedOptions
+) -> H:
     """Fill a new history with its messages, put it into the open block, and return it."""
     start(component, 4)
     try:
         for name in options:
-            if name == "origin" and form != "messages":
+            if name == "origin" and provider_format != "messages":
                 continue
             if name in ("system", "system_instruction", "instructions"):
                 problem = f"{label(component)}() takes no {name!r}"
@@ -218,48 +222,55 @@ def _begin_history(component: H, messages: object, form: str, options: RecordedO
         check_flag(component, "keep_compacted", component.keep_compacted)
         component.cut_line = options.get("cut_line", False)
         check_flag(component, "cut_line", component.cut_line)
-        origin = _checked_origin(component, options.get("origin"), form)
+        origin = _checked_origin(component, options.get("origin"), provider_format)
     except PromptError:
         retract(nodes_in(messages, *options.values()))
         raise
     if messages is ABSENT:
-        component._mask |= masks.BARE
-        place(component)
+        component._mask |= masks.UNWRITTEN
+        location(component)
         return component
     items: object
-    known: conversation_cache.Recording | None = None
+    known: conversation_cache.ReadCache | None = None
     # A copy of the list: a message that is appended to it later is not sent.
-    if is_mapping(messages) and form != "messages":
+    if is_mapping(messages) and provider_format != "messages":
         items = {
-            key: _messages(component, value, form)[0]
+            key: _messages(component, value, provider_format)[0]
             if is_list(value) and not isinstance(value, tuple)
             else value
             for key, value in messages.items()
         }
     elif _is_series(messages) and not (isgenerator(messages) and messages.gi_frame is None):
         # A generator without a frame was read to its end before.
-        items, known = _messages(component, messages, form)
+        items, known = _messages(component, messages, provider_format)
     else:
-        way = "" if form == "messages" else f".from_{form}"
+        way = "" if provider_format == "messages" else f".from_{provider_format}"
         raise ContentError(
             f"a History takes a list of messages, not {kind_of(messages)}",
             fix=_list_of(messages).replace("History(", f"History{way}("),
             at=(component.source,),
         )
-    run = make(RecordedNode, mask=masks.RECORDED, at=component, items=items, form=origin, start=0)
+    run = make(
+        RecordedNode,
+        mask=masks.RECORDED,
+        at=component,
+        items=items,
+        provider_format=origin,
+        start=0,
+    )
     object.__setattr__(run, "known", known)
     component.content = (run,)
-    place(component)
+    location(component)
     return component
 
 
-def _checked_origin(component: History, origin: object, form: str) -> str:
+def _checked_origin(component: History, origin: object, provider_format: str) -> str:
     """Return the provider or server of a conversation; :class:`TargetError` for a wrong name."""
     if origin is not None and not isinstance(origin, str):
         fix = "write the name of a server, such as 'deepseek'"
         raise bad_option(component, "origin", origin, fix)
     try:
-        return named_origin(origin, form)
+        return named_origin(origin, provider_format)
     except TargetError as error:
         raise error.located(component.source) from None
 
@@ -332,12 +343,12 @@ _PLAIN = {Message, dict}
 
 
 def _messages(
-    component: History, messages: Iterable[object], form: str
-) -> tuple[tuple[object, ...], conversation_cache.Recording | None]:
+    component: History, messages: Iterable[object], provider_format: str
+) -> tuple[tuple[object, ...], conversation_cache.ReadCache | None]:
     """Return messages as a tuple, and the cache of the conversation that they continue, if any."""
     copies = tuple(messages)
     known = None
-    if form == "messages" and len(copies) >= conversation_cache.SHORTEST:
+    if provider_format == "messages" and len(copies) >= conversation_cache.SHORTEST:
         known = recorded_before(copies)
     # Only the types of the new messages are checked: the others were checked before.
     new = copies if known is None else copies[len(known.messages) :]
@@ -353,7 +364,9 @@ def _messages(
             fix=fix,
             at=(component.source, parts[0].source),
         )
-    if form == "messages" and not all(issubclass(kind, Message | Mapping) for kind in kinds):
+    if provider_format == "messages" and not all(
+        issubclass(kind, Message | Mapping) for kind in kinds
+    ):
         from promptdsl.foundation.remedies import is_reply, message_remedy
 
         if is_reply(messages):

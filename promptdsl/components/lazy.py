@@ -20,7 +20,7 @@ from promptdsl.foundation.trusted import Trusted
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.provider_names import ProviderName
 from promptdsl.tree.group_nodes import ComponentNode, LazyNode
-from promptdsl.tree.masks import HINTED, HOLLOW
+from promptdsl.tree.masks import HINTED, OPAQUE
 from promptdsl.tree.node import Node, label, make
 from promptdsl.tree.part_nodes import TextNode
 
@@ -60,7 +60,7 @@ class Lazy(Component, LazyNode):
     """
 
     __slots__ = ()
-    _initial_mask = HOLLOW
+    _initial_mask = OPAQUE
 
     def __init__(
         self,
@@ -159,7 +159,7 @@ def _finished(result: object, lazy: LazyNode) -> object:
         )
     if result is not None or not wrote_detached():
         return result
-    return make(ComponentNode, mask=HOLLOW | HINTED, at=lazy, name=label(lazy), by=None)
+    return make(ComponentNode, mask=OPAQUE | HINTED, at=lazy, name=label(lazy), by=None)
 
 
 def part_of(result: object, lazy: LazyNode) -> Node | None:

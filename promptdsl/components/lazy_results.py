@@ -31,22 +31,24 @@ _CONTAINERS: Mapping[type[Node], type[Container]] = {
 }
 
 
-def check_place(part: Node, holders: Sequence[Node], lazy: LazyNode) -> Node:
+def check_placement(part: Node, containers: Sequence[Node], lazy: LazyNode) -> Node:
     """Return a part that a ``Lazy`` returned; :class:`PlacementError` if it may not be there.
 
-    ``holders`` are the nodes around the ``Lazy``, the innermost first, one of each kind.
+    ``containers`` are the nodes around the ``Lazy``, the innermost first, one of each kind.
     """
-    innermost, root = holders[0], holders[-1]
-    for holder in holders:
-        rules = _rules(holder)
+    innermost, root = containers[0], containers[-1]
+    for container in containers:
+        rules = _rules(container)
         # An outer node only refuses a part that may not be inside it at any depth.
-        forbidden = rules._forbids if holder is innermost else rules._forbids & DEEP
+        forbidden = rules._forbids if container is innermost else rules._forbids & DEEP
         if part._mask & forbidden:
-            raise _misplaced(culprit(part, forbidden), holder, lazy)
+            raise _misplaced(culprit(part, forbidden), container, lazy)
         node = uncut((part,)) if rules is Limit else None
         if node is not None:
-            raise _misplaced(node, holder, lazy)
-    if not any(isinstance(holder, TurnNode | RequestOnlyNode | NoteNode) for holder in holders):
+            raise _misplaced(node, container, lazy)
+    if not any(
+        isinstance(container, TurnNode | RequestOnlyNode | NoteNode) for container in containers
+    ):
         # Outside of any turn the part is system content, so it may not have attachments.
         loose = part if innermost is root else with_content(innermost, (part,))
         try:
@@ -56,40 +58,40 @@ def check_place(part: Node, holders: Sequence[Node], lazy: LazyNode) -> Node:
     return part
 
 
-def check_replaced(holder: Node, line: Source | None) -> None:
+def check_replaced(container: Node, line: Source | None) -> None:
     """Raise :class:`PlacementError` for a replaced child that may not be in its node.
 
     The node was checked when it was written. Its child was replaced later, at ``line``.
     """
-    if holder._node not in _CONTAINERS and holder._node is not TurnNode:
+    if container._node not in _CONTAINERS and container._node is not TurnNode:
         return
-    rules = _rules(holder)
-    wrong = uncut(holder.content) if rules is Limit else None
-    for child in holder.content:
+    rules = _rules(container)
+    wrong = uncut(container.content) if rules is Limit else None
+    for child in container.content:
         if not isinstance(child, str) and child._mask & rules._forbids:
             wrong = wrong or culprit(child, rules._forbids)
     if wrong is not None:
         raise PlacementError(
-            f"{named_label(wrong)} cannot be in {named_label(holder)}",
+            f"{named_label(wrong)} cannot be in {named_label(container)}",
             fix=rules._advice(wrong),
-            at=(line, wrong.source, holder.source),
+            at=(line, wrong.source, container.source),
         )
 
 
-def _rules(holder: Node) -> type[Container]:
+def _rules(container: Node) -> type[Container]:
     """Return the component class whose rules apply to the content of a node."""
-    if isinstance(holder, TurnNode) and holder._node is TurnNode:
-        return TURNS[holder.role]
-    return _CONTAINERS[holder._node]
+    if isinstance(container, TurnNode) and container._node is TurnNode:
+        return TURNS[container.role]
+    return _CONTAINERS[container._node]
 
 
-def _misplaced(node: Node, holder: Node, lazy: LazyNode) -> PlacementError:
+def _misplaced(node: Node, container: Node, lazy: LazyNode) -> PlacementError:
     """Return the error for a node that a ``Lazy`` returned and that may not be there."""
     advice = "return its turns in a Fragment"
     if not isinstance(node, RootNode):
-        advice = _rules(holder)._advice(node)
+        advice = _rules(container)._advice(node)
     return PlacementError(
-        f"this Lazy returned {named_label(node)}, which cannot be in {named_label(holder)}",
+        f"this Lazy returned {named_label(node)}, which cannot be in {named_label(container)}",
         fix=advice,
-        at=(lazy.source, node.source, holder.source),
+        at=(lazy.source, node.source, container.source),
     )

@@ -17,10 +17,10 @@ from typing import (
 )
 
 from promptdsl.components.options import bad_option, check_choice, unknown_option
-from promptdsl.components.scope import Component, place, start
+from promptdsl.components.scope import Component, location, start
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, with_article
 from promptdsl.foundation.signatures import LEFT_OUT
-from promptdsl.foundation.source import author, door
+from promptdsl.foundation.source import author, public_api
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages import AudioBlock, DocumentBlock, ImageBlock, MediaBlock, VideoBlock
 from promptdsl.messages.field_checks import kind_of
@@ -200,7 +200,7 @@ _DATA: Mapping[Callable[..., MediaSource], str] = {
 """The words for the data of each ``from_`` method, in errors."""
 
 
-@door
+@public_api
 def _write_media(
     cls: type[M],
     read: Callable[..., MediaSource],
@@ -235,7 +235,7 @@ def _write_media(
         component.block = cls._block_class(source, **texts)
     except PromptError as error:
         raise error.located(component.source) from None
-    place(component)
+    location(component)
     return component
 
 

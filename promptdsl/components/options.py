@@ -12,7 +12,7 @@ from promptdsl.components.scope import Component, retract
 from promptdsl.config.transformation import BodyEncoding
 from promptdsl.foundation.errors import DataError, OptionError, is_one_of, nearest, shown
 from promptdsl.foundation.frozen import EMPTY, frozen
-from promptdsl.foundation.source import author, door, end_traceback
+from promptdsl.foundation.source import author, end_traceback, public_api
 from promptdsl.foundation.unicode import exact
 from promptdsl.tree.masks import SPOKEN
 from promptdsl.tree.node import DEFAULTS, NAME, Node, Options, implied, label
@@ -165,7 +165,7 @@ def bad_option(component: Node, name: str, value: object, fix: str) -> OptionErr
     return OptionError(problem, fix=fix, at=(component.source,))
 
 
-@door
+@public_api
 def refuse_options(component: Component, options: Iterable[str]) -> None:
     """Raise :class:`OptionError` for the first of these unknown keywords."""
     for name in options:

@@ -27,14 +27,14 @@ from promptdsl.components.scope import out_of_order
 from promptdsl.foundation.errors import LibraryError, OptionError, nearest
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.signatures import LEFT_OUT
-from promptdsl.foundation.source import Source, author, door
+from promptdsl.foundation.source import Source, author, public_api
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.tree.group_nodes import FragmentNode
-from promptdsl.tree.masks import BARE, BUSY
+from promptdsl.tree.masks import PLACED_OR_OPEN, UNWRITTEN
 from promptdsl.tree.node import Node, label, make, named_label
 
 
-@door
+@public_api
 def override(
     replacements: Mapping[str | Function | Node, Callable[..., object] | Node],
     /,
@@ -90,12 +90,12 @@ def override(
             at=(line,),
         )
     # Parts written in the mapping itself have joined the open block.
-    busy = [
+    to_adopt = [
         each
         for each in (*mapping, *mapping.values())
-        if isinstance(each, Node) and each._mask & (BUSY | BARE)
+        if isinstance(each, Node) and each._mask & (PLACED_OR_OPEN | UNWRITTEN)
     ]
-    adopt(make(FragmentNode, at=line), busy)
+    adopt(make(FragmentNode, at=line), to_adopt)
     checked = [_checked(key, by, line) for key, by in mapping.items()]
     return _Override(checked, line)
 

@@ -12,7 +12,7 @@ import attrs
 
 from promptdsl.foundation.source import Source
 from promptdsl.tree.group_nodes import ComponentNode, FragmentNode
-from promptdsl.tree.masks import HOLLOW, NAMED, SECTION, bits
+from promptdsl.tree.masks import NAMED, OPAQUE, SECTION, bits
 from promptdsl.tree.node import Child, Node, implied, label, make
 from promptdsl.tree.part_nodes import SectionNode
 from promptdsl.tree.rewrite import copied, covering, rewrite, with_content
@@ -154,7 +154,7 @@ def replaced(part: Node, replacement: Replacement) -> Node:
     is_section = isinstance(part, SectionNode)
     inner = by.content if is_section and isinstance(by, SectionNode) else (by,)
     name = part.options.id or label(part).lower()
-    mask = with_content(make(FragmentNode, (), mask=HOLLOW), inner)._mask
+    mask = with_content(make(FragmentNode, (), mask=OPAQUE), inner)._mask
     note = make(ComponentNode, inner, mask=mask, at=replacement.line, name=name, by=label(by))
     # Not a field, so make() does not set it.
     object.__setattr__(note, "instead_of", copied(part, part.content, part._mask))

@@ -22,7 +22,7 @@ from promptdsl.components import fast_path
 from promptdsl.foundation.errors import ContentError, PlacementError, PromptError, ScopeError
 from promptdsl.foundation.frozen import is_list
 from promptdsl.foundation.signatures import ListedSignature, allow_left_out
-from promptdsl.foundation.source import Source, author, door, end_traceback
+from promptdsl.foundation.source import Source, author, end_traceback, public_api
 from promptdsl.tree.masks import CLOSED, FAILED, OPEN, PLACED
 from promptdsl.tree.node import DEFAULTS, Child, Node, label, named_label
 
@@ -193,7 +193,7 @@ def join(component: Node, opened: OpenBlock, mask: int) -> int:
     return mask | PLACED
 
 
-def place(component: Node) -> None:
+def location(component: Node) -> None:
     """Put a new component into the open block, if there is one. Its mask is set before."""
     top = OPENED.get()
     if top is None:
@@ -270,7 +270,7 @@ def _position_in(opened: OpenBlock | None, component: Node) -> tuple[list[Child]
     return None
 
 
-@door
+@public_api
 def leave(component: Component, *, raised: bool) -> OpenBlock | None:
     """Close a block after an error, or one that is not the innermost; return the block around it.
 

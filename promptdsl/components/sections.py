@@ -13,7 +13,7 @@ from promptdsl.config.transformation import FORMATS
 from promptdsl.config.transformation import Format as FormatName
 from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.frozen import is_list
-from promptdsl.foundation.source import Source, author, door
+from promptdsl.foundation.source import Source, author, public_api
 from promptdsl.messages.blocks import Block
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.tree import masks
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from promptdsl.components.contents import Content, PartContent
 
 _SECTION_TEXT = masks.bits(masks.SECTION | masks.NAMED)
-_SECTION_BARE = _SECTION_TEXT | masks.BARE
+_SECTION_UNWRITTEN = _SECTION_TEXT | masks.UNWRITTEN
 
 
 class Section(Container, SectionNode):
@@ -86,7 +86,7 @@ class Section(Container, SectionNode):
         self._offset = frame.f_lasti
         self.content = content
         self.options = known
-        mask = _SECTION_TEXT if content else _SECTION_BARE
+        mask = _SECTION_TEXT if content else _SECTION_UNWRITTEN
         top = innermost()
         self._mask = mask if top is None else join(self, top, mask)
         if PARTS_REPLACED:
@@ -94,7 +94,7 @@ class Section(Container, SectionNode):
 
     def _check_fields(self) -> None:
         if isinstance(self.title, ValueNode):
-            adopt(self, [self.title] if self.title._mask & masks.BUSY else [])
+            adopt(self, [self.title] if self.title._mask & masks.PLACED_OR_OPEN else [])
             finish(self.title)
         elif self.title is not None:
             self.title = text_in(self, self.title)
@@ -130,7 +130,7 @@ def take_replacement(section: Section) -> None:
     replacement = None if current is None else current.of_part(section)
     if replacement is None:
         return
-    if section._mask & masks.HINTED == masks.BARE:
+    if section._mask & masks.HINTED == masks.UNWRITTEN:
         section.__class__ = ReplacedSection
         return
     node = replaced(section, replacement)
@@ -153,7 +153,7 @@ class Fragment(Container, FragmentNode):
     """
 
     __slots__ = ()
-    _initial_mask = masks.HOLLOW
+    _initial_mask = masks.OPAQUE
 
     def __init__(self, *content: "Content", **unknown: Never) -> None:
         begin(self, content, unknown)
@@ -173,7 +173,7 @@ class Format(Container, FormatNode):
     """
 
     __slots__ = ()
-    _initial_mask = masks.HOLLOW
+    _initial_mask = masks.OPAQUE
 
     def __init__(self, format: FormatName, /, *content: "Content", **unknown: Never) -> None:
         self.format = format
@@ -198,7 +198,7 @@ class Note(Container, NoteNode):
     """
 
     __slots__ = ()
-    _initial_mask = masks.HOLLOW | masks.AUDIENCE
+    _initial_mask = masks.OPAQUE | masks.AUDIENCE
     _forbids = PART_FORBIDS
     _forbids_at_once = ROOTED
 
@@ -210,7 +210,7 @@ class Note(Container, NoteNode):
         return part_advice(node, "a Note holds text and parts")
 
 
-@door
+@public_api
 def include(*parts: "Node | Block | Mapping[str, Any]") -> None:
     """Put finished parts and content blocks into the open block; a part may be included often.
 
@@ -237,7 +237,9 @@ def include(*parts: "Node | Block | Mapping[str, Any]") -> None:
         part if isinstance(part, Node) else _block_node(part, top.component, line) for part in parts
     ]
     # All at once: the parts in the argument list are the last children of the block.
-    adopt(make(FragmentNode, at=line), [node for node in nodes if node._mask & masks.BUSY])
+    adopt(
+        make(FragmentNode, at=line), [node for node in nodes if node._mask & masks.PLACED_OR_OPEN]
+    )
     finished = tuple(map(finish, nodes))
     for part in placed(finished) if PARTS_REPLACED else finished:
         put(part, top, line)

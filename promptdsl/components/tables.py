@@ -5,7 +5,7 @@ from typing import Literal, Never, TypeAlias, TypeGuard
 
 from promptdsl.components.arguments import TEXT_BITS, adopt_values
 from promptdsl.components.options import check_choice, refuse_options, too_many
-from promptdsl.components.scope import Component, place, retract, start
+from promptdsl.components.scope import Component, location, retract, start
 from promptdsl.foundation.errors import ContentError, PromptError, nearest, shown
 from promptdsl.foundation.escaping import data_text, text_of
 from promptdsl.foundation.frozen import is_mapping
@@ -14,7 +14,7 @@ from promptdsl.foundation.tables import FORMATS
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.field_checks import kind_of
-from promptdsl.tree.masks import HOLLOW
+from promptdsl.tree.masks import OPAQUE
 from promptdsl.tree.node import Node, named_label, nodes_in
 from promptdsl.tree.part_nodes import TableNode, VolatileNode
 
@@ -81,8 +81,8 @@ class Table(Component, TableNode):
             raise
         self.rows = tuple(rows) if any(rows) else ()
         if not self.rows:
-            self._mask |= HOLLOW
-        place(self)
+            self._mask |= OPAQUE
+        location(self)
 
 
 def _read_table(

@@ -9,17 +9,17 @@ from typing import Self, cast
 from promptdsl.components.arguments import adopt_values
 from promptdsl.components.overrides import section_at
 from promptdsl.components.replacements import kept_overrides
-from promptdsl.components.scope import Component, open_block, place, retract, start
+from promptdsl.components.scope import Component, location, open_block, retract, start
 from promptdsl.foundation.errors import ContentError, PromptError, TemplateError
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.labelled import labelled
 from promptdsl.foundation.signatures import LEFT_OUT
-from promptdsl.foundation.source import author, door
+from promptdsl.foundation.source import author, public_api
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.templates.source import TemplateSource, check_inputs
 from promptdsl.templates.template_folder import WhiteSpace
 from promptdsl.templates.variables import check_variables
-from promptdsl.tree.masks import HOLLOW, TEXT, bits
+from promptdsl.tree.masks import OPAQUE, TEXT, bits
 from promptdsl.tree.node import Node, named_label, nodes_in
 from promptdsl.tree.part_nodes import TemplateNode, VolatileNode
 
@@ -53,7 +53,7 @@ class Template(Component, TemplateNode):
     """
 
     __slots__ = ()
-    _initial_mask = bits(TEXT) | HOLLOW
+    _initial_mask = bits(TEXT) | OPAQUE
 
     def __new__(
         cls,
@@ -131,7 +131,7 @@ class Template(Component, TemplateNode):
 Template.__new__.__defaults__ = (LEFT_OUT, None)
 
 
-@door
+@public_api
 def _section(name: str, mapping: object, inputs: dict[str, object]) -> object:
     """Return a section of an installed library; its inputs are the variables of the template."""
     try:
@@ -160,7 +160,7 @@ def section_text(source: TemplateSource, inputs: dict[str, object]) -> Template:
     return template
 
 
-@door
+@public_api
 def _begin_template(
     component: Template,
     source: Callable[[], TemplateSource],
@@ -210,7 +210,7 @@ def _begin_template(
                 at=(component.source,),
             ) from None
         raise error.located(component.source) from None
-    place(component)
+    location(component)
 
 
 def _check_braces(component: Template) -> None:

@@ -9,9 +9,9 @@ from promptdsl.components.arguments import (
     Inline,
     adopt,
     adopt_values,
-    bare,
     inline,
     joined_text,
+    nothing_written,
     refused,
     value_text,
     volatile_in,
@@ -32,7 +32,7 @@ from promptdsl.components.scope import (
     innermost,
     is_text,
     join,
-    place,
+    location,
     retract,
     start,
 )
@@ -45,7 +45,7 @@ from promptdsl.foundation.labelled import json_pieces
 from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import author, end_traceback
 from promptdsl.foundation.unicode import exact
-from promptdsl.tree.masks import BUSY, HOLLOW
+from promptdsl.tree.masks import OPAQUE, PLACED_OR_OPEN
 from promptdsl.tree.node import DEFAULTS, Node, Options, label, named_label, nodes_in
 from promptdsl.tree.part_nodes import (
     CodeNode,
@@ -61,7 +61,7 @@ from promptdsl.tree.part_nodes import (
 if TYPE_CHECKING:
     from promptdsl.components.contents import InlineContent
 
-EMPTY_TEXT = TEXT_BITS | HOLLOW
+EMPTY_TEXT = TEXT_BITS | OPAQUE
 DEEPEST = 6
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]+\Z")
 
@@ -184,7 +184,7 @@ def begin_text(
             refuse_options(component, unknown)
         component._check_fields()
         component.content, component._mask = text_parts(component, parts)
-        place(component)
+        location(component)
     except PromptError as error:
         retract((*parts, *volatile_in(parts)))
         end_traceback(error)
@@ -194,9 +194,9 @@ def begin_text(
 def text_parts(component: Node, args: tuple[object, ...]) -> tuple[tuple[Inline, ...], int]:
     """Return the strings and values of a text, and its mask; an error for another argument."""
     if not args:
-        raise bare(component)
+        raise nothing_written(component)
     parts: list[Inline] = []
-    busy: list[Node] = []
+    to_adopt: list[Node] = []
     values: list[Node] = []
     for arg in args:
         if type(arg) is str:
@@ -205,10 +205,10 @@ def text_parts(component: Node, args: tuple[object, ...]) -> tuple[tuple[Inline,
             raise refused(arg, component)
         elif not isinstance(arg, Node):
             parts.extend(inline(arg, component))
-            busy += volatile_in((arg,))
+            to_adopt += volatile_in((arg,))
         elif isinstance(arg, ValueNode):
-            if arg._mask & BUSY:
-                busy.append(arg)
+            if arg._mask & PLACED_OR_OPEN:
+                to_adopt.append(arg)
             parts.append(arg)
             values.append(arg)
         else:
@@ -218,7 +218,7 @@ def text_parts(component: Node, args: tuple[object, ...]) -> tuple[tuple[Inline,
                 "is data",
                 at=(component.source, arg.source),
             )
-    adopt(component, busy)
+    adopt(component, to_adopt)
     for value in values:
         freeze(value)
     return joined_text(parts, several=len(args) > 1)
@@ -247,7 +247,7 @@ class Value(Component, ValueNode):
             raise too_many(self, value, *extra)
         self.label = None
         _begin_value(self, value, unknown)
-        place(self)
+        location(self)
 
 
 class Volatile(Component, VolatileNode):
@@ -282,7 +282,7 @@ class Volatile(Component, VolatileNode):
                 raise left_out(self)
             raise bad_option(self, "label", argument, "write its name, a string")
         _begin_value(self, value, unknown)
-        place(self)
+        location(self)
 
 
 class Untrusted(Component, UntrustedNode):
@@ -328,8 +328,8 @@ class Untrusted(Component, UntrustedNode):
             raise
         if isinstance(text, VolatileNode) or isinstance(source, VolatileNode):
             adopt_values(self, [part for part in (text, source) if isinstance(part, VolatileNode)])
-        self._mask |= HOLLOW  # so that its tags are noted
-        place(self)
+        self._mask |= OPAQUE  # so that its tags are noted
+        location(self)
 
 
 class Json(Component, JsonNode):
@@ -365,7 +365,7 @@ class Json(Component, JsonNode):
             retract(nodes_in(value))
             end_traceback(error.located(self.source))
             raise
-        place(self)
+        location(self)
 
 
 def _begin_value(

@@ -18,7 +18,15 @@ from promptdsl.components.options import (
     refuse_options,
     too_many,
 )
-from promptdsl.components.scope import Component, getframe, innermost, is_text, join, place, start
+from promptdsl.components.scope import (
+    Component,
+    getframe,
+    innermost,
+    is_text,
+    join,
+    location,
+    start,
+)
 from promptdsl.foundation.errors import ContentError, DataError, PromptError, shown
 from promptdsl.foundation.frozen import is_mapping, plain
 from promptdsl.foundation.json import JsonValue, write_json
@@ -27,7 +35,7 @@ from promptdsl.foundation.unicode import exact
 from promptdsl.messages import ReasoningBlock
 from promptdsl.messages.fast_path import tool_use_block
 from promptdsl.messages.field_checks import ERROR_TYPES, ErrorType, kind_of
-from promptdsl.tree.masks import BARE, CALL, RESULT, SPOKEN, TURN, bits
+from promptdsl.tree.masks import CALL, RESULT, SPOKEN, TURN, UNWRITTEN, bits
 from promptdsl.tree.node import DEFAULTS, Node, label, named_label
 from promptdsl.tree.part_nodes import ReasoningNode, ToolResultNode, ToolUseNode
 from promptdsl.tree.turn_nodes import ToolTurnNode
@@ -80,7 +88,7 @@ class ToolUse(Component, ToolUseNode):
             end_traceback(error)
             raise
         self.block = tool_use_block(id, name, input)
-        place(self)
+        location(self)
 
 
 def _input_text(component: ToolUse, name: object, input: object, id: object) -> str:
@@ -144,7 +152,7 @@ class Reasoning(Component, ReasoningNode):
                     f"Reasoning({name}={shown(value)})", fix="write a string", at=(self.source,)
                 )
         self.block = ReasoningBlock(exact(text), exact(signature), exact(encrypted), exact(origin))
-        place(self)
+        location(self)
 
 
 def _check_result(self: "ToolResult | ToolMessage") -> None:
@@ -161,7 +169,7 @@ def _check_result(self: "ToolResult | ToolMessage") -> None:
         check_choice(self, "error_type", self.error_type, ERROR_TYPES)
         self.is_error = True
     # The result of a tool may be empty.
-    self._mask &= ~BARE
+    self._mask &= ~UNWRITTEN
 
 
 class ToolResult(Container, ToolResultNode):

@@ -10,7 +10,7 @@ from typing import Never, cast
 import attrs
 
 from promptdsl.components.options import refuse_options, too_many
-from promptdsl.components.scope import Component, place, retract, start
+from promptdsl.components.scope import Component, location, retract, start
 from promptdsl.foundation.errors import (
     ContentError,
     DataError,
@@ -85,7 +85,7 @@ class Tool(Component, ToolNode):
         except PromptError as error:
             retract(nodes_in(function, name, description, input_schema))
             raise _with_line(error, self) from None
-        place(self)
+        location(self)
 
 
 class Output(Component, OutputNode):
@@ -143,7 +143,7 @@ class Output(Component, OutputNode):
         except PromptError as error:
             retract(nodes_in(schema, name, description))
             raise _with_line(error, self) from None
-        place(self)
+        location(self)
 
 
 def _with_line(error: PromptError, component: Component) -> PromptError:

@@ -17,7 +17,7 @@ from promptdsl.components.options import EventOptions, SpeechOptions, TurnOption
 from promptdsl.components.scope import getframe, innermost, join
 from promptdsl.messages.roles import Role
 from promptdsl.tree import masks
-from promptdsl.tree.masks import BARE, HOLLOW, bits
+from promptdsl.tree.masks import OPAQUE, UNWRITTEN, bits
 from promptdsl.tree.node import DEFAULTS, Node
 from promptdsl.tree.turn_nodes import TurnNode
 
@@ -65,7 +65,7 @@ class TurnComponent(Container, TurnNode):
         self.options = at_priority(self, options.get("priority")) if options else DEFAULTS
         mask = self._initial_mask
         if not text:
-            mask |= HOLLOW if content else BARE
+            mask |= OPAQUE if content else UNWRITTEN
         top = innermost()
         self._mask = mask if top is None else join(self, top, mask)
 

@@ -11,7 +11,7 @@ import attrs
 
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, nearest, shown
 from promptdsl.foundation.frozen import EMPTY, frozen
-from promptdsl.foundation.source import door, end_traceback
+from promptdsl.foundation.source import end_traceback, public_api
 
 TOKENS = ("bos_token", "eos_token")
 """The special tokens that have a field of their own."""
@@ -42,7 +42,7 @@ def _special_tokens(texts: Iterable[str]) -> tuple[str, ...]:
     return tokens
 
 
-@door
+@public_api
 def _checked_variables(
     pairs: Mapping[str, object] | Iterable[tuple[str, object]],
 ) -> Mapping[str, object]:
@@ -69,7 +69,7 @@ def _checked_variables(
     return kept
 
 
-@door
+@public_api
 def _check_field(_: object, field: "attrs.Attribute[str]", value: object) -> None:
     _check_text(field.name, value)
     if field.name.endswith("source") and isinstance(value, str) and len(value) > MAX_SOURCE:
@@ -86,7 +86,7 @@ def _check_text(name: str, value: object) -> None:
         )
 
 
-@door
+@public_api
 def _check_time(_: object, __: object, value: Any) -> None:  # Any: not checked yet
     if not isinstance(value, datetime | None):
         raise ContentError(
@@ -126,7 +126,7 @@ class ChatTemplate:
     tool_source: str = attrs.field(default="", validator=_check_field)
 
     @classmethod
-    @door
+    @public_api
     def of(cls, given: object, **options: Any) -> "ChatTemplate":  # Any: the fields of the class
         """Return the template of a text, or of a Hugging Face tokenizer or processor.
 

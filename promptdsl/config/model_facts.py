@@ -264,7 +264,7 @@ class ModelFacts:
         """
         if self.behind is None:
             return self.wire.origins
-        if self.behind.wire.form == self.wire.form:
+        if self.behind.wire.provider_format == self.wire.provider_format:
             return (self.wire.name, *self.behind.origins)
         return (self.wire.name,)
 

@@ -34,7 +34,7 @@ from promptdsl.foundation.errors import (
     shown,
 )
 from promptdsl.foundation.frozen import EMPTY
-from promptdsl.foundation.source import author, door
+from promptdsl.foundation.source import author, public_api
 from promptdsl.messages.provider_names import ProviderName
 
 
@@ -331,9 +331,9 @@ def _edits(text: str, other: str) -> int:
     row = list(range(len(other) + 1))
     for count, letter in enumerate(text, 1):
         above, row = row, [count]
-        for place, its_letter in enumerate(other):
-            changed = above[place] + (letter != its_letter)
-            row.append(min(changed, above[place + 1] + 1, row[place] + 1))
+        for location, its_letter in enumerate(other):
+            changed = above[location] + (letter != its_letter)
+            row.append(min(changed, above[location + 1] + 1, row[location] + 1))
     return row[-1]
 
 
@@ -350,7 +350,7 @@ _registered: dict[str, tuple[ModelEntry, ...]] = {}
 """The registrations of each pattern that are in force; the last one is used."""
 
 
-@door
+@public_api
 def register_model(pattern: str, /, *, provider: ProviderName, **facts: Unpack[Facts]) -> ExitStack:
     """Register facts about the models of a name, for the whole process.
 
@@ -423,16 +423,16 @@ def check_provider(provider: object) -> None:
     raise TargetError(f"unknown provider {shown(provider)}", fix=fix)
 
 
-def named_origin(origin: str | None, form: str) -> str:
+def named_origin(origin: str | None, provider_format: str) -> str:
     """Return the origin of a conversation in the format ``form``: ``origin``, or else ``form``.
 
     Raises :class:`TargetError` for an unknown server, and for a server with another format.
     """
     if origin is None:
-        return form
+        return provider_format
     check_provider(origin)
-    actual = wire_of(origin).form
-    if actual != form:
+    actual = wire_of(origin).provider_format
+    if actual != provider_format:
         problem = f"the conversations of {origin} are in the format of {actual}"
         raise TargetError(problem, fix=f"write from_{actual}(..., origin={origin!r})")
     return origin

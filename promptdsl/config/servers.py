@@ -18,7 +18,7 @@ from promptdsl.foundation.errors import (
     nearest,
     shown,
 )
-from promptdsl.foundation.source import author, door
+from promptdsl.foundation.source import author, public_api
 from promptdsl.messages.provider_names import AdapterName
 
 _CHANGING = Lock()
@@ -27,7 +27,7 @@ _FORMS = ("messages", "text")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 
-@door
+@public_api
 def register_provider(name: str, /, *, adapter: AdapterName, **facts: Unpack[Facts]) -> ExitStack:
     """Register a server with the API of a provider, for the whole process.
 

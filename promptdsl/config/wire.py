@@ -113,11 +113,13 @@ class Wire:
 
     name: str = attrs.field(converter=_last_name)
     """The provider's name: the name of the file, which passes its ``__name__``."""
-    form: str = attrs.field(
+    provider_format: str = attrs.field(
         default=attrs.Factory(lambda wire: wire.name, takes_self=True), converter=_last_name
     )
     """The provider format: the ``x`` in ``Rendered.to_x`` and ``History.from_x``."""
-    folder: str = attrs.field(default=attrs.Factory(lambda wire: wire.form, takes_self=True))
+    folder: str = attrs.field(
+        default=attrs.Factory(lambda wire: wire.provider_format, takes_self=True)
+    )
     """The folder of its adapter in ``providers/``."""
     adapter: str = attrs.field(
         default=attrs.Factory(lambda wire: wire.name, takes_self=True), converter=_last_name
@@ -234,7 +236,12 @@ class Wire:
 
         Content that is read in Chat without the name of a server is from ``openai_compatible``.
         """
-        return (self.name, self.adapter, self.form, *((self.unnamed,) if self.is_server else ()))
+        return (
+            self.name,
+            self.adapter,
+            self.provider_format,
+            *((self.unnamed,) if self.is_server else ()),
+        )
 
     def __attrs_post_init__(self) -> None:
         # All prompts share a record, so its tables are frozen.

@@ -85,8 +85,10 @@ def _values_in(text: str) -> list[JsonValue]:
 
 
 def _next_bracket(text: str, start: int) -> int:
-    places = [place for place in (text.find("{", start), text.find("[", start)) if place >= 0]
-    return min(places, default=-1)
+    locations = [
+        location for location in (text.find("{", start), text.find("[", start)) if location >= 0
+    ]
+    return min(locations, default=-1)
 
 
 def _end_of(text: str, begin: int) -> tuple[int, bool]:
@@ -111,19 +113,19 @@ def _end_of(text: str, begin: int) -> tuple[int, bool]:
 def _closing(text: str, begin: int) -> int:
     """Return the index after the bracket that closes the one at ``begin``, -1 without one."""
     waiting: list[str] = []
-    place = begin
-    while match := _QUOTE_OR_BRACKET.search(text, place):
-        place = match.end()
+    location = begin
+    while match := _QUOTE_OR_BRACKET.search(text, location):
+        location = match.end()
         if match[0] == '"':
-            place = _end_of_string(text, place)
-            if place < 0:
+            location = _end_of_string(text, location)
+            if location < 0:
                 return -1
         elif match[0] in _PAIRS:
             waiting.append(_PAIRS[match[0]])
         elif waiting and match[0] == waiting[-1]:
             waiting.pop()
             if not waiting:
-                return place
+                return location
     return -1
 
 

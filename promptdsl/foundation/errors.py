@@ -33,19 +33,23 @@ class PromptError(ValueError):
     def __init__(self, what: str, *, fix: str = "", at: Iterable[object] = ()) -> None:
         self.what = what
         self.fix = fix
-        self.at = tuple(str(place) for place in at if place is not None)
+        self.at = tuple(str(location) for location in at if location is not None)
         super().__init__(self._full_text())
 
     def _full_text(self) -> str:
         first = f"{self.at[0]}: {self.what}" if self.at else self.what
-        also = [f"  see also {place}" for place in dict.fromkeys(self.at) if place != self.at[0]]
+        also = [
+            f"  see also {location}"
+            for location in dict.fromkeys(self.at)
+            if location != self.at[0]
+        ]
         advice = [f"  {self.fix}"] if self.fix else []
         return "\n".join([first, *also, *advice])
 
-    def located(self, place: object) -> Self:
+    def located(self, location: object) -> Self:
         """Return this error with ``place`` as its line, unless it already has one."""
-        if not self.at and place is not None:
-            self.at = (str(place),)
+        if not self.at and location is not None:
+            self.at = (str(location),)
             self.args = (self._full_text(),)
         return self
 

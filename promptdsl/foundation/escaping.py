@@ -26,7 +26,7 @@ from typing import TypeAlias
 from promptdsl.foundation.errors import ContentError, DataError
 from promptdsl.foundation.frozen import Leaf, json_leaf, plain
 from promptdsl.foundation.json import stack_is_full
-from promptdsl.foundation.source import door
+from promptdsl.foundation.source import public_api
 from promptdsl.foundation.unicode import CONTROL, NOT_CRLF, pattern
 
 _MARKUP = "&<>"
@@ -99,7 +99,7 @@ def json_text(value: object, name: str = "value", leaf: Leaf = json_leaf) -> str
     return _JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-@door
+@public_api
 def decode(text: str) -> str:
     """Return the original of a value that was encoded in a prompt.
 

@@ -27,6 +27,11 @@ def lazy_names(
             module = import_module(f"{package['__name__']}.{modules[name]}")
             value = package[name] = getattr(module, name)
             return value
+        from promptdsl.foundation.old_names import OLD_NAMES, new_name
+
+        old = f"{package['__name__']}.{name}"
+        if old in OLD_NAMES:
+            return load(new_name(old))
         message = f"module {package['__name__']!r} has no attribute {name!r}"
         if not name.startswith("_"):  # tools ask for private names, and need no advice
             from difflib import get_close_matches

@@ -33,7 +33,7 @@ TURN_OF_ROLE = {"human": "User", "ai": "Assistant"} | {
 BINARY = (bytes, bytearray)
 
 
-class Form(NamedTuple):
+class PlainCode(NamedTuple):
     """Code that makes plain data of a value: its text, or data such as a dictionary."""
 
     code: str
@@ -50,32 +50,32 @@ def _is(*kinds: type) -> Callable[[object], bool]:
     return lambda value: issubclass(type(value), kinds)
 
 
-_KNOWN: tuple[tuple[Callable[[object], bool], Form], ...] = (
-    (_is(*BINARY), Form("data.decode()")),
-    (_is(memoryview), Form("bytes(data).decode()")),
-    (_is(Coroutine), Form("await function()")),
-    (_is(Enum), Form("member.value")),
-    (_is(PurePath), Form("str(path)")),
-    (_is(date, time), Form("value.isoformat()")),
-    (_is(UUID, Decimal, Fraction), Form("str(value)")),
-    (_is(BaseException), Form("str(error)")),
-    (lambda value: has(value, "read", "close"), Form("file.read()")),
-    (lambda value: has(value, "model_dump"), Form('model.model_dump(mode="json")', False)),
-    (lambda value: has(value, "__attrs_attrs__"), Form("attrs.asdict(value)", False)),
-    (lambda value: is_dataclass(type(value)), Form("dataclasses.asdict(value)", False)),
-    (_is(set, frozenset), Form("sorted(values)", False)),
-    (lambda value: has(value, "tolist", "shape"), Form("array.tolist()", False)),
+_KNOWN: tuple[tuple[Callable[[object], bool], PlainCode], ...] = (
+    (_is(*BINARY), PlainCode("data.decode()")),
+    (_is(memoryview), PlainCode("bytes(data).decode()")),
+    (_is(Coroutine), PlainCode("await function()")),
+    (_is(Enum), PlainCode("member.value")),
+    (_is(PurePath), PlainCode("str(path)")),
+    (_is(date, time), PlainCode("value.isoformat()")),
+    (_is(UUID, Decimal, Fraction), PlainCode("str(value)")),
+    (_is(BaseException), PlainCode("str(error)")),
+    (lambda value: has(value, "read", "close"), PlainCode("file.read()")),
+    (lambda value: has(value, "model_dump"), PlainCode('model.model_dump(mode="json")', False)),
+    (lambda value: has(value, "__attrs_attrs__"), PlainCode("attrs.asdict(value)", False)),
+    (lambda value: is_dataclass(type(value)), PlainCode("dataclasses.asdict(value)", False)),
+    (_is(set, frozenset), PlainCode("sorted(values)", False)),
+    (lambda value: has(value, "tolist", "shape"), PlainCode("array.tolist()", False)),
 )
 
 
-def form_of(value: object) -> Form | None:
+def plain_code_of(value: object) -> PlainCode | None:
     """Return the code that makes plain data of a value of a known type."""
-    return next((form for knows, form in _KNOWN if knows(value)), None)
+    return next((plain_code for knows, plain_code in _KNOWN if knows(value)), None)
 
 
 def text_remedy(value: object) -> str:
     """Return the advice where a text is expected; a coroutine is closed, as nobody awaits it."""
-    form = form_of(value)
+    plain_code = plain_code_of(value)
     close(value)
     if value is LEFT_OUT:
         return "give it a text"
@@ -85,20 +85,22 @@ def text_remedy(value: object) -> str:
         return RENDERED
     if is_reply(value):
         return "write read_response(reply).text"
-    if form is None or issubclass(type(value), set | frozenset):
+    if plain_code is None or issubclass(type(value), set | frozenset):
         return "write str(value), or json.dumps(value) for its structure"
-    return f"write {form.code}" if form.is_text else f"write json.dumps({form.code})"
+    return (
+        f"write {plain_code.code}" if plain_code.is_text else f"write json.dumps({plain_code.code})"
+    )
 
 
 def json_remedy(value: object, otherwise: str) -> str:
     """Return the advice where JSON is expected; for an unknown type it is ``otherwise``."""
-    form = form_of(value)
+    plain_code = plain_code_of(value)
     close(value)
     if value is LEFT_OUT:
         return "give it a value"
     if isinstance(value, float):
         return "write None for a missing number, or a string"
-    return otherwise if form is None else f"write {form.code}"
+    return otherwise if plain_code is None else f"write {plain_code.code}"
 
 
 def content_remedy(value: object) -> str:
@@ -230,9 +232,13 @@ def _generator_remedy(value: object) -> str:
     return UNPACK + or_component
 
 
-def _form_remedy(value: object) -> str:
-    form = form_of(value) or Form("value")
-    return f"write Value({form.code})" if form.is_text else f"write Json({form.code})"
+def _code_remedy(value: object) -> str:
+    plain_code = plain_code_of(value) or PlainCode("value")
+    return (
+        f"write Value({plain_code.code})"
+        if plain_code.is_text
+        else f"write Json({plain_code.code})"
+    )
 
 
 def _text_of_kind(value: object) -> str:
@@ -259,7 +265,7 @@ _CONTENT: tuple[tuple[Callable[[object], object], str | Callable[[Any], str]], .
     # A model of pydantic, whose own code does not run.
     (is_reply, _REPLIED),
     (lambda value: _MESSAGE <= {*vars(type(value)).get("__pydantic_fields__", ())}, CONVERSATION),
-    (form_of, _form_remedy),
+    (plain_code_of, _code_remedy),
     (lambda value: isinstance(value, Iterator), UNPACK),
     (callable, _callable_remedy),
     (_is(object), _text_of_kind),

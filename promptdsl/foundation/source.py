@@ -106,12 +106,12 @@ def author() -> Source:
     return (is_awaited and AWAITED.get()) or source_of((frame.f_code, frame.f_lasti))
 
 
-def note_caller(error: Exception, place: object, name: str) -> None:
+def note_caller(error: Exception, location: object, name: str) -> None:
     """Add a note to an exception of a user's function: the line because of which it was called.
 
     The type of the exception stays. An error of this package names its own line.
     """
-    note = f"{place}: raised by {name}"
+    note = f"{location}: raised by {name}"
     if not isinstance(error, PromptError) and note not in getattr(error, "__notes__", ()):
         error.add_note(note)
 
@@ -143,7 +143,7 @@ def end_traceback(error: PromptError) -> None:
     error.__traceback__ = kept
 
 
-def door(function: Callable[P, R]) -> Callable[P, R]:
+def public_api(function: Callable[P, R]) -> Callable[P, R]:
     """Return a function of the public API whose tracebacks end at it: see :func:`end_traceback`.
 
     A function that is called very often does the same in an ``except`` of its own, which saves
@@ -161,7 +161,7 @@ def door(function: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-def async_door(
+def async_public_api(
     function: Callable[P, Coroutine[Any, Any, R]],
 ) -> Callable[P, Coroutine[Any, Any, R]]:
     """Return such a function for an ``async`` one; its errors have the line that called it."""

@@ -41,12 +41,12 @@ def table_text(columns: Columns, rows: Rows, format: str) -> str:
         if between and between == between[:1] * len(between):  # as in most: half of the time
             texts += [f"{start}{between[0].join(cells)}{end}" for cells in lines]
         else:
-            form = "%s".join([text.replace("%", "%%") for text in frame])
-            texts += [form % tuple(cells) for cells in lines]
+            row_format = "%s".join([text.replace("%", "%%") for text in frame])
+            texts += [row_format % tuple(cells) for cells in lines]
     return "\n".join(texts)
 
 
-def cell_places(columns: Columns, rows: Rows, format: str) -> Iterator[tuple[int, int]]:
+def cell_locations(columns: Columns, rows: Rows, format: str) -> Iterator[tuple[int, int]]:
     """Yield the start and the end of each cell in the text of a table.
 
     The names of columns come first, where they are above the cells, in a line of their own.

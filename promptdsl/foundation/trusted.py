@@ -1,7 +1,7 @@
 """Strings that count as author text where a string would be a value: ``trusted(text)``."""
 
 from promptdsl.foundation.errors import ContentError
-from promptdsl.foundation.source import author, door
+from promptdsl.foundation.source import author, public_api
 
 
 class Trusted(str):
@@ -22,7 +22,7 @@ class Trusted(str):
         return str, (str.__str__(self),)
 
 
-@door
+@public_api
 def trusted(text: str) -> Trusted:
     """Return author text for a location where a string would be a value.
 

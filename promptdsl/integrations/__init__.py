@@ -2,7 +2,7 @@
 
 Each module is for one library, and has the name of the extra that installs it. ``to_x`` takes the
 result of :func:`promptdsl.render`, ``from_x`` the messages of the other library. Both return a
-:class:`Bridged`; nothing is sent.
+:class:`Converted`; nothing is sent.
 """
 
 from collections.abc import Callable
@@ -12,10 +12,18 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import attrs
 
 from promptdsl import Loss
+from promptdsl.foundation.old_names import OLD_NAMES, new_name
 
-__all__ = ["Bridged"]
+__all__ = ["Converted"]
 
 T = TypeVar("T")
+
+
+def __getattr__(name: str) -> Any:  # Any: as the new name
+    """Return what has the new name of an old one, with a warning."""
+    if f"{__name__}.{name}" not in OLD_NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return globals()[new_name(f"{__name__}.{name}")]
 
 
 LazyLosses: TypeAlias = Callable[[], tuple[Loss, ...]] | tuple[Loss, ...]
@@ -23,12 +31,12 @@ LazyLosses: TypeAlias = Callable[[], tuple[Loss, ...]] | tuple[Loss, ...]
 
 
 @attrs.frozen
-class Bridged(Generic[T]):
+class Converted(Generic[T]):
     """The messages that an integration wrote or read.
 
     >>> from promptdsl.integrations.openai_agents import from_openai_agents
-    >>> bridged = from_openai_agents("Hi.")
-    >>> bridged.messages[0].text, bridged.losses
+    >>> converted = from_openai_agents("Hi.")
+    >>> converted.messages[0].text, converted.losses
     ('Hi.', ())
 
     ``messages`` are in the format of the library that they are for. ``tools`` are in its format,

@@ -27,8 +27,8 @@ from promptdsl import (
     read_payload,
 )
 from promptdsl.foundation.json import JsonObject, JsonValue
-from promptdsl.integrations import Bridged
-from promptdsl.integrations.losses import Crossing, strictly
+from promptdsl.integrations import Converted
+from promptdsl.integrations.losses import Conversion, strictly
 from promptdsl.integrations.values import (
     FROM,
     ITEM,
@@ -55,7 +55,7 @@ _OWN_KEYS = (_FIELDS, _ITEMS, "cache_control", "annotations")
 
 def to_litellm(
     rendered: Rendered, *, strict: bool = False
-) -> Bridged[list[dict[str, Any]]]:  # Any: these entries are for LiteLLM
+) -> Converted[list[dict[str, Any]]]:  # Any: these entries are for LiteLLM
     """Return the ``messages`` and ``tools`` of ``litellm.completion``.
 
     >>> from promptdsl import Timeline, User, render
@@ -74,7 +74,7 @@ def to_litellm(
     payload = written.payload()
     losses = partial(_losses, target, written)
     tools = tuple(payload.get("tools", ()))
-    return Bridged(payload["messages"], strictly(losses, "LiteLLM") if strict else losses, tools)
+    return Converted(payload["messages"], strictly(losses, "LiteLLM") if strict else losses, tools)
 
 
 def _losses(rendered: Rendered, written: Rendered) -> tuple[Loss, ...]:
@@ -85,9 +85,9 @@ def _losses(rendered: Rendered, written: Rendered) -> tuple[Loss, ...]:
         # LiteLLM leaves out names, because these models do not take them. They also need tools.
         losses = [loss for loss in losses if loss.name != "speaker_name"]
         losses += [loss for loss in rendered.losses if loss.name in ("speaker_name", "no_tools")]
-    crossing = Crossing("LiteLLM", tuple(losses))
-    crossing.lose_settings(rendered)
-    return tuple(crossing.losses)
+    conversion = Conversion("LiteLLM", tuple(losses))
+    conversion.lose_settings(rendered)
+    return tuple(conversion.losses)
 
 
 _AS_AT_A_SERVER = (
@@ -123,21 +123,21 @@ def _changes_for(model: ModelFacts) -> dict[str, Any]:  # Any: each fact has its
         "tool_schemas": model.tool_schemas,
         "strict_schemas": model.strict_schemas,
     }
-    if wire.form == "openai" and model.provider != _GATEWAY:
+    if wire.provider_format == "openai" and model.provider != _GATEWAY:
         changes |= {name: getattr(model, name) for name in _AS_AT_A_SERVER}
     if wire.two_sided:
         # LiteLLM would move a later system message and tell the model so. Therefore it is sent in a
         # user message, as without LiteLLM. Addresses of files are passed on; other addresses are
         # already loaded.
         changes |= {"later_system": False, "file_addresses": True}
-    if wire.form == "anthropic":
+    if wire.provider_format == "anthropic":
         changes["result_media"] = ("image", "document")
     return changes
 
 
 def from_litellm(
     messages: Iterable[object], *, origin: ProviderName | None = None
-) -> Bridged[tuple[Message, ...]]:
+) -> Converted[tuple[Message, ...]]:
     """Return the messages of a LiteLLM conversation, for a ``History``.
 
     >>> from promptdsl.integrations.litellm import from_litellm
@@ -150,21 +150,21 @@ def from_litellm(
     but Chat messages.
     """
     items = [_plain_message(item) for item in listed(messages, "LiteLLM's messages")]
-    crossing, read_messages = Crossing("promptdsl"), list[Message]()
+    conversion, read_messages = Conversion("promptdsl"), list[Message]()
     # A Chat server may have any other keys. An unknown name is refused when the payload is read.
     named: ProviderName = "openai"
     if origin is not None and (
-        origin not in provider_names() or ModelFacts(origin).wire.form == named
+        origin not in provider_names() or ModelFacts(origin).wire.provider_format == named
     ):
         named = origin
     chat_messages = read_payload([*map(_message_of_chat, items)], named).messages
     try:
-        for crossing.index, message in enumerate(chat_messages):
-            item = mapping_of(items[crossing.index])
-            read_messages.append(_complete_message(crossing, message, item, origin))
+        for conversion.index, message in enumerate(chat_messages):
+            item = mapping_of(items[conversion.index])
+            read_messages.append(_complete_message(conversion, message, item, origin))
     except DataError as error:
-        raise crossing.located(error) from None
-    return Bridged(tuple(read_messages), crossing.checked(strict=False))
+        raise conversion.located(error) from None
+    return Converted(tuple(read_messages), conversion.checked(strict=False))
 
 
 def _plain_message(item: object) -> object:
@@ -226,19 +226,19 @@ def _without(part: JsonValue, paths: Mapping[str, tuple[str, ...] | None]) -> Js
 
 
 def _complete_message(
-    crossing: Crossing, message: Message, item: JsonObject, origin: str | None
+    conversion: Conversion, message: Message, item: JsonObject, origin: str | None
 ) -> Message:
     """Return a message with everything that LiteLLM has in addition to its content."""
-    blocks = _marked_blocks(crossing, message.content, item)
+    blocks = _marked_blocks(conversion, message.content, item)
     if message.role == "assistant":
         calls = iter(list_of(item.get("tool_calls")))
         for index, block in enumerate(blocks):
             if isinstance(block, ToolUseBlock):
                 call = mapping_of(next(calls, None))
-                blocks[index] = _signed_call(crossing, block, call, origin)
+                blocks[index] = _signed_call(conversion, block, call, origin)
         blocks = _answer_blocks(blocks, item, origin)
     if item.get("annotations"):
-        crossing.hint("unsent_key", "annotations of a message")
+        conversion.hint("unsent_key", "annotations of a message")
     return message if tuple(blocks) == message.content else message.replace(content=tuple(blocks))
 
 
@@ -302,14 +302,16 @@ def _with_item(block: ReasoningBlock, item: JsonObject) -> ReasoningBlock:
     )
 
 
-def _marked_blocks(crossing: Crossing, blocks: tuple[Block, ...], item: JsonObject) -> list[Block]:
+def _marked_blocks(
+    conversion: Conversion, blocks: tuple[Block, ...], item: JsonObject
+) -> list[Block]:
     """Return the blocks of a message with the cache marks and the media types of its parts."""
     result = blocks[0] if blocks and isinstance(blocks[0], ToolResultBlock) else None
     marked: list[Block] = list(blocks if result is None else result.content)
     # The marks of parts.
     parts = map(mapping_of, list_of(item.get("content")))
     for index, (block, part) in enumerate(zip(marked, parts, strict=False)):
-        mark = crossing.read_cache(part.get("cache_control"))
+        mark = conversion.read_cache(part.get("cache_control"))
         if "cache_control" in part and isinstance(block, CacheableBlock):
             marked[index] = attrs.evolve(block, cache=mark)
         media, kind = marked[index], "file" if "file" in part else "image_url"
@@ -325,7 +327,7 @@ def _marked_blocks(crossing: Crossing, blocks: tuple[Block, ...], item: JsonObje
     if result is not None:
         marked = [attrs.evolve(result, content=tuple(marked))]
     # The mark of the message: it belongs to the text if the content is one, else to the last block.
-    mark = crossing.read_cache(item.get("cache_control"))
+    mark = conversion.read_cache(item.get("cache_control"))
     texts = [index for index, block in enumerate(marked) if isinstance(block, TextBlock)]
     if mark and texts and isinstance(item.get("content"), str):
         text = marked[texts[0]]
@@ -334,15 +336,15 @@ def _marked_blocks(crossing: Crossing, blocks: tuple[Block, ...], item: JsonObje
     elif mark and marked and isinstance(marked[-1], CacheableBlock):
         marked[-1] = attrs.evolve(marked[-1], cache=mark)
     elif mark:
-        crossing.hint("cache_mark", "a cache mark", "there is nothing before it")
+        conversion.hint("cache_mark", "a cache mark", "there is nothing before it")
     return marked
 
 
 def _signed_call(
-    crossing: Crossing, block: ToolUseBlock, call: JsonObject, origin: str | None
+    conversion: Conversion, block: ToolUseBlock, call: JsonObject, origin: str | None
 ) -> ToolUseBlock:
     """Return a call with its cache mark, and with Gemini's signature if that is its only field."""
-    cache = crossing.read_cache(call.get("cache_control")) or block.cache
+    cache = conversion.read_cache(call.get("cache_control")) or block.cache
     extra: dict[str, JsonValue] = dict(block.extra)
     fields = mapping_of(call.get(_FIELDS))
     of_function = dict(mapping_of(mapping_of(call.get("function")).get(_FIELDS)))
@@ -352,7 +354,7 @@ def _signed_call(
             extra.pop(_FIELDS, None)
             extra[SIGNATURE] = signature
     if of_function:
-        crossing.hint("unsent_key", f"{_FIELDS} of a function")
+        conversion.hint("unsent_key", f"{_FIELDS} of a function")
     extra.pop(FROM, None)
     if not extra.keys() <= {SIGNATURE}:
         extra[FROM] = origin or _CHAT

@@ -18,7 +18,7 @@ CacheMark: TypeAlias = Literal["default", "5m", "1h"]
 _CACHE_MARKS: Mapping[str, CacheMark] = {"default": "default", "5m": "5m", "1h": "1h"}
 
 
-class Crossing:
+class Conversion:
     """The losses of a conversion to ``library``, which is ``"promptdsl"`` when messages are read.
 
     ``index`` and ``message`` are those of the current message, ``None`` outside of messages.
@@ -30,7 +30,7 @@ class Crossing:
         self.rendered: Rendered | None = None
         self._starts = False
         """Whether the losses of the render come before those of the conversion."""
-        self._places: tuple[Message | None, dict[int, tuple[int, ...]]] = (None, {})
+        self._locations: tuple[Message | None, dict[int, tuple[int, ...]]] = (None, {})
         """By id() of each block in the last message, the indices that lead to it."""
         self.index: int | None = None
         self.message: Message | None = None
@@ -41,10 +41,10 @@ class Crossing:
 
         With ``all_losses`` it also begins with the losses of a render for a target.
         """
-        crossing = cls(library)
-        crossing.rendered = rendered
-        crossing._starts = all_losses or rendered.facts.provider is None
-        return crossing
+        conversion = cls(library)
+        conversion.rendered = rendered
+        conversion._starts = all_losses or rendered.facts.provider is None
+        return conversion
 
     def located(self, error: DataError) -> DataError:
         """Return the error with the index of the current message."""
@@ -64,14 +64,14 @@ class Crossing:
             path = "" if self.index is None else f"messages[{self.index}]"
             self.losses.append(attrs.evolve(loss, path=path, message=self.message))
         else:
-            if self._places[0] is not self.message:
-                places: dict[int, tuple[int, ...]] = {}
+            if self._locations[0] is not self.message:
+                locations: dict[int, tuple[int, ...]] = {}
                 for index, outer in enumerate(self.message.content):
-                    places.setdefault(id(outer), (index,))
+                    locations.setdefault(id(outer), (index,))
                     for number, inner in enumerate(getattr(outer, "content", ())):
-                        places.setdefault(id(inner), (index, number))
-                self._places = self.message, places
-            at = (self.index, *self._places[1].get(id(block), ()))
+                        locations.setdefault(id(inner), (index, number))
+                self._locations = self.message, locations
+            at = (self.index, *self._locations[1].get(id(block), ()))
             self.losses.append(attrs.evolve(loss, message=self.message, at=at))
 
     def lose_block(self, block: Block) -> None:

@@ -11,8 +11,8 @@ from urllib.parse import quote, unquote
 
 from promptdsl import AudioBlock, Block, DataError, ImageBlock, Message, Rendered, TextBlock
 from promptdsl.foundation.extras import require
-from promptdsl.integrations import Bridged
-from promptdsl.integrations.losses import Crossing
+from promptdsl.integrations import Converted
+from promptdsl.integrations.losses import Conversion
 from promptdsl.integrations.values import (
     MediaBlock,
     address_source,
@@ -32,7 +32,7 @@ _OWN_SCHEME = "attachment:///"
 
 def to_mcp(
     rendered: Rendered, *, description: str | None = None, strict: bool = False
-) -> "Bridged[types.GetPromptResult]":
+) -> "Converted[types.GetPromptResult]":
     """Return the answer to ``prompts/get``, under ``messages``.
 
     >>> from promptdsl import Timeline, User, render
@@ -47,59 +47,59 @@ def to_mcp(
     require("mcp.types", "mcp")
     from mcp import types
 
-    crossing = Crossing.of("MCP", rendered)
+    conversion = Conversion.of("MCP", rendered)
     messages: list[types.PromptMessage] = []
-    for crossing.index, crossing.message in enumerate(rendered.messages):
-        message = crossing.message
+    for conversion.index, conversion.message in enumerate(rendered.messages):
+        message = conversion.message
         contents: list[types.ContentBlock] = []
         for block in message.content:
             if isinstance(block, TextBlock):
-                crossing.lose_hints(block)
-                if text := crossing.clean(block.text, "a text"):
+                conversion.lose_hints(block)
+                if text := conversion.clean(block.text, "a text"):
                     contents.append(types.TextContent(type="text", text=text))
             elif isinstance(block, MediaBlock):
-                content = _media_content(crossing, block)
+                content = _media_content(conversion, block)
                 contents += [] if content is None else [content]
             else:
-                crossing.lose_block(block)
+                conversion.lose_block(block)
         if contents and message.role not in ("user", "assistant"):
             what = f"{message.role} message"
             reason = "MCP has only users and assistants: it is sent as a user message"
             if message.kind in ("event", "request"):
-                crossing.hint("fenced_turn", what, reason)
+                conversion.hint("fenced_turn", what, reason)
             else:
-                crossing.lose("role", what, reason)
+                conversion.lose("role", what, reason)
         if contents and message.name is not None:
-            crossing.hint("speaker_name", "name of a speaker")
+            conversion.hint("speaker_name", "name of a speaker")
         role: Literal["user", "assistant"] = "assistant" if message.role == "assistant" else "user"
         messages += [types.PromptMessage(role=role, content=content) for content in contents]
-    crossing.lose_settings(rendered)
+    conversion.lose_settings(rendered)
     if rendered.tools:
-        crossing.hint("unsent_setting", "tools", "an MCP server lists its tools in tools/list")
+        conversion.hint("unsent_setting", "tools", "an MCP server lists its tools in tools/list")
     result = types.GetPromptResult(description=description, messages=messages)
-    return Bridged(result, crossing.checked(strict=strict))
+    return Converted(result, conversion.checked(strict=strict))
 
 
-def _media_content(crossing: Crossing, block: MediaBlock) -> "types.ContentBlock | None":
+def _media_content(conversion: Conversion, block: MediaBlock) -> "types.ContentBlock | None":
     """Return the MCP content of an attachment, ``None`` for a file that a provider stores."""
     from mcp import types
 
-    kind, value = block.source.kind, crossing.clean(block.source.value, "a source")
-    media_type = crossing.clean(media_type_of(block), "a media type")
+    kind, value = block.source.kind, conversion.clean(block.source.value, "a source")
+    media_type = conversion.clean(media_type_of(block), "a media type")
     if kind == "file_id":
         reason = "MCP has no files that a provider stores"
-        crossing.lose("content", f"{block.type} {value!r}", reason, block=block)
+        conversion.lose("content", f"{block.type} {value!r}", reason, block=block)
         return None
     # A title with another scheme is the address of a resource that was read before.
     title = block.title or ""
     is_address = "://" in title and not title.startswith(_OWN_SCHEME)
     if kind == "base64" and isinstance(block, ImageBlock | AudioBlock) and not is_address:
-        crossing.lose_hints(block)
+        conversion.lose_hints(block)
         if isinstance(block, ImageBlock):
             return types.ImageContent(type="image", data=value, mime_type=media_type)
         return types.AudioContent(type="audio", data=value, mime_type=media_type)
-    crossing.lose_hints(block, "title")
-    name = crossing.clean(title or block.type, "a title")
+    conversion.lose_hints(block, "title")
+    name = conversion.clean(title or block.type, "a title")
     if kind != "base64":
         return types.ResourceLink(type="resource_link", name=name, uri=value, mime_type=media_type)
     uri = name if is_address else _OWN_SCHEME + quote(name)
@@ -107,7 +107,7 @@ def _media_content(crossing: Crossing, block: MediaBlock) -> "types.ContentBlock
     return types.EmbeddedResource(type="resource", resource=resource)
 
 
-def from_mcp(result: "types.GetPromptResult") -> Bridged[tuple[Message, ...]]:
+def from_mcp(result: "types.GetPromptResult") -> Converted[tuple[Message, ...]]:
     """Return the messages of a prompt that a server answered with, for a ``History``.
 
     >>> from mcp.types import GetPromptResult, PromptMessage, TextContent
@@ -124,25 +124,29 @@ def from_mcp(result: "types.GetPromptResult") -> Bridged[tuple[Message, ...]]:
     if prompt_messages is None:
         problem = f"a GetPromptResult is needed, not {type(result).__name__}"
         raise DataError(problem, fix="give the answer of prompts/get")
-    crossing, messages = Crossing("promptdsl"), list[Message]()
-    _lose_fields(crossing, result, ("description", "meta"), "a prompt")
-    for crossing.index, prompt_message in enumerate(prompt_messages):
+    conversion, messages = Conversion("promptdsl"), list[Message]()
+    _lose_fields(conversion, result, ("description", "meta"), "a prompt")
+    for conversion.index, prompt_message in enumerate(prompt_messages):
         content = prompt_message.content
-        crossing.message = Message(prompt_message.role, (_read_content(content),), kind="recorded")
-        messages.append(crossing.message)
+        conversion.message = Message(
+            prompt_message.role, (_read_content(content),), kind="recorded"
+        )
+        messages.append(conversion.message)
         if content.annotations is not None or content.meta is not None:
-            crossing.hint("unsent_key", "annotations of a content")
+            conversion.hint("unsent_key", "annotations of a content")
         if content.type == "resource":
-            _lose_fields(crossing, content.resource, ("meta",), "a resource")
+            _lose_fields(conversion, content.resource, ("meta",), "a resource")
         if content.type == "resource_link":
-            _lose_fields(crossing, content, ("description", "size", "icons"), "a link")
-    return Bridged(tuple(messages), crossing.checked(strict=False))
+            _lose_fields(conversion, content, ("description", "size", "icons"), "a link")
+    return Converted(tuple(messages), conversion.checked(strict=False))
 
 
-def _lose_fields(crossing: Crossing, owner: object, names: Iterable[str], owner_name: str) -> None:
+def _lose_fields(
+    conversion: Conversion, owner: object, names: Iterable[str], owner_name: str
+) -> None:
     for name in names:
         if getattr(owner, name, None) is not None:
-            crossing.hint("unsent_key", f"the {name} of {owner_name}")
+            conversion.hint("unsent_key", f"the {name} of {owner_name}")
 
 
 def _read_content(content: "types.ContentBlock") -> Block:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, cast
 
 from promptdsl import ConflictError, Message, Rendered, Transcript, TranscriptTurn, read_payload
 from promptdsl.foundation.frozen import is_mapping, plain, thawed
-from promptdsl.integrations import Bridged
-from promptdsl.integrations.losses import Crossing
+from promptdsl.integrations import Converted
+from promptdsl.integrations.losses import Conversion
 from promptdsl.integrations.values import RESPONSES, listed
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ ITEM = "agents_item"
 
 def to_openai_agents(
     rendered: Rendered, *, strict: bool = False
-) -> "Bridged[list[ResponseInputItemParam]]":
+) -> "Converted[list[ResponseInputItemParam]]":
     """Return the input of ``Runner.run``. System messages are items in it.
 
     >>> from promptdsl import Timeline, User, render
@@ -39,17 +39,17 @@ def to_openai_agents(
     """
     is_target = rendered.facts.provider == RESPONSES
     target = rendered if is_target else rendered.for_target(RESPONSES)
-    payload, crossing = target.payload(), Crossing.of("the Agents SDK", target, all_losses=True)
-    crossing.lose_settings(rendered)
+    payload, conversion = target.payload(), Conversion.of("the Agents SDK", target, all_losses=True)
+    conversion.lose_settings(rendered)
     if rendered.tools:
-        crossing.hint("unsent_setting", "tools", "an agent takes functions: Agent(tools=...)")
+        conversion.hint("unsent_setting", "tools", "an agent takes functions: Agent(tools=...)")
     items = cast("list[ResponseInputItemParam]", payload["input"])
-    return Bridged(items, crossing.checked(strict=strict))
+    return Converted(items, conversion.checked(strict=strict))
 
 
 def from_openai_agents(
     items: "Sequence[ResponseInputItemParam] | str", *, instructions: str | None = None
-) -> Bridged[tuple[Message, ...]]:
+) -> Converted[tuple[Message, ...]]:
     """Return the messages of ``result.to_input_list()``, for a ``History``.
 
     >>> from promptdsl.integrations.openai_agents import from_openai_agents
@@ -63,7 +63,7 @@ def from_openai_agents(
     text = [{"role": "user", "content": items}]
     input_items = text if isinstance(items, str) else listed(items, "input items")
     system = {} if instructions is None else {"instructions": instructions}
-    return Bridged(read_payload({**system, "input": input_items}, RESPONSES).messages)
+    return Converted(read_payload({**system, "input": input_items}, RESPONSES).messages)
 
 
 def transcript_session(transcript: Transcript, session_id: str = "") -> "TranscriptSession":

@@ -20,7 +20,7 @@ from promptdsl.components.replacements import Function
 from promptdsl.components.scope import getframe
 from promptdsl.foundation.errors import LibraryError, nearest, shown
 from promptdsl.foundation.library_section import LibrarySection
-from promptdsl.foundation.source import author_frame, door
+from promptdsl.foundation.source import author_frame, public_api
 from promptdsl.foundation.version import __version__
 from promptdsl.libraries.template_section import SectionInfo, TemplateSection, template_component
 from promptdsl.messages.field_checks import kind_of
@@ -85,7 +85,7 @@ class Library(LibraryBase):
     'Be kind.'
     """
 
-    @door
+    @public_api
     def __init__(
         self,
         name: str,
@@ -139,7 +139,7 @@ class Library(LibraryBase):
         component.name, component.section = name, provenance
 
     @classmethod
-    @door
+    @public_api
     def load(cls, name: str) -> "Library":
         """Return an installed library, which is imported at its first use.
 
@@ -183,13 +183,13 @@ class Library(LibraryBase):
         """
         return _Sections(self)
 
-    @door
+    @public_api
     def __getattr__(self, name: str) -> ComponentFunction:
         if name.startswith("_"):
             raise AttributeError(f"a Library has no {name!r}")
         return self[name]
 
-    @door
+    @public_api
     def __getitem__(self, name: str) -> ComponentFunction:
         component = self._functions.get(name) or self._made.get(name)
         if component is not None:
@@ -227,7 +227,7 @@ class _Sections(Mapping[str, SectionInfo]):
     def __init__(self, library: Library) -> None:
         self.library = library
 
-    @door
+    @public_api
     def __getitem__(self, name: str) -> SectionInfo:
         library = self.library
         component = library[name]

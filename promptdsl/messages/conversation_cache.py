@@ -20,7 +20,7 @@ NEWEST = 64
 
 
 @attrs.define(eq=False)
-class Recording:
+class ReadCache:
     """The cache of reading a long history: its messages, and the findings of passes.
 
     A ``Recorded`` node refers to it. The cache of writing a payload is in ``providers/shared``.
@@ -35,12 +35,12 @@ class Recording:
     """The number of the first item in its history."""
     leading: bool = False
     """Whether all messages may belong to the system text."""
-    hollow: bool = False
+    opaque: bool = False
     """Whether some block has yet to become text."""
     findings: dict[object, Any] = attrs.field(factory=new_dict)  # Any: each pass has its own type
     """The findings of passes. A finding is replaced, never changed: two threads may share it."""
 
-    def kept(self, before: "Recording | None") -> "Recording":
+    def kept(self, before: "ReadCache | None") -> "ReadCache":
         """Return this cache, stored if it is long enough, in place of the one ``before``."""
         if len(self.messages) >= SHORTEST:
             remember(self.messages[-1], self)
@@ -49,23 +49,23 @@ class Recording:
         return self
 
 
-def recording_of(messages: object) -> Recording | None:
+def recording_of(messages: object) -> ReadCache | None:
     """Return the cache of a conversation that was read before, if it is the same tuple."""
     last = messages[-1] if is_list(messages) and messages else None
     recording = recalled(last) if type(last) is Message else None
-    if isinstance(recording, Recording) and recording.messages is messages:
+    if isinstance(recording, ReadCache) and recording.messages is messages:
         return recording
     return None
 
 
-def recorded_before(messages: Sequence[object]) -> Recording | None:
+def recorded_before(messages: Sequence[object]) -> ReadCache | None:
     """Return the cache of the longest cached beginning of a conversation."""
     for index in range(len(messages) - 1, max(len(messages) - NEWEST, SHORTEST) - 2, -1):
         message = messages[index]
         if type(message) is not Message:
             return None
         recording = recalled(message)
-        if isinstance(recording, Recording):
+        if isinstance(recording, ReadCache):
             known = recording.messages
             if len(known) == index + 1 and all(map(is_, known, messages)):
                 return recording

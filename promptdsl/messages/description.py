@@ -58,9 +58,13 @@ def shown_text(block: Block) -> str:
         case ToolResultBlock():
             return ""
         case _ if isinstance(block, MediaBlock):
-            place = block.source.value
+            location = block.source.value
             is_data = block.source.kind == "base64"
-            return f"{len(place) * 3 // 4 - place[-2:].count('='):,} bytes" if is_data else place
+            return (
+                f"{len(location) * 3 // 4 - location[-2:].count('='):,} bytes"
+                if is_data
+                else location
+            )
         case _:
             return write_json(block.to_dict())
 

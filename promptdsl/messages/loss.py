@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 import attrs
 
 from promptdsl.foundation.errors import LossError
-from promptdsl.foundation.source import Source, door
+from promptdsl.foundation.source import Source, public_api
 from promptdsl.foundation.unicode import on_one_line
 from promptdsl.messages.message import Message
 
@@ -50,13 +50,13 @@ class Loss:
         return 1 + len(self.also)
 
     def __str__(self) -> str:
-        place = f"{self.source}: " if self.source else ""
+        location = f"{self.source}: " if self.source else ""
         path = f" ({self.path})" if self.path else ""
         times = f" ({self.count} times)" if self.also else ""
-        return on_one_line(f"{place}{self.kind}: {self.what}{path}: {self.why}{times}")
+        return on_one_line(f"{location}{self.kind}: {self.what}{path}: {self.why}{times}")
 
     @staticmethod
-    @door
+    @public_api
     def refuse(losses: "Iterable[Loss]", done: str, *, fix: str) -> None:
         """Raise :class:`LossError` for the first loss that is more than a hint, if there is one.
 

@@ -13,7 +13,7 @@ from attrs.exceptions import FrozenInstanceError
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_mapping, plain, thawed
 from promptdsl.foundation.json import ABSENT, JsonDict, JsonObject
-from promptdsl.foundation.source import door, end_traceback, looked_up
+from promptdsl.foundation.source import end_traceback, looked_up, public_api
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.blocks import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.details import (
@@ -32,7 +32,7 @@ from promptdsl.messages.message_checks import (
     check_results,
     checked_details,
     checked_role,
-    foreign_form,
+    foreign_format,
     refuse_unknown_keys,
 )
 from promptdsl.messages.read_blocks import attachments, contents
@@ -221,7 +221,7 @@ class Message:
         """The address, file and line of every turn that this message was made of."""
         return tuple(map(origin_of, self._origins))
 
-    @door
+    @public_api
     def replace(self, **changes: Any) -> "Message":  # Any: checked like new fields
         """Return a copy of the message with some of its fields changed."""
         fields = self._fields()
@@ -269,7 +269,7 @@ class Message:
             if is_speaker and type(text) is str and text:
                 return spoken(cast("Role", role), text)
             if "role" not in data:
-                fix = foreign_form(data) or f"one of {', '.join(ROLES)}"
+                fix = foreign_format(data) or f"one of {', '.join(ROLES)}"
                 raise DataError("a message needs a 'role'", fix=fix)
             fields: JsonDict = {exact(key): value for key, value in data.items()}
             refuse_unknown_keys(fields, KEYS)
@@ -282,7 +282,7 @@ class Message:
             raise
 
     @staticmethod
-    @door
+    @public_api
     def tool_result(
         tool_use_id: str,
         content: str | Sequence[Block | Mapping[str, object]] = (),
@@ -407,7 +407,7 @@ def message(
     return message
 
 
-def place(message: Message, at: object, number: int) -> None:
+def location(message: Message, at: object, number: int) -> None:
     """Set the turn that a new message was made of, unless it has origins."""
     if not message._at:
         _set(message, "_at", at)

@@ -84,21 +84,21 @@ def refuse_unknown_keys(data: Mapping[str, object], known: frozenset[str]) -> No
             raise DataError(f"a key of a message is a string, not {type(key).__name__}")
         if key not in known:
             other = "did you mean 'content'?" if key == "text" else ""
-            fix = foreign_form(data) or other or nearest(key[:60], KEYS)
+            fix = foreign_format(data) or other or nearest(key[:60], KEYS)
             raise DataError(f"unknown key {key[:60]!r} in a message", fix=fix)
 
 
-def foreign_form(data: Mapping[str, object]) -> str:
+def foreign_format(data: Mapping[str, object]) -> str:
     """Return the advice for a message or reply of a provider, if one of its keys shows it."""
     from promptdsl.foundation.remedies import REPLY, is_reply
 
     if is_reply(data):
         return REPLY
-    form = next((form for key, form in FORMS.items() if key in data), None)
-    return f"read a list of these with History.{form}(messages)" if form else ""
+    reader = next((reader for key, reader in READERS.items() if key in data), None)
+    return f"read a list of these with History.{reader}(messages)" if reader else ""
 
 
-FORMS = {
+READERS = {
     **dict.fromkeys(("tool_calls", "tool_call_id", "function_call", "refusal"), "from_openai"),
     "call_id": "from_openai_responses",
     "parts": "from_gemini",

@@ -12,7 +12,7 @@ import attrs
 from promptdsl.foundation.errors import DataError, nearest, with_article
 from promptdsl.foundation.frozen import EMPTY, Around, is_list, is_mapping, json_leaf, plain
 from promptdsl.foundation.json import ABSENT, LEVELS, JsonValue, canonical, read_json, write_json
-from promptdsl.foundation.source import door
+from promptdsl.foundation.source import public_api
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.block_keys import ALIASES, KEYS, fields_of, has_origin, is_ambiguous
 from promptdsl.messages.blocks import CLASSES, AnyBlock, Block, UnknownBlock
@@ -32,7 +32,7 @@ from promptdsl.messages.media.source import (
 _Entries = dict[str, Any]  # Any: frozen JSON data, and finished blocks in a content
 
 
-@door
+@public_api
 def block_from_dict(data: object) -> Block:
     """Return the block of a dictionary; a string becomes a text block, a block is unchanged.
 

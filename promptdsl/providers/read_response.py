@@ -7,12 +7,12 @@ from functools import cache, partial
 from typing import cast
 
 from promptdsl.config.models import check_provider
-from promptdsl.config.wires import forms, wire_of
+from promptdsl.config.wires import provider_formats, wire_of
 from promptdsl.foundation.answers import has_shape, read_answer
 from promptdsl.foundation.errors import DataError, OptionError, TargetError, shown, shown_name
 from promptdsl.foundation.frozen import is_list, is_mapping, plain
 from promptdsl.foundation.json import Absent, JsonValue
-from promptdsl.foundation.source import author, door
+from promptdsl.foundation.source import author, public_api
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema
 from promptdsl.messages.provider_names import ProviderName
@@ -21,7 +21,7 @@ from promptdsl.providers.registry import TARGETS
 from promptdsl.providers.shared.checks import mapping
 
 
-@door
+@public_api
 def read_response(
     reply: object,
     *,
@@ -86,9 +86,9 @@ def read_response(
             raise DataError(f"a response is a message of the model, not a {message.role} message")
         # Some SDKs parse the answer to a value.
         choice = next(iter(getattr(reply, "choices", None) or ()), None)
-        holders = (getattr(choice, "message", None), reply)
+        containers = (getattr(choice, "message", None), reply)
         names = ("parsed", "output_parsed", "parsed_output")
-        values = (getattr(holder, name, None) for holder in holders for name in names)
+        values = (getattr(container, name, None) for container in containers for name in names)
         parsed = next((value for value in values if value is not None), None)
         parsed = plain(_as_data(parsed), "structured_output")
     except DataError as error:
@@ -152,7 +152,7 @@ def sent_by(sender: str, named: str | None) -> str:
     ``sender`` is the provider whose format the reply has. Raises :class:`DataError` if the named
     provider sends replies in another format.
     """
-    if named is None or wire_of(named).form == sender:
+    if named is None or wire_of(named).provider_format == sender:
         return named or sender
     problem = f"{named} sends replies in another format: this one looks like {sender}"
     raise DataError(problem, fix="name the provider or the server that sent it, or leave it out")
@@ -198,7 +198,7 @@ def event_provider(event: Mapping[str, object]) -> str:
     signs += [f"key: {shown_name(key)}" for key in event]
     keys = [(key, inner) for key, item in lists if is_mapping(item) for inner in item]
     signs += [f"{shown_name(key)}[]: {shown_name(inner)}" for key, inner in keys]
-    for wire in forms():
+    for wire in provider_formats():
         if any(sign.startswith(wire.event) for sign in signs):
             return wire.name
     provider = provider_of(event)
@@ -219,7 +219,7 @@ def provider_of(fields: Mapping[str, object]) -> str | None:
 @cache
 def _signs() -> list[tuple[Mapping[str, object], str]]:
     """Return the keys by which responses are recognised, single keys first, with the provider."""
-    signs = [(sign, wire.name) for wire in forms() for sign in wire.response]
+    signs = [(sign, wire.name) for wire in provider_formats() for sign in wire.response]
     return sorted(signs, key=lambda known: len(known[0]))
 
 

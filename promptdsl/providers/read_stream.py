@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 from promptdsl.config.wires import wire_of
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_mapping
-from promptdsl.foundation.source import author, door
+from promptdsl.foundation.source import author, public_api
 from promptdsl.messages import Block, ReasoningBlock, TextBlock, ToolUseBlock, UnknownBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.provider_names import ProviderName
@@ -28,7 +28,7 @@ _EMPTY = Message("assistant", (), kind="recorded", finish_reason="interrupted")
 """The message of a stream of which nothing was read."""
 
 
-@door
+@public_api
 def read_stream(events: Iterable[E], *, provider: ProviderName | None = None) -> "Reading[E]":
     """Return a :class:`Reading`: iterate over it to get the events; it collects the ``message``.
 
@@ -61,7 +61,7 @@ def read_stream(events: Iterable[E], *, provider: ProviderName | None = None) ->
     return Reading(iter(stream), named)
 
 
-@door
+@public_api
 def aread_stream(events: AsyncIterable[E], *, provider: ProviderName | None = None) -> "Reading[E]":
     """Return what :func:`read_stream` returns, to be iterated with ``async for``.
 
@@ -138,7 +138,7 @@ class Reading(Generic[E]):
         return StreamTexts(self)
 
     @property
-    @door
+    @public_api
     def message(self) -> Message:
         """The message so far.
 

@@ -14,13 +14,13 @@ from promptdsl.config.wire import Wire
 from promptdsl.config.wires import wire_of
 from promptdsl.foundation.errors import DataError, TargetError
 from promptdsl.foundation.frozen import is_list
-from promptdsl.foundation.source import author, door
+from promptdsl.foundation.source import author, public_api
 from promptdsl.messages import MediaBlock
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.provider_names import AdapterName, ProviderName
-from promptdsl.providers.shared.memory import Recall
+from promptdsl.providers.shared.memory import CachedWrite
 from promptdsl.providers.shared.origins import message_of_server, prompt_of_server
 from promptdsl.providers.shared.read_keys import ReadKeys
 from promptdsl.providers.shared.request import Param
@@ -32,10 +32,10 @@ _OF_FACTS = ("read", "read_response", "add_event", "texts_so_far")
 class Adapter:
     """The functions of a provider or a server. Each is loaded when it is used."""
 
-    write: Callable[[Prompt, ModelFacts, Recall | None], tuple[Param, tuple[Loss, ...]]]
+    write: Callable[[Prompt, ModelFacts, CachedWrite | None], tuple[Param, tuple[Loss, ...]]]
     """Returns the payload of a prompt and its losses.
 
-    With a :class:`Recall`, parts of the payload are shared and must not be changed. Raises
+    With a :class:`CachedWrite`, parts of the payload are shared and must not be changed. Raises
     :class:`DataError` for an unknown block that cannot be written as JSON.
     """
     read: Callable[[object], Prompt]
@@ -129,10 +129,10 @@ def _adapter(wire: Wire) -> Adapter:
 TARGETS = Targets({name: Adapter(name) for name in get_args(AdapterName)})
 
 
-def read_recording(form: str, data: object) -> tuple[Message, ...]:
+def read_recording(provider_format: str, data: object) -> tuple[Message, ...]:
     """Return the messages of a recorded conversation in the format of a provider or server."""
     try:
-        return TARGETS[form].read_messages(data)
+        return TARGETS[provider_format].read_messages(data)
     except DataError as error:
         from promptdsl.foundation.remedies import REPLY, is_reply
 
@@ -141,7 +141,7 @@ def read_recording(form: str, data: object) -> tuple[Message, ...]:
         raise
 
 
-@door
+@public_api
 def read_payload(payload: object, provider: ProviderName) -> Prompt:
     """Return the prompt of a provider's payload, or of a list of its messages.
 

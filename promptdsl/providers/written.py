@@ -8,9 +8,9 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.registry import TARGETS
 from promptdsl.providers.shared.fast_path import fresh
-from promptdsl.providers.shared.memory import Memory, Passage, Recall
+from promptdsl.providers.shared.memory import CachedWrite, Memory, WriteCache
 from promptdsl.providers.shared.request import Param
-from promptdsl.providers.shared.sent_places import PlaceNotes, SentPlace
+from promptdsl.providers.shared.sent_locations import LocationNotes, SentLocation
 
 if TYPE_CHECKING:
     from promptdsl.tokens.count import TextTokens
@@ -27,16 +27,16 @@ class WrittenPayload:
     containers.
     """
 
-    __slots__ = ("_passage", "_ready", "_write", "facts", "losses", "prompt")
+    __slots__ = ("_ready", "_write", "_write_cache", "facts", "losses", "prompt")
 
     def __init__(self, prompt: Prompt, facts: ModelFacts, memory: Memory = MEMORY) -> None:
         """Raise :class:`PromptError` for a prompt that cannot be written."""
         is_long = len(prompt.messages) >= memory.least and memory.serves(prompt.messages)
-        recall = Recall(memory) if is_long else None
+        cached_write = CachedWrite(memory) if is_long else None
         self._write = TARGETS[str(facts.provider)].write
-        payload, self.losses = self._write(prompt, facts, recall)
+        payload, self.losses = self._write(prompt, facts, cached_write)
         self.prompt, self.facts = prompt, facts
-        self._passage = None if recall is None else recall.passage
+        self._write_cache = None if cached_write is None else cached_write.write_cache
         self._ready: list[Param] = [payload]
 
     @property
@@ -49,46 +49,50 @@ class WrittenPayload:
 
     def payload(self) -> Param:
         """Return the payload for a caller, who may change it."""
-        if self._passage is not None:
+        if self._write_cache is not None:
             return fresh(self.shared)
         try:
             return self._ready.pop()
         except IndexError:
             return self.shared
 
-    def places(self) -> tuple[SentPlace, ...]:
+    def locations(self) -> tuple[SentLocation, ...]:
         """Return the location of each block of the prompt, from a second write with notes."""
-        notes = PlaceNotes()
-        return notes.places(*self._write(self.prompt, self.facts, Recall(None, notes)))
+        notes = LocationNotes()
+        return notes.locations(*self._write(self.prompt, self.facts, CachedWrite(None, notes)))
 
     def tally(self, tokens: "TextTokens") -> "Tally":
         """Return the token counts of the payload; ``tokens`` counts equal entries only once."""
         from promptdsl.tokens.payloads import entry_tokens
 
-        if self._passage is None:
+        if self._write_cache is None:
             return entry_tokens(self.shared, tokens, self.facts)
-        return tally(self.shared, self.facts, tokens, self._passage)
+        return tally(self.shared, self.facts, tokens, self._write_cache)
 
 
-def tally(payload: Param, facts: ModelFacts, tokens: "TextTokens", passage: Passage) -> "Tally":
+def tally(
+    payload: Param, facts: ModelFacts, tokens: "TextTokens", write_cache: WriteCache
+) -> "Tally":
     """Return the token counts of a payload. Its cached write keeps the counts of final entries."""
     from promptdsl.tokens.payloads import Tally, entries_key, entry_tokens
 
     key = entries_key(payload)
     if key is None:
         raise KeyError(f"none of {', '.join(payload)} is in promptdsl.tokens.payloads.ENTRY_KEYS")
-    entries, final_count = payload[key], passage.final_count
+    entries, final_count = payload[key], write_cache.final_count
     # The counts of the final entries: only those that no earlier call has counted are counted.
-    known = next((tally for counter, tally in passage.counted if counter is tokens), Tally(0, []))
+    known = next(
+        (tally for counter, tally in write_cache.counted if counter is tokens), Tally(0, [])
+    )
     if len(known.entries) < final_count:
         added = entry_tokens(
-            {key: passage.entries[len(known.entries) : final_count]}, tokens, facts
+            {key: write_cache.entries[len(known.entries) : final_count]}, tokens, facts
         )
         known = Tally(0, [*known.entries, *added.entries], known.media + added.media)
-        others = [counted for counted in passage.counted if counted[0] is not tokens]
-        passage.counted[:] = [(tokens, known), *others[:1]]
+        others = [counted for counted in write_cache.counted if counted[0] is not tokens]
+        write_cache.counted[:] = [(tokens, known), *others[:1]]
     # An entry that is sent with a cache mark differs from the one in the cached write.
-    marked = [*compress(range(final_count), map(is_not, passage.entries, entries))]
+    marked = [*compress(range(final_count), map(is_not, write_cache.entries, entries))]
     new_entries = [*(entries[index] for index in marked), *entries[final_count:]]
     new = entry_tokens({**payload, key: new_entries}, tokens, facts)
     counts = [*known.entries, *new.entries[len(marked) :]]
@@ -96,6 +100,6 @@ def tally(payload: Param, facts: ModelFacts, tokens: "TextTokens", passage: Pass
         counts[index] = count
     media = known.media + new.media
     if marked and known.media:
-        replaced = {key: [passage.entries[index] for index in marked]}
+        replaced = {key: [write_cache.entries[index] for index in marked]}
         media -= entry_tokens(replaced, tokens, facts).media
     return Tally(new.fixed, counts, media, new.tools)

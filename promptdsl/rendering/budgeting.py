@@ -18,7 +18,7 @@ from promptdsl.rendering.text.reserved_tags import with_reserved_tags
 from promptdsl.tokens import tokens_for
 from promptdsl.tokens.count import Tokens
 from promptdsl.tree.group_nodes import ConversationNode, LazyNode
-from promptdsl.tree.rewrite import hollow, is_compacted
+from promptdsl.tree.rewrite import is_compacted, opaque
 from promptdsl.tree.turn_nodes import RootNode
 
 
@@ -43,7 +43,7 @@ def fit_tree(
         return messages_total(outgoing.prompt, outgoing.stages[-1][1], tokens, facts)
 
     measuring = partial(_measuring, tree, request, settings, tokens)
-    nodes = hollow(tree)
+    nodes = opaque(tree)
     replaced: Callable[[], Iterable[Dropped]] = tuple
     if any(map(is_compacted, nodes)):
         from promptdsl.budget.compaction import compactions_in, without_compacted
@@ -79,7 +79,7 @@ def share_budget(tree: RootNode, request: RenderRequest) -> None:
     budget = request.budget
     if budget is None or budget.tokens is None or request.tokens_per_weight is not None:
         return
-    if not any(isinstance(node, LazyNode) for node in hollow(tree)):
+    if not any(isinstance(node, LazyNode) for node in opaque(tree)):
         return
     settings = settings_of(request, tree)
     tree = with_reserved_tags(tree, settings.config)

@@ -10,7 +10,7 @@ from promptdsl.foundation.source import author
 from promptdsl.messages.message import spoken
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.shared.request import OPENING
-from promptdsl.providers.shared.sent_places import Address, SentPlace
+from promptdsl.providers.shared.sent_locations import Address, SentLocation
 from promptdsl.providers.shared.two_sided import SIDES
 from promptdsl.providers.written import WrittenPayload
 
@@ -37,16 +37,20 @@ def cached_prefix(written: WrittenPayload) -> Param:
                 raise _without_marks(written)
         return payload
     end: Address = (wire.entries, *marks[-1])
-    places = [place for place in written.places() if place.entry is not None]
+    locations = [location for location in written.locations() if location.entry is not None]
     later = (
-        place.address for place in places if place.id and _position(place.address) > _position(end)
+        location.address
+        for location in locations
+        if location.id and _position(location.address) > _position(end)
     )
     for address in later:
-        if not _open_calls(places, end):
+        if not _open_calls(locations, end):
             break
         end = address
     _end_entries(entries, end, question[wire.entries])
-    sent = [place.role for place in places if _position(place.address) <= _position(end)]
+    sent = [
+        location.role for location in locations if _position(location.address) <= _position(end)
+    ]
     if next(filter(SIDES.get, reversed(sent)), "assistant") == "assistant":
         entries += question[wire.entries]
     return payload
@@ -91,12 +95,12 @@ def _position(address: Address) -> tuple[int, int]:
     return int(address[1]), int(address[3]) if len(address) > 3 else 0
 
 
-def _open_calls(places: Iterable[SentPlace], end: Address) -> set[str]:
+def _open_calls(locations: Iterable[SentLocation], end: Address) -> set[str]:
     """Return the ids of the calls up to an end that have no result there."""
     ids: set[str] = set()
-    for place in places:
-        if place.id and _position(place.address) <= _position(end):
-            ids ^= {place.id}
+    for location in locations:
+        if location.id and _position(location.address) <= _position(end):
+            ids ^= {location.id}
     return ids
 
 

@@ -151,7 +151,7 @@ def recording_hints(
         if isinstance(turn, ConversationNode):
             yield from _in_conversation(turn, following)
             yield from _unknown_names(turn, {*tools})
-    system = next(iter(stages["consolidate"].content), None)
+    system = next(iter(stages["merge_system"].content), None)
     if isinstance(system, ConsolidatedNode):
         yield from _repeated_system(system, messages[0].text if messages else "")
 

@@ -15,11 +15,11 @@ from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message
 from promptdsl.rendering.spans import Span
 from promptdsl.tree.group_nodes import ComponentNode
-from promptdsl.tree.masks import HINTED, HOLLOW, REQUEST, RESULT, SHIFT
+from promptdsl.tree.masks import HINTED, OPAQUE, REQUEST, RESULT, SHIFT
 from promptdsl.tree.node import Child, Node, label, walk
 from promptdsl.tree.part_nodes import TemplateNode, ToolResultNode, ValueNode
 from promptdsl.tree.recorded import recordings
-from promptdsl.tree.rewrite import hollow
+from promptdsl.tree.rewrite import opaque
 from promptdsl.tree.turn_nodes import (
     RecordedNode,
     RequestOnlyNode,
@@ -50,14 +50,15 @@ def unread_hints(root: RootNode) -> Iterator[Loss]:
     from promptdsl.providers.unread import unread_keys
 
     for node in recordings(root):
-        if node.form == "messages":
+        if node.provider_format == "messages":
             why = "the key is unknown: it is kept in Message.extra, and not sent"
             keys = _kept_keys(node)
         else:
-            why = f"History.from_{wire_of(node.form).form} does not read it, so it is not sent"
-            keys = unread_keys(node.items, node.form)
-        for key, place in keys:
-            yield hint("unread_key", f"key {key!r}", why, place, source=node.source)
+            provider_format = wire_of(node.provider_format).provider_format
+            why = f"History.from_{provider_format} does not read it, so it is not sent"
+            keys = unread_keys(node.items, node.provider_format)
+        for key, location in keys:
+            yield hint("unread_key", f"key {key!r}", why, location, source=node.source)
 
 
 def _kept_keys(node: RecordedNode) -> Iterator[tuple[str, str]]:
@@ -79,7 +80,7 @@ def hints_in(root: Node) -> list[Loss]:
         node = waiting.pop()
         if node._mask & HINTED != HINTED:
             children = reversed(node.content)
-            waiting += [c for c in children if not isinstance(c, str) and c._mask & HOLLOW]
+            waiting += [c for c in children if not isinstance(c, str) and c._mask & OPAQUE]
             continue
         is_text = node.content and not isinstance(node, ComponentNode)
         make_hint = _touching if is_text else _empty
@@ -191,7 +192,7 @@ def template_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
     """
     nodes: list[tuple[TemplateNode, frozenset[str], frozenset[str]]] = []
     used: defaultdict[frozenset[str], set[str]] = defaultdict(set)
-    written = {id(node): node for name in ("written", "fill") for node in hollow(stages[name])}
+    written = {id(node): node for name in ("written", "fill") for node in opaque(stages[name])}
     for node in written.values():
         if isinstance(node, TemplateNode):
             mapped = frozenset(node.variables.keys() - {*getattr(node, "keywords", ())})

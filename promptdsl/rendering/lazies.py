@@ -5,12 +5,12 @@ from typing import cast
 
 from promptdsl.budget.lazy_shares import share
 from promptdsl.components.lazy import LazyContext, acall, call, part_of
-from promptdsl.components.lazy_results import check_place
+from promptdsl.components.lazy_results import check_placement
 from promptdsl.rendering.passes.fill import Ask, Waiting
 from promptdsl.rendering.passes.select import select
 from promptdsl.rendering.request import RenderRequest, facts_of
 from promptdsl.tree.group_nodes import LimitNode
-from promptdsl.tree.masks import HOLLOW, TURN
+from promptdsl.tree.masks import OPAQUE, TURN
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.rewrite import with_content
 from promptdsl.tree.turn_nodes import RootNode
@@ -76,13 +76,13 @@ def _part(waiting: Waiting, result: object, request: RenderRequest) -> Node | No
     part = part_of(result, waiting.lazy)
     if part is None:
         return None
-    checked = check_place(part, waiting.holders, waiting.lazy)
-    alone = make(RootNode, mask=HOLLOW, transformation=None, equipment=())
+    checked = check_placement(part, waiting.containers, waiting.lazy)
+    alone = make(RootNode, mask=OPAQUE, transformation=None, equipment=())
     selected = select(with_content(alone, (checked,)), audience=request.audience).content
     if not selected:
         return None
     tokens = _token_share(waiting, request)
     if tokens is None or selected[0]._mask & TURN:  # turns are never cut
         return selected[0]
-    limit = make(LimitNode, mask=HOLLOW, at=waiting.lazy, most=tokens)
+    limit = make(LimitNode, mask=OPAQUE, at=waiting.lazy, most=tokens)
     return with_content(limit, selected)

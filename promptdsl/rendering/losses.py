@@ -70,16 +70,16 @@ def _part(turn_block: TurnBlock, block: Sequence[int], *, is_mark: bool) -> Writ
     The result is ``None`` for the turn itself.
     """
     turn, page, part = turn_block.turn, turn_block.page, None
-    if is_mark and turn.node.options.cache and turn_block.place == len(turn.blocks) - 1:
+    if is_mark and turn.node.options.cache and turn_block.location == len(turn.blocks) - 1:
         return None
-    places = [turn_block.place, *block[1:]]
+    locations = [turn_block.location, *block[1:]]
     # The only block of a tool turn is its result: the page is that of the content of the result.
-    for place in block[1:] if isinstance(turn.node, ToolTurnNode) else places:
+    for location in block[1:] if isinstance(turn.node, ToolTurnNode) else locations:
         if page is None:
             break
-        pieces = page.segments[place].pieces
+        pieces = page.segments[location].pieces
         # The first text of a part, or else the first gap or heading.
         first = next((piece for piece in pieces if piece.kind not in _FRAME), pieces[0])
-        part = (page.cache_marks.get(place) if is_mark else None) or first.node
-        page = page.results.get(place)
+        part = (page.cache_marks.get(location) if is_mark else None) or first.node
+        page = page.results.get(location)
     return part

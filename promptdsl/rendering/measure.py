@@ -24,10 +24,10 @@ from promptdsl.messages.roles import LEADING, Kind, Role
 from promptdsl.rendering.passes.expand import dissolved_in_turn, expand
 from promptdsl.rendering.passes.merge import merge_key
 from promptdsl.rendering.pipeline import ANY, FOR_TARGET
-from promptdsl.rendering.text.answer_form import mode_of, prompted_text
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.layout import LayoutReader, WrittenNode
 from promptdsl.rendering.text.lower import lower
+from promptdsl.rendering.text.output_text import mode_of, prompted_text
 from promptdsl.tokens.count import Tokens
 from promptdsl.tokens.counters import given_tokens
 from promptdsl.tokens.frames import PER_NAME, REPLY
@@ -56,7 +56,7 @@ T = TypeVar("T")
 PRICED = frozenset({"image", "audio", "document", "video", "reasoning", "unknown"})
 """The types of the blocks that an adapter may send in another format, or not at all."""
 
-ALONE = [step for step in FOR_TARGET if step[0] in ("consolidate", "narrate", "place")]
+ALONE = [step for step in FOR_TARGET if step[0] in ("merge_system", "render_events", "place")]
 """The passes for a turn that is measured alone, without its neighbours."""
 
 
@@ -297,11 +297,11 @@ class Measuring:
                 self.with_bytes(block, role) if isinstance(block, MediaBlock) else block
                 for block in blocks
             ]
-        place: tuple[Role, bool | None] = (role, is_error)
+        location: tuple[Role, bool | None] = (role, is_error)
         try:
-            if place not in self.unpriced:
-                self.unpriced[place] = self._written((), *place)
-            return max(self._written(blocks, *place) - self.unpriced[place], 0)
+            if location not in self.unpriced:
+                self.unpriced[location] = self._written((), *location)
+            return max(self._written(blocks, *location) - self.unpriced[location], 0)
         except PromptError:  # raised again when the blocks are sent
             return sum(block_tokens(block, self.tokens, self.facts) for block in blocks)
 

@@ -1,9 +1,10 @@
 """The order of the passes, and the mask bits that each pass works on.
 
 The stages of a prompt are ``written``, then ``select``, ``fill``, ``read``, ``fit``, ``expand``,
-``equip``, ``consolidate``, ``narrate``, ``place``, ``pair`` and ``merge``. The stage ``fit`` is not
-a pass: it is the tree after ``read`` or, with a budget, a smaller tree. The passes after it run for
-each tree that is tried, until the result has few enough tokens (``budget/fit.py``).
+``extract_tools``, ``merge_system``, ``render_events``, ``place``, ``pair`` and ``merge``. The stage
+``fit`` is not a pass: it is the tree after ``read`` or, with a budget, a smaller tree. The passes
+after it run for each tree that is tried, until the result has few enough tokens
+(``budget/fit.py``).
 """
 
 from collections.abc import Callable, Mapping
@@ -14,15 +15,15 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
-from promptdsl.rendering.passes.consolidate import consolidate
-from promptdsl.rendering.passes.equip import equip
 from promptdsl.rendering.passes.expand import expand
+from promptdsl.rendering.passes.extract_tools import extract_tools
 from promptdsl.rendering.passes.fill import Ask, fill
 from promptdsl.rendering.passes.merge import merge
-from promptdsl.rendering.passes.narrate import narrate
+from promptdsl.rendering.passes.merge_system import merge_system
 from promptdsl.rendering.passes.pair import pair
 from promptdsl.rendering.passes.place import place
 from promptdsl.rendering.passes.read import MakeSendable, read
+from promptdsl.rendering.passes.render_events import render_events
 from promptdsl.rendering.passes.select import select
 from promptdsl.tree.masks import (
     AUDIENCE,
@@ -30,7 +31,7 @@ from promptdsl.tree.masks import (
     CALL,
     DEVELOPER,
     EVENT,
-    HOLLOW,
+    OPAQUE,
     RECORDED,
     REQUEST,
     RESULT,
@@ -54,7 +55,7 @@ Pass: TypeAlias = tuple[str, int, Callable[[RootNode], RootNode]]
 
 BEFORE_TARGET = ("select", "fill", "read")
 """The names of the passes that do not depend on the target, in order."""
-CHANGING = AUDIENCE | HOLLOW | RECORDED
+CHANGING = AUDIENCE | OPAQUE | RECORDED
 """The bits that these passes work on."""
 
 
@@ -71,8 +72,8 @@ def before_target(*, audience: str, ask: Ask, make_sendable: MakeSendable) -> tu
     """Return the passes that do not depend on the target, each with its arguments."""
     return (
         ("select", AUDIENCE, partial(select, audience=audience)),
-        ("fill", HOLLOW, partial(fill, ask=ask)),
-        ("read", HOLLOW | RECORDED, reading(make_sendable)),
+        ("fill", OPAQUE, partial(fill, ask=ask)),
+        ("read", OPAQUE | RECORDED, reading(make_sendable)),
     )
 
 
@@ -81,17 +82,17 @@ FIT = "fit"
 
 
 FOR_TARGET: tuple[tuple[str, int, Callable[[RootNode, Resolved, ModelFacts], RootNode]], ...] = (
-    ("expand", HOLLOW, lambda root, _, __: expand(root)),
-    ("equip", TOOL | CACHE, lambda root, _, facts: equip(root, facts)),
+    ("expand", OPAQUE, lambda root, _, __: expand(root)),
+    ("extract_tools", TOOL | CACHE, lambda root, _, facts: extract_tools(root, facts)),
     (
-        "consolidate",
+        "merge_system",
         ANY,
-        lambda root, config, _: consolidate(root, merges=config.merge_consecutive),
+        lambda root, config, _: merge_system(root, merges=config.merge_consecutive),
     ),
     (
-        "narrate",
+        "render_events",
         EVENT << SHIFT,
-        lambda root, config, _: narrate(root, config=config, event_pieces=event_pieces),
+        lambda root, config, _: render_events(root, config=config, event_pieces=event_pieces),
     ),
     (
         "place",

@@ -1,12 +1,12 @@
 """The beginning that two requests share, which a provider's prompt cache may serve."""
 
 from promptdsl.foundation.errors import ContentError, TargetError
-from promptdsl.foundation.source import author, door
+from promptdsl.foundation.source import author, public_api
 from promptdsl.rendering.reports import PrefixReport, compared
 from promptdsl.rendering.result import Rendered
 
 
-@door
+@public_api
 def prefix_report(before: Rendered, after: Rendered) -> PrefixReport:
     """Return the tokens that two requests share at their beginning, and the first difference.
 
@@ -31,6 +31,6 @@ def prefix_report(before: Rendered, after: Rendered) -> PrefixReport:
                 at=(author(),),
             )
     try:
-        return compared(before._outcome(), after._outcome())
+        return compared(before._report_input(), after._report_input())
     except TargetError as error:
         raise error.located(author()) from None

@@ -14,12 +14,12 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.wires import wires
 from promptdsl.foundation.errors import OptionError, PromptError, is_one_of, nearest
 from promptdsl.foundation.signatures import listed_signature
-from promptdsl.foundation.source import AWAITED, Source, author, door, end_traceback
+from promptdsl.foundation.source import AWAITED, Source, author, end_traceback, public_api
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import CHOICES, Joints, Prompt, StoredConversation
 from promptdsl.rendering.passes.bound_reasoning import check_bound
-from promptdsl.rendering.passes.equip import equipment_of, lost_marks, output_hints
+from promptdsl.rendering.passes.extract_tools import equipment_of, lost_marks, output_hints
 from promptdsl.rendering.passes.fill import Ask, Waiting
 from promptdsl.rendering.pipeline import (
     ANY,
@@ -48,9 +48,9 @@ from promptdsl.rendering.text.encode import LONE_SURROGATE
 from promptdsl.rendering.text.format import FORMATS
 from promptdsl.rendering.text.lower import lower
 from promptdsl.tree.group_nodes import ConversationNode
-from promptdsl.tree.masks import EVENT, FAILED, HOLLOW, OPEN, REQUEST, SHIFT
+from promptdsl.tree.masks import EVENT, FAILED, OPAQUE, OPEN, REQUEST, SHIFT
 from promptdsl.tree.node import Node
-from promptdsl.tree.rewrite import hollow, leaves_no_choice
+from promptdsl.tree.rewrite import leaves_no_choice, opaque
 from promptdsl.tree.turn_nodes import PromptedOutputNode, RootNode
 
 if TYPE_CHECKING:
@@ -59,11 +59,11 @@ if TYPE_CHECKING:
 
 Stages: TypeAlias = tuple[tuple[str, RootNode], ...]
 """The trees after each pass, with its name; the first is the tree as written."""
-WITH_FENCES = HOLLOW | (EVENT | REQUEST) << SHIFT
+WITH_FENCES = OPAQUE | (EVENT | REQUEST) << SHIFT
 """The bits of a tree that may have values in a fence."""
 
 
-@door
+@public_api
 def render(tree: Node | Prompt, *surplus: Never, **options: Unpack[RenderOptions]) -> Rendered:
     """Return the messages of a prompt and, for a target, its payload and losses.
 
@@ -106,7 +106,7 @@ def render(tree: Node | Prompt, *surplus: Never, **options: Unpack[RenderOptions
     return _rendered(_root(tree), request, partial(_call_lazies, request))
 
 
-@door
+@public_api
 def arender(
     tree: Node | Prompt, *surplus: Never, **options: Unpack[AsyncRenderOptions]
 ) -> Coroutine[None, None, Rendered]:
@@ -191,7 +191,7 @@ def _rendered(root: RootNode, request: RenderRequest, ask: Ask) -> Rendered:
         stages.append((name, tree))
     lose = partial(attrs.evolve, LONE_SURROGATE)
     losses = (lose(path=f"history[{index}]", source=node.source) for node, index in lost)
-    fits_as_is = not tree._mask & HOLLOW or leaves_no_choice(hollow(tree))
+    fits_as_is = not tree._mask & OPAQUE or leaves_no_choice(opaque(tree))
     return _for_target(request, tuple(stages), tuple(losses), fits_as_is=fits_as_is)
 
 
@@ -251,7 +251,7 @@ def _for_target(
 
 def _may_have_fences(root: RootNode) -> bool:
     """Return whether a tree may have values in a fence; recorded messages of text have none."""
-    # A history has the bit HOLLOW, whatever is in it.
+    # A history has the bit OPAQUE, whatever is in it.
     groups = (x.content if isinstance(x, ConversationNode) else (x,) for x in root.content)
     masks = (part._mask for group in groups for part in group)
     return root._mask & WITH_FENCES != 0 and any(mask & WITH_FENCES for mask in masks)
@@ -266,7 +266,7 @@ def _again(
     ):
         template = None
     other = attrs.evolve(_repeated(request), provider=provider, template=template, again=True)
-    return _for_target(other, stages, losses, fits_as_is=leaves_no_choice(hollow(stages[-1][1])))
+    return _for_target(other, stages, losses, fits_as_is=leaves_no_choice(opaque(stages[-1][1])))
 
 
 def _again_at_once(request: RenderRequest) -> RenderRequest:

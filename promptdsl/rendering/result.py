@@ -8,7 +8,8 @@ import attrs
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved, SettingValue
-from promptdsl.foundation.source import door
+from promptdsl.foundation.old_names import OldAttribute, PassName
+from promptdsl.foundation.source import public_api
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message, open_calls
 from promptdsl.messages.prompt import OutputMode, OutputSchema, Prompt, ToolDefinition
@@ -29,10 +30,10 @@ if TYPE_CHECKING:
     from promptdsl.providers.gemini.write import GeminiPayload
     from promptdsl.providers.openai_chat.write import OpenAIPayload
     from promptdsl.providers.openai_responses.write import ResponsesPayload
-    from promptdsl.providers.shared.sent_places import SentPlace
+    from promptdsl.providers.shared.sent_locations import SentLocation
     from promptdsl.providers.written import WrittenPayload
-    from promptdsl.rendering.reports import Outcome, TokenReport
-    from promptdsl.rendering.reports.readable import Readable
+    from promptdsl.rendering.reports import ReportInput, TokenReport
+    from promptdsl.rendering.reports.cards import Cards
     from promptdsl.rendering.reports.record import PromptRecord
     from promptdsl.rendering.spans import Span, Trace
     from promptdsl.rendering.text.blocks import MediaRoots
@@ -139,7 +140,7 @@ class Rendered:
         return reported(located, silent=self.config.silent_hints)
 
     @cached_property
-    @door
+    @public_api
     def dropped(self) -> "tuple[Dropped, ...]":
         """The parts that a budget or a limit removed, in the order they were written.
 
@@ -150,7 +151,7 @@ class Rendered:
             return self._dropped()
         from promptdsl.rendering.reports.unpaired import dropped_by_pairing
 
-        return (*self._dropped(), *dropped_by_pairing(stages["place"], self._outcome()))
+        return (*self._dropped(), *dropped_by_pairing(stages["place"], self._report_input()))
 
     @property
     def tools(self) -> tuple[ToolDefinition, ...]:
@@ -179,7 +180,7 @@ class Rendered:
 
     def stages(self) -> tuple[Stage, ...]:
         """Return the tree as written and after each pass; a pass without work keeps the tree."""
-        return tuple(Stage(name, tree) for name, tree in self._stages)
+        return tuple(Stage(PassName(name), tree) for name, tree in self._stages)
 
     def explain(self) -> dict[str, tuple[SettingValue, str]]:
         """Return every configuration value with the name of the layer that set it.
@@ -197,9 +198,9 @@ class Rendered:
     @cached_property
     def _sent_as(self) -> dict[int, str]:
         """The roles of events and groundings that are sent as messages of a user, by index."""
-        return self._outcome().sent_as()
+        return self._report_input().sent_as()
 
-    @door
+    @public_api
     def spans(self) -> "tuple[Span, ...]":
         """Return each piece of the messages: its location, its kind, and the line that wrote it.
 
@@ -220,7 +221,7 @@ class Rendered:
         return Trace(self._stages[-1][1], self.messages, self._layout)
 
     def __getstate__(self) -> dict[str, object]:
-        made_again = ("_trace", "_readable", "_places", "_sent_as", "tokens")
+        made_again = ("_trace", "_cards", "_locations", "_sent_as", "tokens")
         state = {name: value for name, value in vars(self).items() if name not in made_again}
         return {**state, "_layout": packed(self._layout, self._stages[-1][1])}
 
@@ -228,7 +229,7 @@ class Rendered:
         layout = unpacked(state["_layout"], state["_stages"][-1][1])
         vars(self).update({**state, "_layout": layout})
 
-    @door
+    @public_api
     def masked(self, mask: "Callable[[Span], str]") -> "Rendered":
         """Return the result with other texts for its :class:`Volatile` values, to compare it.
 
@@ -266,14 +267,14 @@ class Rendered:
         vars(masked)["_spans"] = spans  # they cannot be made of the tree
         return masked
 
-    @door
+    @public_api
     def outline(self) -> str:
         """Return the parts of the request, one per line, with their size and their source line."""
         from promptdsl.tree.outline import outline
 
         return outline(self._stages[-1][1])
 
-    @door
+    @public_api
     def record(
         self, inputs: Mapping[str, object] | None = None, *, content: bool = True
     ) -> "PromptRecord":
@@ -287,7 +288,7 @@ class Rendered:
 
         tokens, dropped = tokens_of(self.tokens), self.dropped
         return record_of(
-            self._outcome(), tokens=tokens, dropped=dropped, inputs=inputs, content=content
+            self._report_input(), tokens=tokens, dropped=dropped, inputs=inputs, content=content
         )
 
     @cached_property
@@ -306,7 +307,7 @@ class Rendered:
         return tuple(used)
 
     @cached_property
-    @door
+    @public_api
     def tokens(self) -> "TokenReport":
         """The tokens of the request by message, section and line; counted at the first call.
 
@@ -314,9 +315,9 @@ class Rendered:
         """
         from promptdsl.rendering.reports import TokenReport
 
-        return TokenReport(self._outcome())
+        return TokenReport(self._report_input())
 
-    @door
+    @public_api
     def payload(self) -> dict[str, Any]:
         """Return the content of a request for the target, as arguments of its SDK.
 
@@ -326,7 +327,7 @@ class Rendered:
         """
         return self._sendable().payload()
 
-    @door
+    @public_api
     def prefix(self) -> dict[str, Any]:
         """Return the payload up to its last cache mark, as a request that warms the cache.
 
@@ -338,19 +339,21 @@ class Rendered:
 
         return cached_prefix(self._sendable())
 
-    @door
-    def places(self) -> "tuple[SentPlace, ...]":
+    @public_api
+    def locations(self) -> "tuple[SentLocation, ...]":
         """Return where each block is in the payload, and what was added there, in its order.
 
         A block without a location is not sent. The payload is written once more at the first call.
         Raises :class:`TargetError` and :class:`PendingToolCalls` as :meth:`payload` does.
         """
         self._sendable()
-        return self._places
+        return self._locations
+
+    places = OldAttribute("Rendered.places")
 
     @cached_property
-    def _places(self) -> "tuple[SentPlace, ...]":
-        return self._sendable().places()
+    def _locations(self) -> "tuple[SentLocation, ...]":
+        return self._sendable().locations()
 
     @property
     def _is_waiting(self) -> bool:
@@ -381,7 +384,7 @@ class Rendered:
             raise unanswered(waiting)
         return self._written
 
-    @door
+    @public_api
     def to_openai(self) -> "OpenAIPayload":
         """Return the arguments of OpenAI's ``chat.completions.create``: ``messages``, ``tools``.
 
@@ -390,7 +393,7 @@ class Rendered:
         """
         return cast("OpenAIPayload", self._to("openai"))
 
-    @door
+    @public_api
     def to_openai_responses(self) -> "ResponsesPayload":
         """Return the arguments of OpenAI's ``responses.create``: ``input``, ``tools``, ...
 
@@ -399,7 +402,7 @@ class Rendered:
         """
         return cast("ResponsesPayload", self._to("openai_responses"))
 
-    @door
+    @public_api
     def to_anthropic(self) -> "AnthropicPayload":
         """Return the arguments of Anthropic's ``messages.create``: ``system``, ``messages``, ...
 
@@ -408,7 +411,7 @@ class Rendered:
         """
         return cast("AnthropicPayload", self._to("anthropic"))
 
-    @door
+    @public_api
     def to_gemini(self) -> "GeminiPayload":
         """Return the arguments of Gemini's ``models.generate_content``: ``contents``, ``config``.
 
@@ -417,7 +420,7 @@ class Rendered:
         """
         return cast("GeminiPayload", self._to("gemini"))
 
-    @door
+    @public_api
     def to_bedrock(self) -> "BedrockPayload":
         """Return the arguments of Bedrock's ``converse``: ``system``, ``messages``, ...
 
@@ -426,7 +429,7 @@ class Rendered:
         """
         return cast("BedrockPayload", self._to("bedrock"))
 
-    @door
+    @public_api
     def to_chat_template(self) -> "ChatTemplatePayload":
         """Return the variables of an open model's chat template: ``messages`` and ``tools``.
 
@@ -435,7 +438,7 @@ class Rendered:
         """
         return cast("ChatTemplatePayload", self._to("chat_template"))
 
-    @door
+    @public_api
     def for_target(self, provider: ProviderName) -> "Rendered":
         """Return the same prompt rendered for another provider, with the losses there.
 
@@ -468,13 +471,13 @@ class Rendered:
         provider = self.facts.provider
         if provider is None:
             return self.for_target(target).payload()
-        if self.facts.wire.form != target:
+        if self.facts.wire.provider_format != target:
             from promptdsl.rendering.target_errors import other_target
 
             raise other_target(target, self.facts)
         return self.payload()
 
-    @door
+    @public_api
     def to_otel(
         self, content: bool = False, *, name: str | None = None, conversation: str | None = None
     ) -> dict[str, str | bool]:
@@ -492,20 +495,20 @@ class Rendered:
         """
         from promptdsl.rendering.reports.otel import otel_attributes, otel_content
 
-        outcome, has_output = self._outcome(), self.output is not None
-        attributes = otel_attributes(outcome, stages=dict(self._stages), has_output=has_output)
+        report_input, has_output = self._report_input(), self.output is not None
+        attributes = otel_attributes(report_input, stages=dict(self._stages), has_output=has_output)
         labels = {"gen_ai.prompt.name": name, "gen_ai.conversation.id": conversation}
         attributes |= {key: value for key, value in labels.items() if value}
         if content:
-            attributes.update(otel_content(outcome, self.tools))
+            attributes.update(otel_content(report_input, self.tools))
         return attributes
 
-    def _outcome(self) -> "Outcome":
-        from promptdsl.rendering.reports import Outcome
+    def _report_input(self) -> "ReportInput":
+        from promptdsl.rendering.reports import ReportInput
         from promptdsl.tokens import tokens_for
 
         counter = None if self._budget is None else self._budget.counter
-        return Outcome(
+        return ReportInput(
             self._stages[-1][1],
             self.messages,
             self._marked,
@@ -524,12 +527,12 @@ class Rendered:
         )
 
     @cached_property
-    def _readable(self) -> "Readable":
-        from promptdsl.rendering.reports.readable import Readable, read
+    def _cards(self) -> "Cards":
+        from promptdsl.rendering.reports.cards import Cards, read
 
         tokens = read(lambda: (self.tokens.total, self.tokens.messages))
         dropped = read(lambda: self.dropped) or ()
-        return Readable(self._marked, self.facts, self.losses, dropped, tokens, self._sent_as)
+        return Cards(self._marked, self.facts, self.losses, dropped, tokens, self._sent_as)
 
     if not TYPE_CHECKING:
         # For a type checker, a __getattr__ has every attribute.
@@ -548,25 +551,25 @@ class Rendered:
         return text_view(self._marked, self._sent_as)
 
     def __repr__(self) -> str:
-        return f"<{self._readable.summary}>"
+        return f"<{self._cards.summary}>"
 
     def _repr_html_(self) -> str:
-        from promptdsl.rendering.reports.readable import read
+        from promptdsl.rendering.reports.cards import read
         from promptdsl.rendering.reports.recorded import record_of, tokens_of
 
         tokens = read(lambda: tokens_of(self.tokens))
         dropped = read(lambda: self.dropped) or ()
-        return record_of(self._outcome(), tokens=tokens, dropped=dropped).html()
+        return record_of(self._report_input(), tokens=tokens, dropped=dropped).html()
 
     def _repr_markdown_(self) -> str:
         from promptdsl.rendering.reports.markdown_view import markdown_view
 
-        return markdown_view(self._readable)
+        return markdown_view(self._cards)
 
     def __rich__(self) -> object:
         from promptdsl.rendering.reports.rich_view import rich_view
 
-        return rich_view(self._readable)
+        return rich_view(self._cards)
 
     def __format__(self, spec: object) -> Never:
         from promptdsl.rendering.target_errors import no_text

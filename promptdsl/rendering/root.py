@@ -14,7 +14,7 @@ from promptdsl.foundation.errors import ContentError, ScopeError
 from promptdsl.foundation.source import author
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.message import Message
-from promptdsl.messages.message_checks import FORMS
+from promptdsl.messages.message_checks import READERS
 from promptdsl.messages.prompt import Prompt
 from promptdsl.rendering.result import Rendered
 from promptdsl.tree.group_nodes import FragmentNode
@@ -108,7 +108,7 @@ def _advice(tree: object) -> str:
 
 def _advice_on_items(first: object) -> str:
     if isinstance(first, Mapping):
-        read = next((form for key, form in FORMS.items() if key in first), "from_openai")
+        read = next((reader for key, reader in READERS.items() if key in first), "from_openai")
         return f"write Timeline(History.{read}(messages))"
     if isinstance(first, Message):
         return "write Timeline(History(messages))"
@@ -126,8 +126,8 @@ def _root_of_prompt(prompt: Prompt) -> RootNode:
 
     with detached():
         # An output schema that is text is in the messages already.
-        forms = filter(None, (prompt.sent_output,))
-        equipment = [*map(Tool, prompt.tools), *map(Output, forms)]
+        outputs = filter(None, (prompt.sent_output,))
+        equipment = [*map(Tool, prompt.tools), *map(Output, outputs)]
         messages = [*prompt.messages]
         for index, (before, message) in enumerate(pairwise(prompt.messages), 1):
             # A system message that was read after another one is sent after it.

@@ -85,13 +85,13 @@ class Span:
     library: LibrarySection | None = None
 
 
-def _place(span: Span) -> tuple[int, int, int | None]:
+def _location(span: Span) -> tuple[int, int, int | None]:
     return span.message, span.block, span.inner
 
 
 def masked_spans(spans: Iterable[Span], mask: Callable[[Span], str]) -> Iterator[Span]:
     """Yield spans with other texts for volatile values. A blank text is not sent, so it stays."""
-    for _, group in groupby(spans, _place):
+    for _, group in groupby(spans, _location):
         pieces = [*group]
         is_masked = not is_blank("".join([span.text for span in pieces]))
         start = 0
@@ -107,7 +107,8 @@ def masked_spans(spans: Iterable[Span], mask: Callable[[Span], str]) -> Iterator
 def with_texts(prompt: Prompt, spans: Sequence[Span]) -> Prompt:
     """Return a prompt with the texts of spans; messages without a volatile value stay."""
     texts = {
-        place: "".join([span.text for span in group]) for place, group in groupby(spans, _place)
+        location: "".join([span.text for span in group])
+        for location, group in groupby(spans, _location)
     }
 
     def changed(block: Block, message: int, number: int, inner: int | None = None) -> Block:
@@ -133,14 +134,14 @@ class TurnBlock(NamedTuple):
 
     turn: WrittenTurn
     page: WrittenPage | None
-    place: int
+    location: int
 
     def inside(self) -> "TurnBlock":
         """Return the content of the block, a tool result, in the turn that wrote it."""
         # The only block of a tool turn is its result: the page is that of the content.
         if self.page is None or isinstance(self.turn.node, ToolTurnNode):
             return self
-        return self._replace(page=self.page.results.get(self.place))
+        return self._replace(page=self.page.results.get(self.location))
 
 
 class TimelineEntry(NamedTuple):
@@ -197,16 +198,16 @@ class Trace:
                     continue
                 inside = turn_block.inside()
                 for inner, content in enumerate(sent.content):
-                    within = inside._replace(place=inner)
+                    within = inside._replace(location=inner)
                     yield from self._of_block(within, content, (index, number, inner))
 
     def _of_block(
-        self, turn_block: TurnBlock, block: Block, place: tuple[int, int, int | None]
+        self, turn_block: TurnBlock, block: Block, location: tuple[int, int, int | None]
     ) -> Iterator[Span]:
-        message, number, inner = place
+        message, number, inner = location
         text = block.text if isinstance(block, TextBlock) else ""
         page = turn_block.page
-        traced = page.segments[turn_block.place].pieces if page else []
+        traced = page.segments[turn_block.location].pieces if page else []
         pieces = joined(traced)
         if not traced or text != "".join([piece.text for piece in traced]):
             pieces = [(TextRun(len(text), "conversation"), None)]
@@ -243,8 +244,8 @@ class Trace:
             return TurnBlock(self.message_turn(index), None, block)
         if number not in self.blocks_of:
             self.blocks_of[number] = message_blocks(self.entry(number).turns, node)
-        turn, place = self.blocks_of[number][index - self.first(number)][block]
-        return TurnBlock(turn, turn.page, place)
+        turn, location = self.blocks_of[number][index - self.first(number)][block]
+        return TurnBlock(turn, turn.page, location)
 
     def message_turn(self, index: int) -> WrittenTurn:
         """Return a message as a turn, of which only its address and its line are known."""

@@ -30,7 +30,7 @@ def no_target(model: str | None) -> TargetError:
 
 def other_target(target: str, facts: ModelFacts) -> TargetError:
     """Return the error for a method like ``to_openai()`` of a result for another target."""
-    model, own_method = facts.model, f"to_{facts.wire.form}"
+    model, own_method = facts.model, f"to_{facts.wire.provider_format}"
     named = f"model={model!r}, " if facts_for(model, target).known else ""
     fix = (
         f"render it for that target: render(tree, {named}provider={target!r}), "

@@ -99,11 +99,11 @@ def _event(turn: Any) -> Message:  # Any: a TurnNode
     return Message("event", tuple(blocks), id=id, metadata=metadata, tags=tags)
 
 
-def _recording(data: object, form: str, origin: str | None) -> tuple[Message, ...]:
+def _recording(data: object, provider_format: str, origin: str | None) -> tuple[Message, ...]:
     from promptdsl.config.models import named_origin
     from promptdsl.providers.registry import read_recording
 
-    return read_recording(named_origin(origin, form), data)
+    return read_recording(named_origin(origin, provider_format), data)
 
 
 def _check_provider(name: str) -> None:
@@ -120,7 +120,7 @@ def _repair(messages: list[Message], mode: Repair) -> tuple[list[tuple[int, Mess
 
     at, items = author(), tuple(messages)
     mask = mask_of([message for message in items if message.role not in ("event", "ephemeral")])
-    run = make(RecordedNode, mask=mask, at=at, items=items, form="messages", start=0)
+    run = make(RecordedNode, mask=mask, at=at, items=items, provider_format="messages", start=0)
     root = make(RootNode, (run,), mask=mask, at=at, transformation=None, equipment=())
     done = pair(root, mode=mode)
     kept: list[tuple[int, Message]] = []
@@ -128,7 +128,7 @@ def _repair(messages: list[Message], mode: Repair) -> tuple[list[tuple[int, Mess
         []
         if mode == "error"
         else [
-            f"{removed.place[1]}: a call or a result is left out, as {removed.why}"
+            f"{removed.location[1]}: a call or a result is left out, as {removed.why}"
             for removed in removed_by_pairing(root, mode=mode)
         ]
     )

@@ -51,8 +51,8 @@ def checked_arguments(tool: RunnableTool, call: ToolUseBlock) -> Any:  # Any: of
         names = {key: name for name, key in arguments.keys.items()}
         for problem in error.errors(include_url=False, include_input=False):
             first, *rest = problem["loc"] or ("",)
-            place = (names.get(str(first), str(first)), *rest)
-            problems.append(_problem(tool, problem["type"], place, problem.get("ctx", {})))
+            location = (names.get(str(first), str(first)), *rest)
+            problems.append(_problem(tool, problem["type"], location, problem.get("ctx", {})))
     if not problems:
         return checked
     more = len(problems) - _MOST_PROBLEMS
@@ -63,10 +63,10 @@ def checked_arguments(tool: RunnableTool, call: ToolUseBlock) -> Any:  # Any: of
 
 
 def _problem(
-    tool: RunnableTool, kind: str, place: tuple[int | str, ...], context: Mapping[str, object]
+    tool: RunnableTool, kind: str, location: tuple[int | str, ...], context: Mapping[str, object]
 ) -> str:
     """Return what is wrong with one argument, in words of the schema only."""
-    path, schema = _walked(tool.schema, place)
+    path, schema = _walked(tool.schema, location)
     reason = context.get("error")
     if kind in _REFUSED_BY_AUTHOR and isinstance(reason, ToolError):
         return f"{path or 'the arguments'}: {reason.what}"
@@ -83,13 +83,13 @@ def _unknown_name(path: str, properties: Iterable[str]) -> str:
     return f"{path}: a name is unknown, known: {', '.join(properties) or 'none'}"
 
 
-def _walked(root: JsonObject, place: tuple[int | str, ...]) -> tuple[str, JsonObject]:
+def _walked(root: JsonObject, location: tuple[int | str, ...]) -> tuple[str, JsonObject]:
     """Return the path of a location as far as the schema has it, and the schema there.
 
     The path ends at a key that the model chose, or where one of several types was tried.
     """
     path, schema = "", root
-    for key in place:
+    for key in location:
         inner: JsonValue
         if isinstance(key, int):
             inner, step = schema.get("items"), f"[{key}]"

@@ -9,7 +9,7 @@ from inspect import isawaitable
 
 from promptdsl.components.scope import detached
 from promptdsl.foundation.errors import OptionError, shown
-from promptdsl.foundation.source import door
+from promptdsl.foundation.source import public_api
 from promptdsl.messages import ToolUseBlock
 from promptdsl.messages.message import Message
 from promptdsl.running.calls import (
@@ -26,7 +26,7 @@ from promptdsl.running.results import Result
 from promptdsl.running.tools import RunnableTool, Toolbox, Tools, toolbox_of
 
 
-@door
+@public_api
 def run_calls(
     calls: Message | Iterable[ToolUseBlock], tools: Tools, *, errors: ErrorMode = "hide"
 ) -> Generator[Message]:
@@ -86,7 +86,7 @@ def _results(
         yield message_of(call, result)
 
 
-@door
+@public_api
 def arun_calls(
     calls: Message | Iterable[ToolUseBlock],
     tools: Tools,

@@ -40,11 +40,11 @@ from promptdsl.templates.template_folder import (
 
 
 class UndefinedName(UndefinedError):
-    """A template uses a variable that was not given, or an item that ``holder`` does not have."""
+    """A template uses a variable that was not given, or an item that ``container`` lacks."""
 
-    def __init__(self, holder: object, name: object, message: str | None) -> None:
+    def __init__(self, container: object, name: object, message: str | None) -> None:
         super().__init__(message)
-        self.holder = None if holder is missing else holder
+        self.container = None if container is missing else container
         self.name = name
 
 
@@ -62,7 +62,7 @@ class _SectionName(str):
     __slots__ = ()
 
 
-_HOLDERS: tuple[tuple[type | tuple[type, ...], str], ...] = (
+_CONTAINERS_OF_KEYS: tuple[tuple[type | tuple[type, ...], str], ...] = (
     *((str, "a string"), ((list, tuple), "a list"), (Mapping, "a mapping")),
 )
 
@@ -80,9 +80,9 @@ class _Undefined(StrictUndefined):
         # A hint is the complete message, and no other name is suggested.
         error = partial(UndefinedName, obj, name if hint is None else None)
         if hint is None and obj is not missing:
-            words = (word for kinds, word in _HOLDERS if isinstance(obj, kinds))
-            holder = next(words, type(obj).__name__)
-            hint = f"{holder} has no {name!r}"
+            words = (word for kinds, word in _CONTAINERS_OF_KEYS if isinstance(obj, kinds))
+            container = next(words, type(obj).__name__)
+            hint = f"{container} has no {name!r}"
         super().__init__(hint, obj, name, cast("type[UndefinedName]", error))
 
 

@@ -12,7 +12,7 @@ import attrs
 
 from promptdsl.foundation.errors import MediaError, TemplateError, nearest
 from promptdsl.foundation.files import note_file, read_file
-from promptdsl.foundation.source import author, door
+from promptdsl.foundation.source import author, public_api
 from promptdsl.templates.limits import MAX_SOURCE, check_limit
 from promptdsl.templates.template_folder import (
     SUFFIX,
@@ -72,7 +72,7 @@ class Registration:
                 Registration.active = tuple(others)
 
 
-@door
+@public_api
 def register_templates(
     folder: str | os.PathLike[str],
     *,

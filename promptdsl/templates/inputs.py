@@ -233,13 +233,13 @@ def _as_json(value: object) -> object:
     return value.isoformat() if isinstance(value, date) else value
 
 
-def _check(value: object, kind: Kind, place: str) -> None:
+def _check(value: object, kind: Kind, location: str) -> None:
     match kind:
         case ListOf():
             fits = is_list(value)
             items: Sequence[object] = value if is_list(value) else ()
             for index, item in enumerate(items):
-                _check(item, kind.item, f"item {index} of {place}")
+                _check(item, kind.item, f"item {index} of {location}")
         case tuple():
             fits = isinstance(value, str) and str.__str__(value) in kind
         case _ if kind is float:
@@ -253,10 +253,10 @@ def _check(value: object, kind: Kind, place: str) -> None:
         case _:
             fits = isinstance(value, kind)
     if not fits:
-        raise _misfit(place, kind, value)
+        raise _misfit(location, kind, value)
 
 
-def _misfit(place: str, kind: Kind, value: object) -> TemplateError:
+def _misfit(location: str, kind: Kind, value: object) -> TemplateError:
     value_shown = type(value).__name__
     if isinstance(value, str | bool | None):
         value_shown = shown(exact(value))
@@ -270,4 +270,4 @@ def _misfit(place: str, kind: Kind, value: object) -> TemplateError:
         fix = "give its day: value.date()"
     elif kind is date and isinstance(value, str):
         fix = "give a datetime.date: date(2026, 1, 31)"
-    return TemplateError(f"{place} takes {written(kind)}, not {value_shown}", fix=fix)
+    return TemplateError(f"{location} takes {written(kind)}, not {value_shown}", fix=fix)

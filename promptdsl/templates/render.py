@@ -140,22 +140,22 @@ def template_error(
 
 
 def _undefined_fix(error: UndefinedName, variables: Mapping[str, object]) -> str:
-    name, holder = error.name, error.holder
+    name, container = error.name, error.container
     look_first = "check it before: {% if value is defined %}"
     if not isinstance(name, str):
         return look_first
-    if holder is None:
+    if container is None:
         if name in variables:
             return "it is not defined there: import the template with context, or pass the variable"
         if not variables:
             return f"no variables were given: write Template(..., {name}=...)"
         return nearest(name, variables)
-    if is_mapping(holder):
+    if is_mapping(container):
         # Data may have any number of keys.
-        known = [key for key in islice(holder, 100) if isinstance(key, str)]
+        known = [key for key in islice(container, 100) if isinstance(key, str)]
     else:
         is_safe = sandbox().is_safe_attribute
-        known = [name for name in dir(holder) if is_safe(holder, name, None)]
+        known = [name for name in dir(container) if is_safe(container, name, None)]
     return nearest(name, known) if known else look_first
 
 

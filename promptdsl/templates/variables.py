@@ -81,8 +81,8 @@ def _fields_of(item: object) -> Fields | None:
         known = fields(kind)
     values = Fields()
     for name in (field.name for field in known or ()):
-        holders = (vars(base) for base in type.mro(type(item)))
-        declared: object = next((members[name] for members in holders if name in members), None)
+        containers = (vars(base) for base in type.mro(type(item)))
+        declared: object = next((members[name] for members in containers if name in members), None)
         is_code = hasattr(type(declared), "__get__") and type(declared) is not MemberDescriptorType
         with suppress(AttributeError):
             # A property or a method with the name of a field is refused.

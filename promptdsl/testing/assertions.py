@@ -20,7 +20,7 @@ from promptdsl import (
 from promptdsl.comparing.canonical import prompt_file
 from promptdsl.comparing.text import failure_text
 from promptdsl.foundation.errors import nearest, with_article
-from promptdsl.foundation.source import author, door
+from promptdsl.foundation.source import author, public_api
 from promptdsl.foundation.unicode import on_one_line, visible
 
 LARGEST = 5
@@ -88,7 +88,7 @@ def assert_section(
             raise AssertionError(f"{problem}\n{_shown(spans)}")
     if before is not None:
         later = _spans_of(rendered, before)
-        if _place(spans[0]) >= _place(later[0]):
+        if _location(spans[0]) >= _location(later[0]):
             raise AssertionError(
                 f"{address!r} comes after {before!r}, not before it\n"
                 f"  {_line(later)}: {before}\n  {_line(spans)}: {address}"
@@ -187,7 +187,7 @@ def assert_same_prompt(a: Rendered, b: Rendered) -> None:
         raise AssertionError(f"{_first_lines(a, b)}{changed}")
 
 
-@door
+@public_api
 def _check(assertion: str, *prompts: object) -> None:
     """Raise an error if an argument is not rendered: its tokens depend on the model."""
     for rendered in prompts:
@@ -205,13 +205,13 @@ def kind_of(argument: object) -> str:
     return {"RootNode": "a Timeline", "TurnNode": "a turn"}.get(name, with_article(name))
 
 
-@door
+@public_api
 def _require(is_right: bool, what: str, fix: str) -> None:
     if not is_right:
         raise OptionError(what, fix=fix, at=(author(),))
 
 
-@door
+@public_api
 def _check_address(name: str, address: object) -> None:
     """Raise an error for a wrong address: no section has it, so the assertion would be empty."""
     is_address = isinstance(address, str) and bool(address) and not address.endswith("/")
@@ -219,7 +219,7 @@ def _check_address(name: str, address: object) -> None:
     _require(is_address, f"{name} is {address!r}", fix)
 
 
-@door
+@public_api
 def _texts(name: str, argument: str | Iterable[str]) -> list[str]:
     several = [argument] if isinstance(argument, str) else argument
     fix = "give a text, or several in a list"
@@ -269,7 +269,7 @@ def _spans_of(rendered: Rendered, address: str) -> list[Span]:
     return matches
 
 
-def _place(span: Span) -> tuple[int, int, int, int]:
+def _location(span: Span) -> tuple[int, int, int, int]:
     return span.message, span.block, span.inner or 0, span.start
 
 
@@ -309,8 +309,8 @@ def _first_lines(a: Rendered, b: Rendered) -> str:
         if texts[0] != texts[1]:
             pairs = enumerate(zip(*texts, strict=False))
             offset = next((at for at, (x, y) in pairs if x != y), min(map(len, texts)))
-            places = [_written_at(rendered, index, offset) for rendered in (a, b)]
-            return f"the prompts differ first in\n  - {places[0]}\n  + {places[1]}\n\n"
+            locations = [_written_at(rendered, index, offset) for rendered in (a, b)]
+            return f"the prompts differ first in\n  - {locations[0]}\n  + {locations[1]}\n\n"
     return ""
 
 

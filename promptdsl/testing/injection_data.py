@@ -10,9 +10,9 @@ from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.guards import paired_tags
 from promptdsl.foundation.json import ABSENT, read_json
 from promptdsl.testing.hostile import shortened
-from promptdsl.testing.injection_place import (
+from promptdsl.testing.injection_location import (
     WORD,
-    InjectionPlace,
+    InjectionLocation,
     around_word,
     between,
     is_enclosed,
@@ -61,12 +61,12 @@ def data_problem(
 ) -> InjectionProblem | None:
     """Return the problem of a text in tools, in the output schema or in calls."""
     for change in differences(_data_of(calm), _data_of(rendered)):
-        place = _place_in(str(change.before), calm)
-        is_place = change.is_text and WORD in place.text
-        piece = between(str(change.after), place.before, place.after) if is_place else None
+        location = _location_in(str(change.before), calm)
+        is_location = change.is_text and WORD in location.text
+        piece = between(str(change.after), location.before, location.after) if is_location else None
         broken: str | None = "changes more than its own text"
         if piece is not None:
-            broken = place.promise_broken_by(piece, hostile) if change.is_instruction else None
+            broken = location.promise_broken_by(piece, hostile) if change.is_instruction else None
         if broken:
             definitions = _definitions_of(calm)
             contents = [message.content for message in calm.messages]
@@ -80,17 +80,17 @@ def data_problem(
             ]
             number = int(change.path[0]) if change.path else -1
             kind = CALL if number >= len(definitions) else DEFINITION
-            return InjectionProblem(broken, str(change), origins[number], place=kind)
+            return InjectionProblem(broken, str(change), origins[number], location=kind)
     return None
 
 
-def _place_in(text: str, calm: Rendered) -> InjectionPlace:
+def _location_in(text: str, calm: Rendered) -> InjectionLocation:
     """Return the location of the argument in a text that is read as an instruction."""
     before, after = around_word(text)
     names = calm.config.tags | paired_tags(before + after)
     literals = frozenset(calm.config.literals)
     bare = not is_enclosed(before, after, literals)
-    return InjectionPlace(text, before, after, before, after, names, literals, bare)
+    return InjectionLocation(text, before, after, before, after, names, literals, bare)
 
 
 def _definitions_of(rendered: Rendered) -> list[ToolDefinition | OutputSchema]:

@@ -14,7 +14,7 @@ class InjectionProblem:
     sent: str
     span: Span | Origin | None = None
     provider: str | None = None
-    place: tuple[str, str] | None = None
+    location: tuple[str, str] | None = None
     """The name of the location, and the advice, if they do not follow from the span's kind."""
 
     def failure(self, argument: str, hostile: HostileText) -> str:
@@ -25,7 +25,7 @@ class InjectionProblem:
         lines.append(f"  sent: {self.sent}")
         if self.span is not None:
             kind = self.span.kind if isinstance(self.span, Span) else ""
-            name, advice = self.place or KINDS[kind]
+            name, advice = self.location or KINDS[kind]
             lines.append(f"  {self.span.source}: wrote it, in {self.span.address}, as {name}")
             lines.append(f"  {advice}")
         return "\n".join(lines)

@@ -27,7 +27,7 @@ from promptdsl import (
     TranscriptEntry,
     TranscriptError,
 )
-from promptdsl.foundation.source import door
+from promptdsl.foundation.source import public_api
 from promptdsl.testing.hostile import shortened
 
 MakeStore: TypeAlias = Callable[[], Any]  # Any: a store, or an awaitable of one
@@ -44,7 +44,7 @@ NUMBERS: tuple[Any, ...] = (0.1, 1e300, 5e-324, -0.0, 1.0, 1, True, None, 2**70,
 TAKEN = ((1,), (2,), (3,), (1, 2, 3), (3, 4), (2, 3, 4, 5))
 
 
-@door
+@public_api
 def check_store(
     make_store: MakeStore,
     *,

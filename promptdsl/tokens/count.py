@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 import attrs
 
 from promptdsl.foundation.errors import ContentError
-from promptdsl.foundation.source import author, door
+from promptdsl.foundation.source import author, public_api
 from promptdsl.foundation.unicode import exact
 
 EXACT = "exact"
@@ -113,7 +113,7 @@ class Tokens(ABC):
         return self.of("".join(texts))
 
 
-@door
+@public_api
 def plain_text(text: object) -> str:
     """Return a text as a plain string; :class:`ContentError` for anything else."""
     if isinstance(text, str):

@@ -10,7 +10,7 @@ from typing import Literal, cast
 from promptdsl.config.model_facts import ModelFacts, TokenFactors
 from promptdsl.config.models import facts_for
 from promptdsl.foundation.errors import OptionError, PromptError, shown
-from promptdsl.foundation.source import author, door, end_traceback, note_caller
+from promptdsl.foundation.source import author, end_traceback, note_caller, public_api
 from promptdsl.tokens.count import EXACT, Count, Tokens, UserCounter, plain_text
 from promptdsl.tokens.encoder import ESTIMATING, REMEMBERED, Encoded, Encoder, Remembered, encoder
 
@@ -178,7 +178,7 @@ _recent: dict[tuple[int, int], UserTokens] = {}
 _LOOKING = Lock()
 
 
-@door
+@public_api
 def counter(model: str | None = None) -> Tokens:
     """Return the counter of a model, by its name; without a name, a general estimate.
 

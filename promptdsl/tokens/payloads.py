@@ -12,7 +12,7 @@ from promptdsl.config.wires import of_all
 from promptdsl.tokens.count import TextTokens
 from promptdsl.tokens.frames import PER_MESSAGE, PER_NAME, REPLY
 from promptdsl.tokens.payload_parts import Parts
-from promptdsl.tokens.tools import definition_tokens, definitions, form_tokens, tools_frame
+from promptdsl.tokens.tools import definition_tokens, definitions, output_schema_tokens, tools_frame
 from promptdsl.tokens.wire_json import WireObject, WireValue
 
 
@@ -41,7 +41,7 @@ ENTRY_KEYS = of_all(lambda wire: (wire.entries,))
 """The keys that entries may have in a payload: messages, items or turns."""
 SYSTEM_PATHS = of_all(lambda wire: [wire.system] if wire.system else ())
 TOOL_PATHS = of_all(lambda wire: (wire.tools,))
-_FORM_PATHS = of_all(lambda wire: [(wire.output, wire.output_schema)] if wire.output else ())
+_OUTPUT_PATHS = of_all(lambda wire: [(wire.output, wire.output_schema)] if wire.output else ())
 """The paths that an output schema may have, each with the key of the schema itself."""
 TEXT_TYPES = ("text", "input_text", "output_text")
 """The types of parts that are only a text."""
@@ -96,11 +96,11 @@ def entry_tokens(payload: WireObject, tokens: TextTokens, facts: ModelFacts) -> 
     estimated = tools_frame(facts) if tools else 0
     estimated += sum(definition_tokens(tool, tokens) for tool in tools)
     wire = facts.wire
-    for path, key in ((wire.output, wire.output_schema),) if wire.output else _FORM_PATHS:
-        form = value_at(payload, *path)
-        if isinstance(form, Mapping) and form.get(key) is not None:
-            form = form if key == "schema" else {"schema": form[key]}
-            estimated += form_tokens(form, tokens)
+    for path, key in ((wire.output, wire.output_schema),) if wire.output else _OUTPUT_PATHS:
+        output_format = value_at(payload, *path)
+        if isinstance(output_format, Mapping) and output_format.get(key) is not None:
+            output_format = output_format if key == "schema" else {"schema": output_format[key]}
+            estimated += output_schema_tokens(output_format, tokens)
     return Tally(fixed + estimated, counts, parts.media, estimated)
 
 

@@ -2,14 +2,14 @@
 
 from promptdsl.config.models import facts_for
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, shown
-from promptdsl.foundation.source import author, door
+from promptdsl.foundation.source import author, public_api
 from promptdsl.foundation.unicode import exact
 from promptdsl.tokens.count import UserCounter
 from promptdsl.tokens.counters import tokens_for
 from promptdsl.tokens.cut import fitting_end
 
 
-@door
+@public_api
 def split_text(
     text: str,
     on: str | None = None,

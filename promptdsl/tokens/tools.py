@@ -19,7 +19,7 @@ PER_TOOL = 7
 TOOLS = 12
 """The frame around all tools, from the same source."""
 
-FORM = 12
+OUTPUT_SCHEMA = 12
 """The frame of an output schema. It is assumed: there is no source."""
 
 _CLAUDE = re.compile(r"claude|anthropic")
@@ -50,7 +50,7 @@ def tool_tokens(tool: ToolDefinition, tokens: TextTokens) -> int:
 def output_tokens(output: OutputSchema, tokens: TextTokens) -> int:
     """Return the estimated tokens of an output schema: its name, description and schema."""
     definition = {"name": output.name, "description": output.description}
-    return form_tokens({**definition, "schema": output.schema}, tokens)
+    return output_schema_tokens({**definition, "schema": output.schema}, tokens)
 
 
 def tools_frame(facts: ModelFacts) -> int:
@@ -83,9 +83,9 @@ def definition_tokens(definition: WireObject, tokens: TextTokens) -> int:
     return PER_TOOL + _schema_tokens(definition, tokens) + (tokens.of(compact(rest)) if rest else 0)
 
 
-def form_tokens(form: WireObject, tokens: TextTokens) -> int:
+def output_schema_tokens(output_format: WireObject, tokens: TextTokens) -> int:
     """Return the estimated tokens of an output schema in a payload."""
-    return FORM + _schema_tokens(form, tokens)
+    return OUTPUT_SCHEMA + _schema_tokens(output_format, tokens)
 
 
 def _schema_tokens(definition: WireObject, tokens: TextTokens) -> int:

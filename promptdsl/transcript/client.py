@@ -60,11 +60,11 @@ def _check_blocks(blocks: object, where: str, *, in_result: bool = False) -> Non
         fields = _allowed(block, known, here)
         if "source" in known:
             source: Any = fields.get("source")
-            form: Any = source.get("type") if is_mapping(source) else None
-            if not isinstance(form, str) or form not in SOURCES:
-                raise DataError(f"{here}.source has the type {str(form)[:60]!r}", fix=FIX)
-            _allowed(source, SOURCES[form], f"{here}.source")
-            if form == "url" and not str(source.get("url")).startswith(_ADDRESSES):
+            source_type: Any = source.get("type") if is_mapping(source) else None
+            if not isinstance(source_type, str) or source_type not in SOURCES:
+                raise DataError(f"{here}.source has the type {str(source_type)[:60]!r}", fix=FIX)
+            _allowed(source, SOURCES[source_type], f"{here}.source")
+            if source_type == "url" and not str(source.get("url")).startswith(_ADDRESSES):
                 raise DataError(f"{here}.source.url is not a web address", fix=FIX)
         elif kind == "tool_use" and not is_mapping(fields.get("input")):
             raise DataError(f"{here}.input is an object", fix=FIX)

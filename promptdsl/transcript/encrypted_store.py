@@ -7,7 +7,7 @@ from typing import Any
 from promptdsl.foundation.errors import OptionError, TranscriptError
 from promptdsl.foundation.extras import require
 from promptdsl.foundation.frozen import is_mapping
-from promptdsl.foundation.source import door
+from promptdsl.foundation.source import public_api
 from promptdsl.transcript.entries import TranscriptEntry
 from promptdsl.transcript.stores import SEALED, TranscriptStore
 
@@ -34,7 +34,7 @@ class EncryptedStore:
     'sealed'
     """
 
-    @door
+    @public_api
     def __init__(self, store: TranscriptStore, key: str | bytes | Sequence[str | bytes]) -> None:
         require("cryptography.fernet", "encryption")
         from cryptography.fernet import Fernet, MultiFernet
@@ -49,13 +49,13 @@ class EncryptedStore:
         if iscoroutinefunction(store.append):
             self.__class__ = AsyncEncryptedStore  # pyright: ignore[reportAttributeAccessIssue]
 
-    @door
+    @public_api
     def append(self, key: str, entries: Sequence[TranscriptEntry]) -> Awaitable[None] | None:
         """Encrypt entries, and add them to those of a key."""
         written: Awaitable[None] | None = self._store.append(key, self._sealed(key, entries))
         return written
 
-    @door
+    @public_api
     def load(
         self, key: str, after: int = 0
     ) -> Iterable[TranscriptEntry] | Awaitable[Iterable[TranscriptEntry]]:

@@ -11,7 +11,7 @@ from promptdsl.foundation.frozen import EMPTY, FrozenDict, json_leaf, plain, tha
 from promptdsl.foundation.guards import minimal_body
 from promptdsl.foundation.json import ABSENT, Absent, JsonObject
 from promptdsl.foundation.notice import TAGS
-from promptdsl.foundation.source import door
+from promptdsl.foundation.source import public_api
 from promptdsl.messages.message import Message, spoken
 from promptdsl.transcript.entry_types import BUILT_IN, REGISTERED, message_of
 from promptdsl.transcript.lines import fields_of, with_sum
@@ -122,7 +122,7 @@ class TranscriptEntry:
         return line_of(self)[:-1].decode()
 
     @classmethod
-    @door
+    @public_api
     def from_line(cls, line: str | bytes) -> "TranscriptEntry":
         """Return the entry of a line that :meth:`to_line` returned.
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from promptdsl.foundation.errors import OptionError, TranscriptError, shown
-from promptdsl.foundation.source import door
+from promptdsl.foundation.source import public_api
 from promptdsl.messages.message import Message
 
 C = TypeVar("C", bound=type)
@@ -50,7 +50,7 @@ def message_of(name: str, value: Any) -> Message | None:  # Any: of a registered
     )
 
 
-@door
+@public_api
 def entry_type(name: str) -> Callable[[C], C]:
     """Return a decorator that registers a class, so that its objects can be appended.
 
@@ -78,7 +78,7 @@ def entry_type(name: str) -> Callable[[C], C]:
         fix = f"write a word; these are taken: {', '.join(BUILT_IN)}"
         raise OptionError(f"an entry type cannot be named {shown(name)}", fix=fix)
 
-    @door
+    @public_api
     def register(cls: C) -> C:
         for method in ("to_json", "from_json"):
             if not callable(getattr(cls, method, None)):

@@ -146,7 +146,7 @@ class TranscriptFile(OpenFile):
 
     def __init__(self, path: str | PathLike[str], *, read_only: bool, salvage: bool) -> None:
         name = _name_of(path)
-        self._place = os.path.abspath(name)  # the current folder may be another one later
+        self._location = os.path.abspath(name)  # the current folder may be another one later
         self.read_only = read_only
         self.salvage = salvage
         self.end = 0
@@ -180,7 +180,7 @@ class TranscriptFile(OpenFile):
             raise ConflictError(what, fix="open it again in this process")
         status = os.fstat(self.descriptor)
         try:
-            is_there = os.path.samestat(os.stat(self._place), status)
+            is_there = os.path.samestat(os.stat(self._location), status)
         except FileNotFoundError:
             is_there = False
         if not is_there:
@@ -234,7 +234,7 @@ class TranscriptFile(OpenFile):
         end, last = self.end, self.last
         for count, line in enumerate(lines, self._lines + 1):
             start, end = end, end + len(line) + 1
-            place = f"line {count} at byte {start} of {self.path!r}"
+            location = f"line {count} at byte {start} of {self.path!r}"
             try:
                 if count == 1 and self._is_header(line):
                     continue
@@ -245,15 +245,15 @@ class TranscriptFile(OpenFile):
                 if entry.number in entries:
                     raise ValueError(f"entry {entry.number} was there before")
                 if entry.number < last:
-                    self.notes.append(f"{place} was moved: entry {entry.number} is after {last}")
+                    self.notes.append(f"{location} was moved: entry {entry.number} is after {last}")
                 last = entry.number
                 entries[last] = entry
             except ValueError as error:
                 if isinstance(error, TranscriptError):
                     raise
                 if not self.salvage:
-                    raise TranscriptError(f"{place} is damaged: {error}", fix=_DAMAGED) from None
-                self.notes.append(f"{place} is left out: {error}")
+                    raise TranscriptError(f"{location} is damaged: {error}", fix=_DAMAGED) from None
+                self.notes.append(f"{location} is left out: {error}")
         self.end, self._lines, self.last = end, self._lines + len(lines), last
         return [entries[number] for number in sorted(entries)]
 

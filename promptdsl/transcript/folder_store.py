@@ -9,7 +9,7 @@ from urllib.parse import unquote_to_bytes
 
 from promptdsl.foundation.errors import ConflictError, TranscriptError, shown
 from promptdsl.foundation.files import sync_folder
-from promptdsl.foundation.source import door
+from promptdsl.foundation.source import public_api
 from promptdsl.transcript.base import Path
 from promptdsl.transcript.entries import TranscriptEntry
 from promptdsl.transcript.files import Position, TranscriptFile, named
@@ -41,7 +41,7 @@ class FolderStore:
     ['Ann/1881']
     """
 
-    @door
+    @public_api
     def __init__(self, folder: Path, *, timeout: float = 30) -> None:
         self._folder = os.path.abspath(folder)
         self._timeout = timeout
@@ -50,7 +50,7 @@ class FolderStore:
         with named("make", self._folder):
             os.makedirs(self._folder, exist_ok=True)
 
-    @door
+    @public_api
     def append(self, key: str, entries: Sequence[TranscriptEntry]) -> None:
         """Append entries to those of a key, and wait until they are on the disk."""
         if not entries:
@@ -63,7 +63,7 @@ class FolderStore:
                 raise refused(key, first)
             file.write(entries)
 
-    @door
+    @public_api
     def load(self, key: str, after: int = 0) -> list[TranscriptEntry]:
         """Return the entries of a key; :class:`TranscriptError` with the line that is damaged."""
         path = self.path(key)
@@ -78,13 +78,13 @@ class FolderStore:
         finally:
             file.close()
 
-    @door
+    @public_api
     def list(self, prefix: str = "") -> "list[str]":
         """Return the keys that begin with a text, in order."""
         keys = map(_key_of, os.listdir(self._folder))
         return sorted(key for key in keys if key and key.startswith(prefix))
 
-    @door
+    @public_api
     def delete(self, key: str) -> None:
         """Remove the transcript of a key, if there is one."""
         path = self.path(key)
@@ -93,7 +93,7 @@ class FolderStore:
                 os.unlink(path)
                 sync_folder(path)
 
-    @door
+    @public_api
     def path(self, key: str) -> str:
         """Return the path of the file of a key; :meth:`Transcript.open` accepts it."""
         data = key.encode(errors="surrogatepass")

@@ -43,8 +43,8 @@ class Standing:
     _origins: dict[int, int] = attrs.field(factory=dict[int, int])
     """By the number of an undo, the entry that it went back to, which is not an undo itself."""
     _not_indexed: list[TranscriptTurn] = attrs.field(factory=list[TranscriptTurn])
-    """Turns that are not yet in ``_places``: they are added when a message is looked for."""
-    _places: dict[str | int | None, dict[int, TranscriptTurn]] = attrs.field(
+    """Turns that are not yet in ``_locations``: they are added when a message is looked for."""
+    _locations: dict[str | int | None, dict[int, TranscriptTurn]] = attrs.field(
         factory=dict[str | int | None, dict[int, TranscriptTurn]]
     )
     """Turns by the id and the identity of their message: current and some earlier ones."""
@@ -177,7 +177,7 @@ class Standing:
         self._not_indexed += turns
         if len(self._not_indexed) > 2 * len(self.turns):
             # After many changes without a search, only the current turns are indexed.
-            self._places.clear()
+            self._locations.clear()
             self._not_indexed = [*self.turns, *self._summaries.values()]
 
     def drop(self, number: int) -> None:
@@ -189,9 +189,9 @@ class Standing:
         for turn in filter(self._is_current, self._not_indexed):
             message = turn.message
             for name in () if message is None else (id(message), message.id):
-                self._places.setdefault(name, {})[turn.number] = turn
+                self._locations.setdefault(name, {})[turn.number] = turn
         self._not_indexed.clear()
-        return [*filter(self._is_current, self._places.get(key, {}).values())]
+        return [*filter(self._is_current, self._locations.get(key, {}).values())]
 
     def _is_current(self, turn: TranscriptTurn) -> bool:
         return turn is self.get(turn.number) or turn is self.summary

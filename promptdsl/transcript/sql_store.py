@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from promptdsl.foundation.errors import OptionError, TranscriptError, shown
 from promptdsl.foundation.extras import require
-from promptdsl.foundation.source import door
+from promptdsl.foundation.source import public_api
 from promptdsl.transcript.entries import TranscriptEntry
 from promptdsl.transcript.stores import entry_of_row, refused
 
@@ -36,7 +36,7 @@ class SqlStore:
     >>> engine.dispose()
     """
 
-    @door
+    @public_api
     def __init__(self, engine: "Engine", *, create_tables: bool = False) -> None:
         self._table = self.table()
         from sqlalchemy import Engine, inspect
@@ -73,7 +73,7 @@ class SqlStore:
             Column("line", Text, nullable=False),
         )
 
-    @door
+    @public_api
     def append(self, key: str, entries: Sequence[TranscriptEntry]) -> None:
         """Append entries to those of a key, in one transaction."""
         from sqlalchemy import func, select
@@ -96,7 +96,7 @@ class SqlStore:
             except IntegrityError:
                 raise refused(key, first) from None
 
-    @door
+    @public_api
     def load(self, key: str, after: int = 0) -> list[TranscriptEntry]:
         """Return the entries of a key; :class:`TranscriptError` for a row that was changed."""
         column = self._table.c
@@ -105,7 +105,7 @@ class SqlStore:
             rows = connection.execute(query.order_by(column.number)).all()
         return [entry_of_row(key, row.number, row.line) for row in rows]
 
-    @door
+    @public_api
     def list(self, prefix: str = "") -> "list[str]":
         """Return the keys that begin with a text, in order."""
         column = self._table.c
@@ -116,7 +116,7 @@ class SqlStore:
         # For SQLite, small and capital letters are the same.
         return sorted(key for key in keys if key.startswith(prefix))
 
-    @door
+    @public_api
     def delete(self, key: str) -> None:
         """Remove the transcript of a key, if there is one."""
         with self._connected() as connection:

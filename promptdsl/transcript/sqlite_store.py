@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 
 from promptdsl.foundation.errors import TranscriptError
-from promptdsl.foundation.source import door
+from promptdsl.foundation.source import public_api
 from promptdsl.transcript.base import Path
 from promptdsl.transcript.entries import TranscriptEntry
 from promptdsl.transcript.stores import entry_of_row, fork_safe_lock, refused
@@ -38,7 +38,7 @@ class SqliteStore:
 
     _connection: sqlite3.Connection | None = None
 
-    @door
+    @public_api
     def __init__(self, path: Path, *, timeout: float = 30) -> None:
         self._path = os.fspath(path)
         self._timeout = timeout
@@ -47,7 +47,7 @@ class SqliteStore:
         with self._connected():
             pass
 
-    @door
+    @public_api
     def append(self, key: str, entries: Sequence[TranscriptEntry]) -> None:
         """Append entries to those of a key, in one transaction."""
         if not entries:
@@ -67,7 +67,7 @@ class SqliteStore:
                     connection.execute("ROLLBACK")
                 raise
 
-    @door
+    @public_api
     def load(self, key: str, after: int = 0) -> list[TranscriptEntry]:
         """Return the entries of a key; :class:`TranscriptError` for a row that was changed."""
         query = (
@@ -78,14 +78,14 @@ class SqliteStore:
             rows = connection.execute(query, (key, after)).fetchall()
         return [entry_of_row(key, number, line) for number, line in rows]
 
-    @door
+    @public_api
     def list(self, prefix: str = "") -> "list[str]":
         """Return the keys that begin with a text, in order."""
         with self._connected() as connection:
             rows = connection.execute("SELECT DISTINCT key FROM promptdsl_entries").fetchall()
         return sorted(key for (key,) in rows if key.startswith(prefix))
 
-    @door
+    @public_api
     def delete(self, key: str) -> None:
         """Remove the transcript of a key, if there is one."""
         with self._connected() as connection:

@@ -6,7 +6,7 @@ from contextlib import nullcontext, suppress
 from typing import Any, Self, TypeAlias, cast
 
 from promptdsl.foundation.errors import ConflictError, OptionError, TranscriptError
-from promptdsl.foundation.source import async_door, door
+from promptdsl.foundation.source import async_public_api, public_api
 from promptdsl.transcript.base import Clock, Ids, New, Path, TranscriptLog
 from promptdsl.transcript.entries import TranscriptEntry, utc_now
 from promptdsl.transcript.files import TranscriptFile, save_lines
@@ -22,7 +22,7 @@ class StoredLog(TranscriptLog):
     """The log of a transcript that may be in a file."""
 
     @classmethod
-    @door
+    @public_api
     def open(
         cls,
         path: Path,
@@ -60,7 +60,7 @@ class StoredLog(TranscriptLog):
         return self
 
     @classmethod
-    @async_door
+    @async_public_api
     async def aopen(
         cls,
         key: str,
@@ -157,7 +157,7 @@ class StoredLog(TranscriptLog):
             wanted["message"] = {**wanted["message"], "id": None}
         return entry.type == new.type and kept == wanted
 
-    @async_door
+    @async_public_api
     async def acommit(self) -> None:
         """Write the changes that wait to the store; otherwise do nothing.
 
@@ -212,7 +212,7 @@ class StoredLog(TranscriptLog):
         elif self._closed is None and self._file is not None and self._file.read_only:
             self._closed = ("it is open read-only", "change a fork() of it")
 
-    @door
+    @public_api
     def close(self) -> None:
         """Close the file, if there is one, so that another writer may open it.
 
@@ -246,7 +246,7 @@ class StoredLog(TranscriptLog):
         finally:
             self.__exit__(kind or sys.exc_info()[0])
 
-    @door
+    @public_api
     def refresh(self) -> tuple[TranscriptEntry, ...]:
         """Read what another process has written since the last time; return the new entries.
 
@@ -271,7 +271,7 @@ class StoredLog(TranscriptLog):
             self._deliver(new)
             return tuple(new)
 
-    @async_door
+    @async_public_api
     async def arefresh(self) -> tuple[TranscriptEntry, ...]:
         """Read what others have written, and return the new entries, after :meth:`aopen`.
 
@@ -299,7 +299,7 @@ class StoredLog(TranscriptLog):
                 self._deliver(stored)
                 return tuple(stored)
 
-    @door
+    @public_api
     def save(self, path: Path) -> None:
         """Write a copy of all entries to another file, completely or not at all.
 
@@ -308,7 +308,7 @@ class StoredLog(TranscriptLog):
         with self._lock:
             save_lines(path, self._gapless().values())
 
-    @door
+    @public_api
     def vacuum(self, path: Path) -> None:
         """Write a copy with only the current content to another file; entries keep their numbers.
 

@@ -11,7 +11,7 @@ from promptdsl.foundation.errors import (
     shown,
 )
 from promptdsl.foundation.frozen import plain
-from promptdsl.foundation.source import door
+from promptdsl.foundation.source import public_api
 from promptdsl.messages import Block, ToolUseBlock
 from promptdsl.messages.field_checks import ErrorType
 from promptdsl.messages.message import Message
@@ -50,7 +50,7 @@ class Transcript(StoredLog):
     Raises :class:`TranscriptError` for calls and results that are not in pairs.
     """
 
-    @door
+    @public_api
     def __init__(
         self, messages: Iterable[object] = (), *, clock: Clock = utc_now, ids: Ids = None
     ) -> None:
@@ -75,7 +75,7 @@ class Transcript(StoredLog):
 
     # Changes.
 
-    @door
+    @public_api
     def append(
         self,
         value: object,
@@ -171,7 +171,7 @@ class Transcript(StoredLog):
         metadata = {**message.metadata, "interrupted": names}
         return reply._replace(message=message.replace(content=content, metadata=metadata))
 
-    @door
+    @public_api
     def answer(
         self,
         call: ToolUseBlock | str,
@@ -198,7 +198,7 @@ class Transcript(StoredLog):
                 )
             )
 
-    @door
+    @public_api
     def replace(
         self, target: Target, value: object, *, provider: ProviderName | None = None
     ) -> TranscriptEntry:
@@ -225,7 +225,7 @@ class Transcript(StoredLog):
             data = {"turn": turn.number, **_message_data(changed), **_removed_data(removed)}
             return self._commit([New("replace", data, changed.message)])[0]
 
-    @door
+    @public_api
     def remove(self, target: Target) -> TranscriptEntry:
         """Remove a turn, an assistant's with the results of its calls; return the entry.
 
@@ -245,7 +245,7 @@ class Transcript(StoredLog):
             data = {"turn": number, **_removed_data(removed)}
             return self._commit([New("remove", data, None)])[0]
 
-    @door
+    @public_api
     def compact(self, summary: str, *, keep: int = 20) -> TranscriptEntry:
         """Replace all messages but the last ``keep`` by a summary; return its entry.
 
@@ -269,7 +269,7 @@ class Transcript(StoredLog):
             data = {"text": summary, "upto": messages[index - 1][0]}
             return self._commit([New("summary", plain(data, ""))])[0]
 
-    @door
+    @public_api
     def undo(self, to: TranscriptEntry | int | str | None = None) -> TranscriptEntry:
         """Go back to the state before the last change, or after an entry; return the new entry.
 
@@ -282,13 +282,13 @@ class Transcript(StoredLog):
                 raise TranscriptError("there is no change to undo", fix="append something first")
             return self._commit([New("undo", {"to": number}, None)])[0]
 
-    @door
+    @public_api
     def note(self, data: object) -> TranscriptEntry:
         """Record JSON data for people; no model gets it. Returns the entry."""
         with self._lock:
             return self._commit([New("note", {"note": plain(data, "note")}, None)])[0]
 
-    @door
+    @public_api
     def tag(self, **metadata: object) -> TranscriptEntry:
         """Set tags, such as the title; ``None`` removes one. Return the entry."""
         with self._lock:
@@ -297,7 +297,7 @@ class Transcript(StoredLog):
             data = {"metadata": plain(metadata, "metadata")}
             return self._commit([New("metadata", data, None)])[0]
 
-    @door
+    @public_api
     def fork(self, at: TranscriptEntry | int | str | None = None) -> Self:
         """Return a copy in memory, of all entries or of those up to one, with the same messages.
 
@@ -363,7 +363,7 @@ class Transcript(StoredLog):
     # Conversations of a browser and of providers.
 
     @classmethod
-    @door
+    @public_api
     def from_client(cls, data: object, *, clock: Clock = utc_now, ids: Ids = None) -> Self:
         """Return the conversation that a browser sent, as dictionaries of :class:`Message`.
 
@@ -375,18 +375,20 @@ class Transcript(StoredLog):
         return cls(client_messages(data), clock=clock, ids=ids)
 
     @classmethod
-    def _recorded(cls, data: object, form: str, origin: str | None, repair: Repair) -> Self:
+    def _recorded(
+        cls, data: object, provider_format: str, origin: str | None, repair: Repair
+    ) -> Self:
         if repair not in ("error", "fill", "prune"):
             fix = 'write "error", "fill" or "prune"'
             raise OptionError(f"unknown repair {shown(repair)}", fix=fix)
-        messages = [*above().recording(data, form, origin)]
+        messages = [*above().recording(data, provider_format, origin)]
         kept, notes = above().repair(messages, repair)
         self = cls(message for _, message in kept)
         self.repairs = tuple(notes)
         return self
 
     @classmethod
-    @door
+    @public_api
     def from_openai(
         cls,
         data: object,
@@ -406,7 +408,7 @@ class Transcript(StoredLog):
         return cls._recorded(data, "openai", origin, repair)
 
     @classmethod
-    @door
+    @public_api
     def from_openai_responses(
         cls,
         data: object,
@@ -418,7 +420,7 @@ class Transcript(StoredLog):
         return cls._recorded(data, "openai_responses", origin, repair)
 
     @classmethod
-    @door
+    @public_api
     def from_anthropic(
         cls,
         data: object,
@@ -430,7 +432,7 @@ class Transcript(StoredLog):
         return cls._recorded(data, "anthropic", origin, repair)
 
     @classmethod
-    @door
+    @public_api
     def from_gemini(
         cls,
         data: object,
@@ -442,7 +444,7 @@ class Transcript(StoredLog):
         return cls._recorded(data, "gemini", origin, repair)
 
     @classmethod
-    @door
+    @public_api
     def from_bedrock(
         cls,
         data: object,
@@ -454,7 +456,7 @@ class Transcript(StoredLog):
         return cls._recorded(data, "bedrock", origin, repair)
 
     @classmethod
-    @door
+    @public_api
     def from_chat_template(cls, data: object, *, repair: Repair = "error") -> Self:
         """Return a conversation in the format of chat templates; see :meth:`from_openai`."""
         return cls._recorded(data, "chat_template", None, repair)

@@ -113,11 +113,11 @@ def with_text(message: Message, text: str) -> Message:
 
 def _with_text(content: Sequence[Block], text: str) -> tuple[Block, ...]:
     """Return blocks with a text instead of the first one, or else after the reasoning."""
-    places = [i for i, block in enumerate(content) if isinstance(block, TextBlock)]
+    locations = [i for i, block in enumerate(content) if isinstance(block, TextBlock)]
     thoughts = (i for i, block in enumerate(content) if not isinstance(block, ReasoningBlock))
-    place = places[0] if places else next(thoughts, len(content))
-    after = [block for block in content[place:] if not isinstance(block, TextBlock)]
-    return (*content[:place], TextBlock(text), *after)
+    location = locations[0] if locations else next(thoughts, len(content))
+    after = [block for block in content[location:] if not isinstance(block, TextBlock)]
+    return (*content[:location], TextBlock(text), *after)
 
 
 def checked(message: Message) -> Message:

@@ -128,8 +128,14 @@ class ConversationNode(FragmentNode):
         return "History"
 
     def _summary(self) -> str:
-        forms = [getattr(part, "form", "messages") for part in self.content[:1]]
-        words = "".join(f" ({form})" for form in forms if form != "messages")
+        provider_formats = [
+            getattr(part, "provider_format", "messages") for part in self.content[:1]
+        ]
+        words = "".join(
+            f" ({provider_format})"
+            for provider_format in provider_formats
+            if provider_format != "messages"
+        )
         words += f" keep={self.keep:,}" if self.keep else ""
         words += "" if self.step is None else f" step={self.step:,}"
         most = self.max_result_tokens

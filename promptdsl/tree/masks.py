@@ -54,7 +54,7 @@ RECORDED = 1 << 21
 """... a recorded conversation."""
 TOOL = 1 << 22
 """... a tool or an output schema."""
-HOLLOW = 1 << 23
+OPAQUE = 1 << 23
 """... opaque to a fast render, so passes look at it.
 
 It is a fragment, a note, a lazy or a template, or it is empty, or it is a text with a hint."""
@@ -63,7 +63,7 @@ AUDIENCE = 1 << 24
 CACHE = 1 << 25
 """... marked for caching."""
 
-DEEP = LIFTED << SHIFT | RECORDED | TOOL | HOLLOW | AUDIENCE | CACHE
+DEEP = LIFTED << SHIFT | RECORDED | TOOL | OPAQUE | AUDIENCE | CACHE
 
 # The state of a component.
 PLACED = 1 << 26
@@ -72,18 +72,18 @@ OPEN = 1 << 27
 """Its ``with`` block was opened. The bit stays if an error ended the block."""
 CLOSED = 1 << 28
 """Its ``with`` block ended."""
-BARE = 1 << 29
+UNWRITTEN = 1 << 29
 """It is empty: it has no arguments, and nothing was written in its block."""
 
 # All 30 bits are used, so some states are two bits together. They are not ambiguous: a block that
 # ended without an error has no bit OPEN, and a text has no block, so CLOSED marks its hint.
 FAILED = OPEN | CLOSED
 """An error ended its block."""
-HINTED = BARE | CLOSED
+HINTED = UNWRITTEN | CLOSED
 """A hint reports it: its block is empty, or two sentences of its text touch.
 
-Such a node has the bit HOLLOW, too."""
-BUSY = PLACED | OPEN
+Such a node has the bit OPAQUE, too."""
+PLACED_OR_OPEN = PLACED | OPEN
 """It is in an open block, or its own block is open: its arguments may still move."""
 COMPACTED = RECORDED | ITEM
 """A run of recorded messages that contains a provider's compaction: a run is never an item."""

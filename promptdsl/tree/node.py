@@ -15,9 +15,9 @@ from attrs.exceptions import FrozenInstanceError
 
 from promptdsl.foundation.errors import ContentError, ScopeError, with_article
 from promptdsl.foundation.frozen import EMPTY
-from promptdsl.foundation.source import Position, Source, author, door, source_of
+from promptdsl.foundation.source import Position, Source, author, public_api, source_of
 from promptdsl.messages.field_checks import Cache
-from promptdsl.tree.masks import AUDIENCE, BUSY, CACHE, NAMED
+from promptdsl.tree.masks import AUDIENCE, CACHE, NAMED, PLACED_OR_OPEN
 
 if TYPE_CHECKING:
     from promptdsl.foundation.guards import WrittenTags
@@ -205,8 +205,8 @@ class Node:
     def __str__(self) -> str:
         """Return a line with the name of the part and its source line, then its outline."""
         name = label(self) if self.options.id is None else f"{label(self)} {self.options.id!r}"
-        place = "" if self.source is None else f" at {self.source}"
-        return f"<{name}{place}: not rendered>\n{Node._outline(self)}".rstrip("\n")
+        location = "" if self.source is None else f" at {self.source}"
+        return f"<{name}{location}: not rendered>\n{Node._outline(self)}".rstrip("\n")
 
     def _repr_html_(self) -> str:
         """Return the outline for a notebook."""
@@ -234,7 +234,7 @@ class Node:
         """Return the author's texts in its fields; no value near them may forge their tags."""
         return ()
 
-    @door
+    @public_api
     def _no_sum(self, other: object) -> "Node":
         raise ContentError(
             f"{named_label(self)} cannot be added to a text or to another component",
@@ -456,6 +456,8 @@ def _restored(records: list[_Record]) -> Node:
     for cls, children, mask, at, options, fields in reversed(records):
         content = tuple(nodes.pop() if child is None else child for child in children)
         nodes.append(
-            make(cls._frozen, content, mask=mask & ~BUSY, at=at, options=options, **fields)
+            make(
+                cls._frozen, content, mask=mask & ~PLACED_OR_OPEN, at=at, options=options, **fields
+            )
         )
     return nodes.pop()

@@ -42,8 +42,8 @@ def outline_rows(root: Node) -> list[JsonDict]:
     rows: list[JsonDict] = []
 
     def add(depth: int, what: str, where: object) -> None:
-        place = {} if where is None else {"source": str(where)}
-        rows.append({"depth": depth, "what": what, **place})
+        location = {} if where is None else {"source": str(where)}
+        rows.append({"depth": depth, "what": what, **location})
 
     parts = root.content or (root,)
     if isinstance(root, turn_nodes.RootNode):
@@ -55,7 +55,7 @@ def outline_rows(root: Node) -> list[JsonDict]:
             add(depth, size(node), None)
         elif isinstance(node, turn_nodes.RecordedNode):
             source, components = node.source, _components(node)
-            for item in node.items if node.form == "messages" else ():
+            for item in node.items if node.provider_format == "messages" else ():
                 role = item.get("role") if is_mapping(item) else None
                 name = f"{role if is_one_of(role, ROLES) else 'message'} (recorded)"
                 if isinstance(item, Message):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar, cast
 
-from promptdsl.messages.conversation_cache import Recording
+from promptdsl.messages.conversation_cache import ReadCache
 from promptdsl.messages.message import Message
 from promptdsl.tree.masks import RECORDED
 from promptdsl.tree.node import Node, Options
@@ -63,10 +63,10 @@ def first_of(run: RecordedNode) -> int:
     return run.start - recording(run).start
 
 
-def recording(run: RecordedNode) -> Recording:
+def recording(run: RecordedNode) -> ReadCache:
     """Return the cache of a run's conversation; a run without one gets a cache of its own."""
-    known: Recording | None = getattr(run, "known", None)
+    known: ReadCache | None = getattr(run, "known", None)
     if known is None:
-        known = Recording((), run.items, run._mask, run.start)
+        known = ReadCache((), run.items, run._mask, run.start)
         _set(run, "known", known)
     return known

@@ -81,17 +81,17 @@ def with_content(node: N, content: tuple[Child, ...]) -> N:
     surface = node._mask & masks.SURFACE
     bits = surface | (surface & masks.LIFTED) << masks.SHIFT
     if isinstance(node, NoteNode):
-        bits = masks.HOLLOW | masks.AUDIENCE
+        bits = masks.OPAQUE | masks.AUDIENCE
     elif isinstance(node, FragmentNode):
         # A fragment has the surface bits of its parts.
-        bits = masks.HOLLOW
+        bits = masks.OPAQUE
         for child in content:
             bits |= masks.TEXT if isinstance(child, str) else child._mask & masks.SURFACE
     else:
         bits |= implied(node.options)
     if isinstance(node, ToolTurnNode):
         bits |= masks.RESULT << masks.SHIFT  # the turn itself is the result
-    below = covering(content) if content else masks.HOLLOW
+    below = covering(content) if content else masks.OPAQUE
     copy = copied(node, content, node._mask & ~(masks.DEEP | masks.SURFACE) | bits | below)
     if isinstance(node, ComponentNode):
         _set(copy, "running", getattr(node, "running", None))
@@ -318,9 +318,9 @@ def _numbers(
             yield highest[id]
 
 
-def hollow(root: Node) -> list[Node]:
-    """Return ``root`` and all nodes below it that passes look at (``HOLLOW``)."""
-    return below(root, masks.HOLLOW)
+def opaque(root: Node) -> list[Node]:
+    """Return ``root`` and all nodes below it that passes look at (``OPAQUE``)."""
+    return below(root, masks.OPAQUE)
 
 
 def below(root: Node, bit: int) -> list[Node]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Literal
 
-from promptdsl.messages.conversation_cache import Recording
+from promptdsl.messages.conversation_cache import ReadCache
 from promptdsl.messages.prompt import OutputSchema, ToolDefinition
 from promptdsl.messages.roles import Kind, Role
 from promptdsl.tree.group_nodes import FragmentNode
@@ -17,8 +17,8 @@ from promptdsl.tree.words import cached
 class RootNode(Node):
     """A complete prompt. ``transformation`` is the configuration from its author.
 
-    ``equipment`` contains the nodes that the pass ``equip`` moved out of its content: tools, the
-    output schema, and cache breakpoints that no message can carry.
+    ``equipment`` contains the nodes that the pass ``extract_tools`` moved out of its content:
+    tools, the output schema, and cache breakpoints that no message can carry.
     """
 
     _placement: Literal["prompt"]
@@ -119,10 +119,10 @@ class RecordedNode(Node):
     _notes = ("known",)
     _head = "history"
     items: Any  # a provider's list or payload until the pass ``read``, then a tuple of messages
-    form: str
+    provider_format: str
     start: int
     """The index of its first message in the history."""
-    known: Recording | None
+    known: ReadCache | None
     """The cache of its conversation. Not a field, so it may be set after the node is frozen.
 
     ``History`` sets it when its messages continue a conversation that is cached. ``read`` and
@@ -164,7 +164,7 @@ class OutputNode(Node):
 
 @node_class
 class PromptedOutputNode(OutputNode):
-    """The schema of the answer, when the pass ``consolidate`` writes it into the system text."""
+    """The schema of the answer, when the pass ``merge_system`` writes it into the system text."""
 
 
 @node_class

@@ -20,7 +20,7 @@ def read(tmp_path: Path, content: bytes | str, name: str) -> list[object]:
     rows = [*RowReader([str(path)])]
     assert [*range(1, len(rows) + 1)] == [row.number for row in rows]
     return [
-        f"{row.place.removeprefix(f'{path}:')}: {row.problem}" if row.problem else row.cells
+        f"{row.location.removeprefix(f'{path}:')}: {row.problem}" if row.problem else row.cells
         for row in rows
     ]
 
@@ -185,7 +185,7 @@ def test_rows_of_parquet_have_types(tmp_path: Path) -> None:
         {"a": 1, "b": date(2026, 11, 26), "c": ["x"]},
         {"a": None, "b": None, "c": []},
     ] == [row.cells for row in rows]
-    assert str(tmp_path / "rows.parquet:2") == rows[1].place
+    assert str(tmp_path / "rows.parquet:2") == rows[1].location
 
 
 @pytest.mark.parametrize("cell", [{"x": 1}, [{"x": 1}]])
@@ -234,7 +234,7 @@ def test_rows_are_numbered_over_all_files(tmp_path: Path) -> None:
     rows: list[object] = []
     shares: list[float] = []
     for row in reader:
-        rows.append((row.number, row.place, row.texts))
+        rows.append((row.number, row.location, row.texts))
         shares.append(reader.share)
     assert [
         (1, f"{paths[0]}:1", False),
@@ -254,7 +254,7 @@ def test_a_table_of_another_file_system(tmp_path: Path) -> None:
         address = (tmp_path / name).as_uri()
         here, there = [*RowReader([str(tmp_path / name)])], [*RowReader([address])]
         assert [row.cells for row in here] == [row.cells for row in there]
-        assert f"{address}:{here[1].place.rpartition(':')[2]}" == there[1].place
+        assert f"{address}:{here[1].location.rpartition(':')[2]}" == there[1].location
 
 
 @pytest.mark.parametrize(
@@ -291,7 +291,7 @@ def test_two_tables_of_parquet_and_one_of_lines(tmp_path: Path) -> None:
     assert ({"a", "b", "s", "e"}, []) == (reader.names, reader.empty)
     rows, shares = [], []
     for row in reader:
-        rows.append((row.number, row.place, row.cells, row.texts))
+        rows.append((row.number, row.location, row.cells, row.texts))
         shares.append(reader.share)
     sizes = [Path(path).stat().st_size for path in (first, second, third)]
     total = sum(sizes)

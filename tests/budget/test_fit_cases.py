@@ -434,7 +434,7 @@ def test_what_was_shrunk() -> None:
 def test_counts_add_up() -> None:
     """The tokens of a prompt are those of its messages, its tools and its form."""
     tokens = fit(9, System(Section("s", "A A"), "B"), Q, provider="openai").tokens
-    assert tokens.total == sum(tokens.messages) + tokens.tools + tokens.form
+    assert tokens.total == sum(tokens.messages) + tokens.tools + tokens.frame
     assert (200, 100) == (tokens.sections["s"] // 100 * 100, tokens.messages[1] // 100 * 100)
 
 

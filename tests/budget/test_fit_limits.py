@@ -14,7 +14,7 @@ from tests.internals import skeleton
 from tests.renders import timeline_of
 from tests.searching import examples
 from tests.tolerant_reader import OWN, tags_in
-from tests.value_places import FORMS, HOLDERS, WORD, place_of
+from tests.value_places import CONTAINERS, FORMS, WORD, place_of
 
 MARK = "[...]"
 KEEPS = ("head", "tail", "ends")
@@ -590,7 +590,7 @@ def limited(place: tuple[str, str, str], value: str, most: int, keep: Any) -> st
 
 def written(holder: str, part: Any, format: str) -> str:
     """Return the text of a part where it stands."""
-    found = HOLDERS[holder].write(part, 0)
+    found = CONTAINERS[holder].write(part, 0)
     turns = found if isinstance(found, tuple) else (found,)
     settings = {"format": format, "merge_consecutive": False}
     return "\n".join(

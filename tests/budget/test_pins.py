@@ -160,7 +160,8 @@ class AskLater:
 @pytest.mark.parametrize("pin", [AskLater(), AskLater().__call__])
 def test_an_async_function(pin: Any) -> None:
     """Nobody would await it."""
-    assert "write it with def" in str(raised(OptionError, lambda: History([], pin=pin)))
+    error = raised(OptionError, lambda: History([], pin=pin))
+    assert "write a function without async" in str(error)
 
 
 @examples(40)

@@ -156,7 +156,7 @@ BROKEN, TITLE, MARK, GPT, CLAUDE, BUILT, TWICE = (
     "in a user message; write it as text, or use another model\n",
     "two.py:5:28: PD101 an f-string puts `plan` into an instruction, whatever its text is; write "
     "Value(plan) next to the text\n",
-    "two.py:6: PD002 the prompt cannot be rendered: the id 'a' is used twice in one Timeline; its "
+    "two.py:6: PD002 the prompt cannot be rendered: the id 'a' is used twice in one Timeline; this "
     'line runs twice: make the id an argument, or number it: f"a-{number}"\n',
 )
 MODELS = "--model gpt-5 --model claude-sonnet-4-5"

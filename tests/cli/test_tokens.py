@@ -61,7 +61,7 @@ def test_programs_get_everything(cli: Command) -> None:
     """As JSON there is the whole report: by message, section, line and part."""
     found = data(cli, "support.py:GREETING", "--model", "gpt-5")
     report = render(Timeline(System("Be brief."), User("Hello.")), model="gpt-5").tokens
-    assert [report.total, report.label, None, [*report.messages], report.tools, report.form] == [
+    assert [report.total, report.label, None, [*report.messages], report.tools, report.frame] == [
         found[key] for key in ("total", "label", "typical", "messages", "tools", "form")
     ]
 

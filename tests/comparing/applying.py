@@ -37,8 +37,8 @@ def _lines(mark: str, text: str) -> str:
 
 def applied_to(before: PromptFile, changes: Sequence[Change]) -> Counted:
     """Return what changes make of a file, by their positions and texts alone."""
-    header = [change for change in changes if change.place[0] == "header"]
-    beside = [change for change in changes if change.place[0] != "header"]
+    header = [change for change in changes if change.location[0] == "header"]
+    beside = [change for change in changes if change.location[0] != "header"]
     messages = [it for it in beside if len(it.before_at or it.after_at or ()) == 1]
     items = [it for it in beside if len(it.before_at or it.after_at or ()) == 2]
 

@@ -237,7 +237,7 @@ def told(before: PromptFile, after: PromptFile) -> list[Any]:
     """Return the first line of what differs, and each change: kind, place, from where to where."""
     found = changes(before, after)
     rows = [
-        f"{it.kind}{'?' if it.minor else ''} {' > '.join(it.place)} {it.before_at}->{it.after_at}"
+        f"{it.kind}{'?' * it.minor} {' > '.join(it.location)} {it.before_at}->{it.after_at}"
         + (f" {it.was} -> {it.now}" if it.was or it.now else "")
         for it in found
     ]

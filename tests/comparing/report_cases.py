@@ -118,7 +118,7 @@ def told(name: str) -> dict[str, Any]:
         [
             it.sentence,
             it.change.kind,
-            *it.change.place,
+            *it.change.location,
             len(it.edits),
             it.prompts,
             it.tokens,

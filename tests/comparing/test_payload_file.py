@@ -42,8 +42,8 @@ def test_one_changed_text_is_one_change(provider: Any) -> None:
     sides = [
         payload_file(payload(support(rule), provider), provider) for rule in ("Be brief.", "No.")
     ]
-    found = [change for change in diff(*sides).changes if change.place != ("header", "tokens")]
-    assert [(change.kind, change.place[0]) for change in found] == [("changed", "system")]
+    found = [change for change in diff(*sides).changes if change.location != ("header", "tokens")]
+    assert [(change.kind, change.location[0]) for change in found] == [("changed", "system")]
     assert found[0].after == (found[0].before or "").replace("Be brief.", "No.")
 
 
@@ -71,7 +71,7 @@ def test_the_order_of_tools_and_the_choice_are_kept() -> None:
     before = {"messages": QUESTION, "tools": names}
     after = {"messages": QUESTION, "tools": names[::-1], "tool_choice": "required"}
     found = diff(payload_file(before), payload_file(after)).changes
-    assert {change.kind: change.place[0] for change in found} == {
+    assert {change.kind: change.location[0] for change in found} == {
         "added": "header",
         "moved": "tools",
     }

@@ -64,7 +64,7 @@ def test_a_change_before_a_mark_loses_the_cached_prefix() -> None:
     """One line says where the prefix ends, which mark is lost, and what a cache serves."""
     assert str(prefix(support(), support(rules=f"{RULES} Never lie."))) == (
         "the shared prefix ends at `rules`: 740 of 779 tokens; "
-        "the cached prefix up to `rules/tone` is lost; a cache serves nothing, 779 are read anew"
+        "the cached prefix up to `rules/tone` is lost; nothing from the cache, 779 billed in full"
     )
 
 
@@ -119,7 +119,9 @@ def test_a_mark_or_an_id_alone_ends_no_prefix() -> None:
     marked = prefix(support(), support(is_role_marked=True))
     one, other = (Timeline(Event(UserAction("left"), id=id), User("Hi")) for id in ("a", "b"))
     whole = "the shared prefix is the whole prompt"
-    lost = "the cached prefix up to `rules/tone` is lost; a cache serves nothing, 776 are read anew"
+    lost = (
+        "the cached prefix up to `rules/tone` is lost; nothing from the cache, 776 billed in full"
+    )
     assert [f"{whole}; {lost}", whole] == [str(marked), str(prefix(one, other))]
 
 
@@ -261,7 +263,7 @@ def is_sound(found: SharedPrefix | None) -> bool:
         and 0 <= found.behind
         and 0 <= found.served <= found.shared
         and 0 <= found.anew <= found.shared + found.behind
-        and bool(found.broken_by or found.lost_marks) == (not found.is_whole)
+        and bool(found.broken_by or found.lost_marks) == (not found.is_complete)
     )
 
 

@@ -45,7 +45,7 @@ def report_of(*both: tuple[PromptFile, PromptFile]) -> DiffReport:
 def key(group: ChangeGroup) -> tuple[object, ...]:
     """Return what is equal for the changes of a group."""
     change = group.change
-    return change.kind, change.place, change.was, change.now, group.edits
+    return change.kind, change.location, change.was, change.now, group.edits
 
 
 def large(teams: int) -> DiffReport:

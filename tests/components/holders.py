@@ -7,7 +7,7 @@ import pytest
 
 from promptdsl import *
 
-HOLDERS: dict[str, Callable[..., Any]] = {
+CONTAINERS: dict[str, Callable[..., Any]] = {
     "Timeline": Timeline,
     "System": System,
     "Developer": Developer,
@@ -24,4 +24,4 @@ HOLDERS: dict[str, Callable[..., Any]] = {
     "ToolResult": lambda *content: ToolResult("1", *content),
 }
 
-every_holder = pytest.mark.parametrize("holder", HOLDERS)
+every_holder = pytest.mark.parametrize("holder", CONTAINERS)

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from promptdsl import *
-from tests.components.holders import HOLDERS, every_holder
+from tests.components.holders import CONTAINERS, every_holder
 from tests.errors import lines_of, raised, with_article
 from tests.folding import folded
 from tests.renders import said
@@ -126,8 +126,8 @@ def test_neighbours_in_blocks() -> None:
 @pytest.mark.parametrize("nothing", [None, False])
 def test_nothing_is_skipped_in_containers(holder: str, nothing: Any) -> None:
     """``None`` and ``False`` as arguments of a container are not there."""
-    assert HOLDERS[holder](nothing) == HOLDERS[holder](None, False)
-    assert () == HOLDERS[holder](nothing).content
+    assert CONTAINERS[holder](nothing) == CONTAINERS[holder](None, False)
+    assert () == CONTAINERS[holder](nothing).content
 
 
 def test_flags_leave_components_out() -> None:
@@ -198,7 +198,7 @@ WRONG: dict[str, tuple[Any, str, str]] = {
 @folded(("wrong", "what", "fix"), WRONG.values(), ids=WRONG)
 def test_what_is_no_content_is_an_error(holder: str, wrong: Any, what: str, fix: str) -> None:
     """Anything that is no content is an error that names it and says what to write."""
-    error = raised(ContentError, lambda: HOLDERS[holder](wrong))
+    error = raised(ContentError, lambda: CONTAINERS[holder](wrong))
     assert (f"{what} cannot be content of {with_article(holder)}", fix) == (error.what, error.fix)
 
 

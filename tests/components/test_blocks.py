@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from promptdsl import *
 from tests.any_data import blocks, spoken
-from tests.components.holders import HOLDERS, every_holder
+from tests.components.holders import CONTAINERS, every_holder
 from tests.errors import lines_of, raised, with_article
 from tests.renders import comes_to
 from tests.searching import examples
@@ -141,14 +141,14 @@ def test_a_block_may_be_where_its_component_may_be(holder: str, block: Any) -> N
 
     def write() -> str:
         try:
-            HOLDERS[holder](block)
+            CONTAINERS[holder](block)
         except PlacementError as error:
             return error.what
         return "fine"
 
     allowed = {
-        "text": {*HOLDERS} - {"Timeline", "Tool"},
-        "image": {*HOLDERS} - {"Timeline", "Tool", "System"},
+        "text": {*CONTAINERS} - {"Timeline", "Tool"},
+        "image": {*CONTAINERS} - {"Timeline", "Tool", "System"},
         "tool_use": {"Assistant", "Fragment"},
         "reasoning": {"Assistant", "Fragment"},
         "tool_result": {"User", "Tool", "Fragment"},

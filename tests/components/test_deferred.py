@@ -119,7 +119,7 @@ def test_an_unfinished_part_cannot_be_returned() -> None:
 
 # Where a lazy stands.
 
-HOLDERS: dict[str, Callable[[Any], Node]] = {
+CONTAINERS: dict[str, Callable[[Any], Node]] = {
     "System": lambda part: System("a", part, "z"),
     "Developer": lambda part: Developer("a", part, "z"),
     "User": lambda part: User("a", part, "z"),
@@ -145,7 +145,7 @@ HOLDERS: dict[str, Callable[[Any], Node]] = {
         Assistant(ToolUse("t", {}, id="1")), User(ToolResult("1", "a", part, "z"))
     ),
 }
-every_holder = pytest.mark.parametrize("holder", HOLDERS.values(), ids=HOLDERS)
+every_holder = pytest.mark.parametrize("holder", CONTAINERS.values(), ids=CONTAINERS)
 
 
 @every_holder

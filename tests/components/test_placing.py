@@ -13,7 +13,7 @@ from tests.renders import said
 PICTURE = "https://example.org/a.png"
 
 # What holds others, and what may stand in it: written, and returned by a lazy.
-HOLDERS: dict[str, Callable[[Any], Node]] = {
+CONTAINERS: dict[str, Callable[[Any], Node]] = {
     "Timeline": Timeline,
     "System": System,
     "Developer": Developer,
@@ -90,7 +90,7 @@ def refused_when_returned(holder: Callable[[Any], Node], part: Callable[[], Node
     return refused(lambda: render(tree, **options))
 
 
-@pytest.mark.parametrize("holder", HOLDERS.values(), ids=HOLDERS)
+@pytest.mark.parametrize("holder", CONTAINERS.values(), ids=CONTAINERS)
 def test_what_may_be_written_may_be_returned(holder: Callable[[Any], Node]) -> None:
     """A lazy may return what may be written in its place, and nothing else."""
     written = [name for name in PARTS if refused(lambda: holder(PARTS[name]()))]  # noqa: B023

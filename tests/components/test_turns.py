@@ -6,7 +6,7 @@ import pytest
 
 from promptdsl import *
 from tests.errors import lines_of, raised
-from tests.internals import HOLLOW
+from tests.internals import OPAQUE
 from tests.renders import said
 
 OPTIONS: dict[str, Any] = {
@@ -268,4 +268,4 @@ def test_a_block_with_something_in_it_is_not_hollow() -> None:
         Text("a")
     with Timeline() as empty, User():
         pass
-    assert (0, HOLLOW) == (full._mask & HOLLOW, empty._mask & HOLLOW)
+    assert (0, OPAQUE) == (full._mask & OPAQUE, empty._mask & OPAQUE)

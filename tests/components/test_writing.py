@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from promptdsl import *
-from tests.components.holders import HOLDERS, every_holder
+from tests.components.holders import CONTAINERS, every_holder
 from tests.errors import lines_of, raised
 from tests.renders import said
 
@@ -89,7 +89,7 @@ def taken(write: Callable[[Callable[[], Any]], object], parts: Parts = ENTRIES) 
 @every_holder
 def test_placement_as_an_argument(holder: str) -> None:
     """Each component takes as an argument what the table of placement allows, and nothing else."""
-    assert {*MAY_HOLD[holder]} == taken(lambda part: HOLDERS[holder](part()))
+    assert {*MAY_HOLD[holder]} == taken(lambda part: CONTAINERS[holder](part()))
 
 
 @every_holder
@@ -98,7 +98,7 @@ def test_placement_in_a_block(holder: str) -> None:
 
     def write(part: Callable[[], Any]) -> None:
         made = part()
-        with HOLDERS[holder]():
+        with CONTAINERS[holder]():
             include(made)
 
     included = {name: part for name, part in ENTRIES.items() if name != "str"}
@@ -108,18 +108,18 @@ def test_placement_in_a_block(holder: str) -> None:
 @every_holder
 def test_fragments_hide_nothing(holder: str) -> None:
     """What may not stand in a block may not stand there in a fragment in a fragment either."""
-    assert {*MAY_HOLD[holder]} == taken(lambda part: HOLDERS[holder](Fragment(Fragment(part()))))
+    assert {*MAY_HOLD[holder]} == taken(lambda part: CONTAINERS[holder](Fragment(Fragment(part()))))
 
 
 @pytest.mark.parametrize("entry", TURNS)
 @pytest.mark.parametrize(
-    "holder", [name for name in HOLDERS if name not in ("Timeline", "Fragment")]
+    "holder", [name for name in CONTAINERS if name not in ("Timeline", "Fragment")]
 )
 def test_a_turn_never_stands_inside_a_turn(holder: str, entry: str) -> None:
     """A turn in a turn or in a part of one is refused at once, before its block closes."""
 
     def write() -> None:
-        with HOLDERS[holder]():
+        with CONTAINERS[holder]():
             TURNS[entry]()
             raise AssertionError("it was not refused at once")
 

@@ -20,7 +20,7 @@ def rendered(
     some = render(User("Hi."), provider=provider, model=model)
     marked = attrs.evolve(some._marked, messages=tuple(messages))
     written = Written(marked, some.facts) if provider else None
-    recorded = make(RecordedNode, items=marked.messages, form="messages", start=0)
+    recorded = make(RecordedNode, items=marked.messages, provider_format="messages", start=0)
     finished = replace(some._stages[-1][1], content=(recorded,), mask=0)
     return attrs.evolve(
         some,

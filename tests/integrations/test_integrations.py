@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import *
-from promptdsl.integrations import Bridged
+from promptdsl.integrations import Converted
 from promptdsl.integrations.langchain import from_langchain, to_langchain
 from promptdsl.integrations.litellm import from_litellm, to_litellm
 from promptdsl.integrations.mcp import from_mcp, to_mcp
@@ -76,12 +76,12 @@ def plain(messages: Any) -> Any:
     return messages_to_dict(messages)
 
 
-def crossed(messages: Any, integration: Any) -> Bridged[Any]:
+def crossed(messages: Any, integration: Any) -> Converted[Any]:
     """Return messages on the other side."""
     return integration[0](rendered(messages, integration[2]))
 
 
-def back(bridged: Bridged[Any], integration: Any) -> tuple[Message, ...]:
+def back(bridged: Converted[Any], integration: Any) -> tuple[Message, ...]:
     """Return messages from the other side."""
     return integration[1](bridged.messages).messages
 

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from promptdsl import *
-from promptdsl.integrations import Bridged
+from promptdsl.integrations import Converted
 from promptdsl.integrations.litellm import to_litellm
 from tests.folding import failures, unequal
 from tests.providers.conversations import PNG
@@ -26,7 +26,7 @@ from tests.providers.conversations import PNG
 pytestmark = pytest.mark.sdk("litellm")
 
 Body: TypeAlias = dict[str, Any]
-Send: TypeAlias = Callable[[Bridged[list[Body]], str], Body]
+Send: TypeAlias = Callable[[Converted[list[Body]], str], Body]
 
 MODEL = "claude-opus-4-5"
 EMPTY = "[System: Empty message content sanitised to satisfy protocol]"
@@ -39,7 +39,7 @@ def send() -> Send:
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     config = pytest.importorskip("litellm").AnthropicConfig()
 
-    def sent(bridged: Bridged[list[Body]], model: str) -> Body:
+    def sent(bridged: Converted[list[Body]], model: str) -> Body:
         messages, tools = deepcopy((bridged.messages, [*bridged.tools]))
         params: Body = {}
         if tools:
@@ -174,13 +174,13 @@ def test_blocks(send: Send, settings: Any, model: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def contents() -> Callable[[Bridged[list[Body]]], list[Body]]:
+def contents() -> Callable[[Converted[list[Body]]], list[Body]]:
     """Return LiteLLM's own way from its messages to the contents of a request of Gemini."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     pytest.importorskip("litellm")
     gemini = import_module("litellm.llms.vertex_ai.gemini.transformation")
 
-    def made(bridged: Bridged[list[Body]]) -> list[Body]:
+    def made(bridged: Converted[list[Body]]) -> list[Body]:
         _, messages = gemini._transform_system_message(True, deepcopy(bridged.messages))
         written: list[Body] = gemini._gemini_convert_messages_with_history(messages, model=GEMINI)
         return written

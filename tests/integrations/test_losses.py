@@ -9,7 +9,7 @@ import pytest
 
 from promptdsl import *
 from tests.integrations.crossings import rendered
-from tests.internals import Crossing
+from tests.internals import Conversion
 from tests.renders import named_losses
 
 NEEDED = {"langchain": "langchain_core", "mcp": "mcp", "pydantic_ai": "pydantic_ai"}
@@ -36,7 +36,7 @@ def test_the_place_of_each_of_two_blocks() -> None:
     call = Message("assistant", [ToolUseBlock("a", "f", "{}")])
     result = Message("tool", [ToolResultBlock("a", (TextBlock("x"), TextBlock("y")))])
     given = rendered([Message("user", "Hi"), call, result])
-    crossing = Crossing.of("elsewhere", given)
+    crossing = Conversion.of("elsewhere", given)
     crossing.index, crossing.message = 2, given.messages[2]
     (block,) = given.messages[2].content
     assert isinstance(block, ToolResultBlock)
@@ -53,7 +53,7 @@ def test_the_places_of_two_messages() -> None:
     first = Message("user", [TextBlock("a"), TextBlock("b")])
     second = Message("user", [TextBlock("c"), TextBlock("d"), TextBlock("e")])
     given = rendered([first, Message("assistant", "f"), second])
-    crossing = Crossing.of("elsewhere", given)
+    crossing = Conversion.of("elsewhere", given)
     crossing.index, crossing.message = 0, first
     crossing.lose("content", "b", block=first.content[1])
     crossing.index, crossing.message = 2, second
@@ -221,7 +221,7 @@ NOTHING: list[tuple[str, str]] = []
 )
 def test_a_text(text: str, expected: Any) -> None:
     """A lone surrogate in a text is U+FFFD, and a hint."""
-    crossing = Crossing("a library")
+    crossing = Conversion("a library")
     assert expected == (crossing.clean(text, "a text"), named_losses(crossing.losses))
 
 
@@ -241,7 +241,7 @@ LONE = [("hint", "a lone surrogate in arguments")]
 )
 def test_arguments(text: str, expected: Any) -> None:
     """A lone surrogate in JSON text, escaped or bare, is U+FFFD, and one hint."""
-    crossing = Crossing("a library")
+    crossing = Conversion("a library")
     assert expected == (crossing.clean_json(text), named_losses(crossing.losses))
 
 
@@ -251,7 +251,7 @@ def test_arguments(text: str, expected: Any) -> None:
 )
 def test_a_signature_is_kept(extra: Any, expected: Any) -> None:
     """A signature that a library keeps is no loss, a further key beside it is one."""
-    crossing = Crossing("a library")
+    crossing = Conversion("a library")
     signed = ToolUseBlock("a", "f", "{}", extra={"thought_signature": "s", **extra})
     crossing.lose_hints(signed, "thought_signature")
     assert expected == named_losses(crossing.losses)
@@ -261,7 +261,7 @@ def test_portable_tools() -> None:
     """Tools cross without what only one provider has, and without what asks for them."""
     marked = ToolDefinition("read", cache="5m", extra=OWN)
     asked = Prompt((Message("user", "Hi"),), (FIND, SEARCH, marked), "none")
-    crossing = Crossing("a library")
+    crossing = Conversion("a library")
     kept = [tool.name for tool in crossing.portable_tools(render(asked))]
     assert ["find", "read"] == kept
     assert [

@@ -174,7 +174,7 @@ def test_odd_titles_are_mended(title: str, file: str, title_sent: str | None) ->
 
 
 DATA = {"data": "JVBERi0=", "media_type": "application/pdf", "filename": "terms.pdf"}
-HOLDERS: dict[str, Any] = {
+CONTAINERS: dict[str, Any] = {
     "of a component": lambda: User("See.", {"type": "document", **DATA}),
     "recorded": lambda: History([Message("user", ["See.", {"type": "document", **DATA}])]),
     "recorded, without a type": lambda: History([Message("user", ["See.", DATA])]),
@@ -183,10 +183,10 @@ HOLDERS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("provider", PLACES)
-@pytest.mark.parametrize("holder", HOLDERS)
+@pytest.mark.parametrize("holder", CONTAINERS)
 def test_the_name_in_data_is_sent(holder: str, provider: str) -> None:
     """The ``filename`` of an attachment that is data is sent as a title is."""
-    tree = Timeline(HOLDERS[holder]())
+    tree = Timeline(CONTAINERS[holder]())
     sent = PLACES[provider](parts(tree, provider)[1])
     assert ("terms" if provider == "bedrock" else "terms.pdf") == sent
     assert () == render(tree, provider=provider).losses

@@ -12,19 +12,19 @@ from types import CodeType, FunctionType, ModuleType, NoneType
 
 from tests.mutants.module import Mutant, constants
 
-Place = tuple[str, str]
+Location = tuple[str, str]
 
 
 class NoModule(Exception):
     """A module with this mistake could not be imported."""
 
 
-def loaded(files: Iterable[str]) -> dict[Place, list[FunctionType]]:
+def loaded(files: Iterable[str]) -> dict[Location, list[FunctionType]]:
     """Return the functions of files by file and qualified name; several hold one code at times."""
     wanted = frozenset(files)
     # What is frozen is not among the objects: it was, by what runs the tests.
     gc.unfreeze()
-    found: dict[Place, list[FunctionType]] = defaultdict(list)
+    found: dict[Location, list[FunctionType]] = defaultdict(list)
     for thing in gc.get_objects():
         if type(thing) is FunctionType and thing.__code__.co_filename in wanted:
             found[thing.__code__.co_filename, thing.__code__.co_qualname].append(thing)
@@ -33,7 +33,7 @@ def loaded(files: Iterable[str]) -> dict[Place, list[FunctionType]]:
     return found
 
 
-def apply(mutant: Mutant, functions: dict[Place, list[FunctionType]]) -> None:
+def apply(mutant: Mutant, functions: dict[Location, list[FunctionType]]) -> None:
     """Make a mistake; raise :class:`NoModule` where the module could not be imported with it."""
     if mutant.is_function:
         try:
@@ -60,7 +60,7 @@ def cached_functions(files: Collection[str]) -> list["_lru_cache_wrapper[object]
 
 
 def _replace_code(
-    mutant: Mutant, module: CodeType, functions: dict[Place, list[FunctionType]]
+    mutant: Mutant, module: CodeType, functions: dict[Location, list[FunctionType]]
 ) -> None:
     file = str(sys.modules[mutant.module].__file__)
     places = {function.__code__.co_firstlineno for function in functions[file, mutant.name]}
@@ -78,7 +78,7 @@ def replace_code(
     file: str,
     before: str,
     after: CodeType,
-    functions: dict[Place, list[FunctionType]],
+    functions: dict[Location, list[FunctionType]],
     *,
     names: Collection[str] | None = None,
 ) -> None:

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from types import FunctionType
 
-from tests.mutants.applying import NoModule, Place, clear_caches, replace_code, run_again
+from tests.mutants.applying import Location, NoModule, clear_caches, replace_code, run_again
 from tests.mutants.module import constants, functions
 from tests.mutants.probes import head
 from tests.mutants.rooms import PACKAGE, module_name
@@ -103,7 +103,7 @@ def traced_files(mutants: Iterable[Planted]) -> list[Path]:
     return sorted(files)
 
 
-def plant(mutant: Planted, loaded: dict[Place, list[FunctionType]]) -> None:
+def plant(mutant: Planted, loaded: dict[Location, list[FunctionType]]) -> None:
     """Make a mistake in the package as it is loaded.
 
     Raise :class:`NoModule` where the module could not be imported with it, :class:`OutOfReach`

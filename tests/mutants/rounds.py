@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.mutants.applying import NoModule, Place, apply, loaded, names_in
+from tests.mutants.applying import Location, NoModule, apply, loaded, names_in
 from tests.mutants.module import Definition, Mutant, constants, functions, mutants
 from tests.mutants.planted import OutOfReach, Planted, plant
 from tests.mutants.tracing import Traced, quieten, run, spent, traced
@@ -264,7 +264,7 @@ def _order(items: Sequence[pytest.Item], found: Traced) -> dict[int, int]:
     return {index: place for place, index in enumerate(i for i in wanted if i is not None)}
 
 
-def _users(files: Sequence[str]) -> dict[Place, set[tuple[str, int]]]:
+def _users(files: Sequence[str]) -> dict[Location, set[tuple[str, int]]]:
     """Return the lines of the functions that use each constant, by its file and name.
 
     A constant that no function of the room names is used wherever its room is.
@@ -278,7 +278,7 @@ def _users(files: Sequence[str]) -> dict[Place, set[tuple[str, int]]]:
             everywhere |= lines
             for name in names_in(function):
                 uses[name] |= lines
-    found: dict[Place, set[tuple[str, int]]] = {}
+    found: dict[Location, set[tuple[str, int]]] = {}
     for file, tree in trees.items():
         for name, _ in constants(tree):
             also = {other for other, made in constants(tree) if name in names_in(made)}
@@ -292,7 +292,7 @@ def _last_line(function: Definition) -> int:
 
 
 def _outcome(
-    this: Round, items: Sequence[pytest.Item], loaded_functions: dict[Place, list[FunctionType]]
+    this: Round, items: Sequence[pytest.Item], loaded_functions: dict[Location, list[FunctionType]]
 ) -> int:
     """Return how a mutant ends, in the process that is given to it."""
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()

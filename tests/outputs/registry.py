@@ -30,7 +30,7 @@ LEFT_OUT = (
     "AdapterName Block Difference Dropped EncryptedStore FolderStore Input InstalledLibrary "
     "LazyContext LibrarySection LogEntry Loss ModelFacts Node Origin OutputSchema PrefixReport "
     "Prompt PromptDiff PromptLog PromptRecord ProviderId ProviderName RawSetting Rendered "
-    "SectionInfo SentPlace Source Span SqlStore SqliteStore Stage StoredConversation TokenPart "
+    "SectionInfo SentLocation Source Span SqlStore SqliteStore Stage StoredConversation TokenPart "
     "TokenReport ToolDefinition Transcript TranscriptEntry TranscriptStore TranscriptTurn "
     "__version__ aread_stream arender arun_calls block_from_dict decode diff entry_type "
     "prefix_report provider_names "

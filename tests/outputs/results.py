@@ -123,7 +123,7 @@ OUTPUTS: Mapping[str, Callable[[Rendered], object]] = {
     "payload": _payload,
     "losses": lambda rendered: rendered.losses,
     "spans": lambda rendered: rendered.spans(),
-    "places": lambda rendered: rendered.places(),
+    "places": lambda rendered: rendered.locations(),
     "dropped": lambda rendered: rendered.dropped,
     "tokens": _tokens,
     "outline": lambda rendered: rendered.outline(),

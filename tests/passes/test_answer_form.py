@@ -198,7 +198,7 @@ def test_its_line_and_its_tokens() -> None:
     counted = {str(line): count for line, count in rendered.tokens.sources.items()}
     assert counted[str(form.source)] > 30
     plain = render(Timeline(System("Be kind."), ASK), **OLD)
-    assert plain.tokens.form == rendered.tokens.form
+    assert plain.tokens.frame == rendered.tokens.frame
     assert "output output" in rendered.outline()
     assert TEXT in str(rendered)
     assert "── output" not in str(rendered)

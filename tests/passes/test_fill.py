@@ -77,13 +77,13 @@ def test_answers_that_hold_lazies() -> None:
 def test_what_a_lazy_stands_in(tree: Node, expected: list[str]) -> None:
     """A lazy goes with what it stands in, of each kind the innermost; limits, not fragments."""
     _, [[waiting]] = asked(tree, [None])
-    assert expected == [label(holder) for holder in waiting.holders]
+    assert expected == [label(holder) for holder in waiting.containers]
 
 
 def test_the_innermost_of_a_kind() -> None:
     """Of several sections around a lazy it is the innermost that is named."""
     _, [[waiting]] = asked(User(Section("s", Section("t", LAZY))), [None])
-    assert ("t", LAZY) == (waiting.holders[0].options.id, waiting.lazy)
+    assert ("t", LAZY) == (waiting.containers[0].options.id, waiting.lazy)
 
 
 def test_ids_are_checked_where_something_was_filled() -> None:
@@ -100,7 +100,7 @@ def test_a_deep_tree_is_filled_in_one_round(depth: int) -> None:
     for number in range(depth):
         part = Section(f"s{number}", LAZY, part)
     _, [waiting] = asked(User(part), [None] * depth)
-    assert (depth, 2) == (len(waiting), len(waiting[-1].holders))
+    assert (depth, 2) == (len(waiting), len(waiting[-1].containers))
 
 
 def test_lazies_that_return_lazies_without_end() -> None:

@@ -87,7 +87,7 @@ NAMES = {
     tree_module.RESULT << tree_module.SHIFT: "results",
     tree_module.DEVELOPER << tree_module.SHIFT: "instructions",
     tree_module.CACHE: "marks",
-    tree_module.HOLLOW: "hollow",
+    tree_module.OPAQUE: "hollow",
 }
 
 

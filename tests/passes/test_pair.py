@@ -566,7 +566,7 @@ def test_removed_results_are_told(content: Any, expected: Any, mode: str, budget
         Timeline(*content()), budget=budget, counter=len, transformation={"tool_pairing": mode}
     )
     assert expected == [
-        (part.what, part.path, part.why, part.said)
+        (part.what, part.path, part.why, part.text)
         for part in rendered.dropped
         if part.what.startswith("result")
     ]
@@ -599,7 +599,7 @@ def test_removed_calls_are_told(content: Any, expected: list[str]) -> None:
     """A call that ``prune`` removes is told with its arguments; ``fill`` removes none."""
     pruned = render(Timeline(*content()), transformation={"tool_pairing": "prune"}).dropped
     filled = render(Timeline(*content()), transformation={"tool_pairing": "fill"}).dropped
-    told = [(part.what, part.path, part.why, part.said) for part in pruned]
+    told = [(part.what, part.path, part.why, part.text) for part in pruned]
     assert [("call 'a'", *expected, UNANSWERED, "look_up({})")] == told
     assert () == filled
 
@@ -631,7 +631,7 @@ def test_how_what_was_removed_reads() -> None:
     place = f"{__file__}:{line}: result"
     shown = "rain\\n" * 15 + "ra..."
     why = "no call before it has its id"
-    assert said == long.said
+    assert said == long.text
     assert f"{place} 'a' (tool[0]), 100 tokens: {why}: '{shown}'" == str(long)
     assert f"{place} 'b' (tool[1]), 0 tokens: {why}" == str(empty)
 

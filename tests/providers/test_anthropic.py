@@ -30,7 +30,7 @@ from tests.providers.strategies import conversations_of
 ABLE = MADE_FACTS["anthropic instructed"]
 BINDING = MADE_FACTS["anthropic binding"]
 OLDER = MADE_FACTS["anthropic prefilled"]
-BARE = MADE_FACTS["anthropic bare"]
+UNWRITTEN = MADE_FACTS["anthropic bare"]
 
 typed = pytest.mark.sdk("anthropic")
 NO_TOOLS = "there are no tools"
@@ -985,8 +985,8 @@ def test_the_mark_of_an_unknown_block() -> None:
     """The mark of a block that nobody knows is lost where a model takes none."""
     said = say("user", UnknownBlock({"type": "hologram", **MARK}, "anthropic"))
     assert ([("user", [{"type": "hologram"}])], [("hint", "cache mark")]) == (
-        sent(said, facts=BARE),
-        lost(said, facts=BARE),
+        sent(said, facts=UNWRITTEN),
+        lost(said, facts=UNWRITTEN),
     )
 
 

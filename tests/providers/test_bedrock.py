@@ -34,7 +34,7 @@ from tests.providers.laws import verdict
 ABLE = MADE_FACTS["bedrock able"]
 CLAUDE = MADE_FACTS["bedrock able claude"]
 BINDING = MADE_FACTS["bedrock binding"]
-BARE = facts_for(None, "bedrock")
+UNWRITTEN = facts_for(None, "bedrock")
 
 typed = pytest.mark.sdk("boto3")
 POINT = {"cachePoint": {"type": "default"}}
@@ -159,7 +159,7 @@ FORM = OutputSchema({"type": "object", "title": "Ort: é"}, "place", "A place.")
 
 def test_output_of_a_model_without() -> None:
     """A model that takes no schema is a content loss."""
-    payload, losses = write(Prompt((HELLO,), output=FORM), BARE)
+    payload, losses = write(Prompt((HELLO,), output=FORM), UNWRITTEN)
     assert ({"messages"}, [("content", "output schema")]) == (
         set(payload),
         [(loss.kind, loss.what) for loss in losses],

@@ -30,7 +30,7 @@ from promptdsl import (
 )
 from tests.template_strings import Interpolation, template
 from tests.template_strings import Template as StandIn
-from tests.value_places import FORMS, HOLDERS, LINES, RECORDED
+from tests.value_places import CONTAINERS, FORMS, LINES, RECORDED
 
 Write = Callable[[Any], Any]
 PROVIDERS = ("openai", "openai_responses", "anthropic", "gemini", "bedrock")
@@ -62,11 +62,11 @@ PARTS: Mapping[str, Write] = {
 """Parts of a turn that a t-string is text of."""
 
 PLACES: Mapping[str, Write] = {
-    f"{part}, {holder}": lambda t, part=part, holder=holder: HOLDERS[holder].write(
+    f"{part}, {holder}": lambda t, part=part, holder=holder: CONTAINERS[holder].write(
         PARTS[part](t), 0
     )
     for part in PARTS
-    for holder in HOLDERS
+    for holder in CONTAINERS
 }
 """Where a t-string is text."""
 

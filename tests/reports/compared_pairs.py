@@ -283,7 +283,7 @@ def parted() -> object:
         row = found[f"from {name}"] = {}
         for other, second in PAYLOADS.items():
             shared = shared_by(request(payload, facts), request(second, facts))
-            ends = f"{shared.place or 'equal'}{'+' if shared.is_complete else ''}"
+            ends = f"{shared.location or 'equal'}{'+' if shared.is_complete else ''}"
             row[other] = f"{ends} {[it for it in shared.payload.values() if it]}"
     return found
 
@@ -296,7 +296,7 @@ def blocks() -> object:
         parts = cache_blocks(payload, order)
         keys = [it.key for it in parts]
         found[name] = [
-            [[it.place, it.part, it.is_marked, it.entry, keys.index(it.key)] for it in parts],
+            [[it.location, it.part, it.is_marked, it.entry, keys.index(it.key)] for it in parts],
             [beginning_of(order, parts[:count]) for count in (1, 2, 3)],
         ]
     return found

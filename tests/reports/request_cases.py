@@ -288,7 +288,7 @@ def estimated(prompt: Callable[[], Timeline]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for model in ("gpt-5", "claude-sonnet-4-5", "gemini-2.5-pro", "o1-mini", None):
         report = render(prompt(), model=model).tokens
-        figures = [report.total, report.typical, report.tools, report.form, report.messages]
+        figures = [report.total, report.typical, report.tools, report.frame, report.messages]
         found[str(model)] = [*figures, report.label, report.method, str(report), repr(report)]
     return found
 

@@ -27,8 +27,8 @@ def test_a_request_adds_up(rendered: Rendered) -> None:
     tops = sum(part.tokens for part in sent if not part.depth)
     said = sum(report.messages)
     assert (report.total, report.total, said) == (
-        tops + min(report.form, 0),
-        said + report.tools + report.form,
+        tops + min(report.frame, 0),
+        said + report.tools + report.frame,
         sum(report.sources.values()),
     )
 

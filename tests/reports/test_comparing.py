@@ -311,7 +311,7 @@ def test_a_report_names_the_node_and_its_line() -> None:
     assert str(report).split("\n") == [
         "12 of 25 tokens are shared (48%): estimate (by the counter given)",
         f"  section 'b' was changed: {changed.source}",
-        "  the shared prefix ends there: a cache serves 12 tokens, 13 are read anew",
+        "  the shared prefix ends there: 12 tokens from the cache, 13 billed in full",
         "  with a cached token at a tenth it costs 14 of 25 (43% saved)",
     ]
 

@@ -54,7 +54,7 @@ def test_the_total_is_that_of_the_payload(provider: str) -> None:
 def test_messages_tools_and_form_are_the_total(provider: str | None, prompt: object) -> None:
     """The messages, the tools and what the target's form adds are the total."""
     report = render(prompt(), provider=provider).tokens  # type: ignore[operator]
-    assert report.total == sum(report.messages) + report.tools + report.form
+    assert report.total == sum(report.messages) + report.tools + report.frame
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -65,7 +65,7 @@ def test_the_parts_of_the_request_are_the_total(provider: str | None, prompt: ob
     parts = [part.tokens for part in tops(rendered)]
     assert (True, rendered.tokens.total) == (
         min(parts) >= 0,
-        sum(parts) + min(rendered.tokens.form, 0),
+        sum(parts) + min(rendered.tokens.frame, 0),
     )
 
 
@@ -101,7 +101,7 @@ def test_lines_are_the_messages_and_the_tools(provider: str | None) -> None:
 def test_without_a_target_the_reply_has_a_frame() -> None:
     """Without a target the messages count as they are, and 3 for the reply."""
     report = render(Timeline(User("Where is my order?")), counter=words).tokens
-    assert (SYSTEM + 4 + 3, (SYSTEM + 4,), 3) == (report.total, report.messages, report.form)
+    assert (SYSTEM + 4 + 3, (SYSTEM + 4,), 3) == (report.total, report.messages, report.frame)
 
 
 def test_a_request_is_counted_once() -> None:

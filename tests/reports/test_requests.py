@@ -28,7 +28,7 @@ FRAME = 4
 def shared(one: dict[str, Any], two: dict[str, Any]) -> tuple[str, int, bool]:
     """Return where two payloads part, the words they share, and whether these are the first."""
     found = shared_by(request(one, OPENAI), request(two, OPENAI))
-    return found.place, beginning_tokens(found.payload, COUNTER, OPENAI), found.is_complete
+    return found.location, beginning_tokens(found.payload, COUNTER, OPENAI), found.is_complete
 
 
 def user(content: object, **more: object) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def test_a_request_shares_all_of_itself(provider: str, prompt: object) -> None:
     found = request(rendered.payload(), rendered.facts)
     whole = shared_by(found, request(rendered.payload(), rendered.facts))
     assert ("", rendered.tokens.total - 3) == (
-        whole.place,
+        whole.location,
         beginning_tokens(whole.payload, COUNTER, rendered.facts),
     )
 
@@ -112,7 +112,7 @@ def test_a_tool_choice_is_another_conversation_for_some() -> None:
     )
     found = shared_by(one, two)
     assert ("tool_choice", FRAME + 1) == (
-        found.place,
+        found.location,
         beginning_tokens(found.payload, COUNTER, facts),
     )
 

@@ -60,7 +60,7 @@ def facts_of(name: str) -> Any:
     calm = CalmPrompt(lambda plan: render(many_places(plan), transformation=settings), None)
     places = [
         {"span": f"{calm.spans[index].kind} {calm.spans[index].address}", **_shown(place)}
-        for index, place in calm.places.items()
+        for index, place in calm.locations.items()
     ]
     frames = [[before, after, place is not None] for before, after, place in calm.frames]
     forgeries = [f"{it.kind}: {it.text}" for it in calm.forgeries()]

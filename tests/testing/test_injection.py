@@ -20,9 +20,9 @@ from tests.internals import ENCODERS
 from tests.searching import examples
 from tests.template_strings import tstring
 from tests.value_places import (
+    CONTAINERS,
     DELIMITERS,
     FORMS,
-    HOLDERS,
     LINES,
     RECORDED,
     ValuePlace,
@@ -150,7 +150,7 @@ VALUE_PLACES = [
         place_of(form, holder, xml)
         for xml in ("markdown", "xml")
         for form in FORMS
-        for holder in HOLDERS
+        for holder in CONTAINERS
     ),
     *(line_of(name, fence) for fence in (None, *DELIMITERS) for name in LINES),
     *(recorded_of(name, fence) for fence in (None, *DELIMITERS) for name in RECORDED),

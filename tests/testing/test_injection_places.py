@@ -7,7 +7,7 @@ import pytest
 from tests.internals import (
     WORD,
     DataDifference,
-    InjectionPlace,
+    InjectionLocation,
     around_word,
     between,
     differences,
@@ -26,12 +26,14 @@ ENDS = "ends its code fence"
 LOST = "does not come back from decode()"
 
 
-def place(before: str = "", after: str = "", text: str = "", **facts: Any) -> InjectionPlace:
+def place(before: str = "", after: str = "", text: str = "", **facts: Any) -> InjectionLocation:
     """Return a place between two texts; its block has no others."""
-    return InjectionPlace(text or f"{before}{WORD}{after}", before, after, before, after, **facts)
+    return InjectionLocation(
+        text or f"{before}{WORD}{after}", before, after, before, after, **facts
+    )
 
 
-BROKEN: list[tuple[InjectionPlace, str, str, str | None]] = [
+BROKEN: list[tuple[InjectionLocation, str, str, str | None]] = [
     (place(names=AB), "</a>", "</a>", FORGES),
     (place(names=AB), "</b>", "</b>", FORGES),
     (place(names=AB), "x <c></c> </b>", "</b>", FORGES),
@@ -81,14 +83,14 @@ BROKEN: list[tuple[InjectionPlace, str, str, str | None]] = [
 
 
 @pytest.mark.parametrize(("at", "piece", "given", "problem"), BROKEN)
-def test_promises(at: InjectionPlace, piece: str, given: str, problem: str | None) -> None:
+def test_promises(at: InjectionLocation, piece: str, given: str, problem: str | None) -> None:
     """What is sent of a text in a place breaks one promise of that place, or none."""
     assert problem == at.promise_broken_by(piece, given)
 
 
 def test_what_is_around_a_place() -> None:
     """The nearest two lines are around a place, and a bracket that is open begins a tag there."""
-    far = InjectionPlace(WORD, "", "", "a\nb\nc\nd", "e\nf\ng\nh")
+    far = InjectionLocation(WORD, "", "", "a\nb\nc\nd", "e\nf\ng\nh")
     assert ("c\nd", "e\nf\n") == far.around
     starts = ["a <b", "a <b> c", "a <b> <c", "<", "x > <y", "x < y > z", "<a <b", "</a", ""]
     assert ["<b", "", "<c", "<", "<y", "", "<b", "</a", ""] == [place(it).begun for it in starts]

@@ -21,7 +21,7 @@ FREE = Free()
 SAID = ("text", "content", "parts", "thinking", "refusal", "reasoning_content", "output", "summary")
 """Keys of texts, and of lists of parts that hold them."""
 
-HOLDERS = (
+CONTAINERS = (
     *("tool_calls", "function", "custom", "function_call", "function_response"),
     *("toolUse", "toolResult", "reasoningContent", "reasoningText", "citationsContent"),
 )
@@ -41,7 +41,7 @@ def characters_said(value: Any) -> int:
         return 0
     if value.get("type") == "hologram":
         return len(compact_json({"data": value["data"]}))
-    held = sum(characters_said(value[key]) for key in (*SAID, *HOLDERS) if key in value)
+    held = sum(characters_said(value[key]) for key in (*SAID, *CONTAINERS) if key in value)
     values = [value[key] for key in VALUES if key in value]
     name = len(value["name"]) if "role" not in value and "name" in value else 0
     return held + name + sum(len(v) if isinstance(v, str) else len(compact_json(v)) for v in values)

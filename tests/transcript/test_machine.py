@@ -24,7 +24,7 @@ TARGETS = (
 CALLS = st.lists(st.sampled_from(["call_0", "call_1"]), unique=True, max_size=2)
 
 
-class Recording(RuleBasedStateMachine):
+class ReadCache(RuleBasedStateMachine):
     """A transcript in a file, changed by any operations."""
 
     def __init__(self) -> None:
@@ -150,5 +150,5 @@ class Recording(RuleBasedStateMachine):
 def test_any_operations(rounds: int) -> None:
     """Any sequence of operations keeps what the machine claims."""
     run_state_machine_as_test(
-        Recording, settings=settings(max_examples=rounds, stateful_step_count=20, deadline=None)
+        ReadCache, settings=settings(max_examples=rounds, stateful_step_count=20, deadline=None)
     )

@@ -84,4 +84,4 @@ def changed(before: p.Rendered, after: p.Rendered) -> list[str]:
     """Return what a change of a prompt does."""
     moved = p.prefix_report(before, after)
     dropped = [f"{entry.priority}" for entry in after.dropped]
-    return [str(moved), str(p.diff(before, after)), *dropped, *map(str, after.places())]
+    return [str(moved), str(p.diff(before, after)), *dropped, *map(str, after.locations())]

@@ -171,9 +171,9 @@ def test_render() -> None:
     )
     rendered = render(prompt, model=CLAUDE)
     assert [("system", 0, "text"), ("messages", 0, "content"), ("messages", 1, "content", 0)] == [
-        place.address for place in rendered.places()[:3]
+        place.address for place in rendered.locations()[:3]
     ]
-    last = rendered.places()[-1]
+    last = rendered.locations()[-1]
     assert (("messages", 2, "content", 0, "content"), "12", 3, 0, 0) == (
         *(last.address, last.text, last.message),
         *(last.block, last.inner),
@@ -219,4 +219,4 @@ def test_a_form_says_the_same(target: str, form: Any, tree: Timeline, cache: Any
     other = render(tree, transformation={"lone_text": form}, **options)
     assert plain.tokens.total == other.tokens.total
     assert plain.losses == other.losses
-    assert [it.text for it in plain.places()] == [it.text for it in other.places()]
+    assert [it.text for it in plain.locations()] == [it.text for it in other.locations()]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import ImageBlock, Loss, Message, Prompt, ReasoningBlock, TextBlock, ToolDefinition
-from tests.internals import Memory, Recall, Request, Written
+from tests.internals import CachedWrite, Memory, Request, Written
 from tests.internals import targets_module as targets
 from tests.providers.conversations import (
     ANYTHING,
@@ -295,7 +295,7 @@ def conversation(length: int) -> list[Message]:
     return said[:length]
 
 
-class Counting(Recall):
+class Counting(CachedWrite):
     """Counts the messages that are written."""
 
     written = 0
@@ -310,7 +310,7 @@ class Counting(Recall):
 @some_remembered
 def test_only_what_is_new_is_written(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A turn more costs the turns since the last passage, not the conversation before them."""
-    monkeypatch.setattr(targets, "Recall", Counting)
+    monkeypatch.setattr(targets, "CachedWrite", Counting)
     monkeypatch.setattr(Counting, "written", 0)
     memory, letters = Memory(), Letters()
     messages = conversation(3_000)
@@ -328,7 +328,7 @@ def test_only_what_is_new_is_written(target: str, monkeypatch: pytest.MonkeyPatc
 
 def written_of(monkeypatch: pytest.MonkeyPatch, one: Prompt, *others: Prompt) -> list[int]:
     """Return how many messages of other prompts are written when one was written before."""
-    monkeypatch.setattr(targets, "Recall", Counting)
+    monkeypatch.setattr(targets, "CachedWrite", Counting)
     memory, counts = Memory(), list[int]()
     Written(one, FACTS["claude-opus-5-5"], memory)
     for prompt in others:
@@ -420,7 +420,7 @@ def test_short_conversations_are_left_alone(length: int) -> None:
     """Nothing of a short conversation is remembered, and its payload is not copied."""
     memory = Memory()
     Written(Prompt(tuple(conversation(length))), FACTS["openai"], memory)
-    assert 0 == len(memory.passages)
+    assert 0 == len(memory.write_caches)
 
 
 # What it keeps.
@@ -432,7 +432,7 @@ def test_two_passages_for_a_conversation(target: str) -> None:
     memory, messages = Memory(), conversation(2_000)
     for stop in range(100, 2_000, 50):
         Written(Prompt(tuple(messages[:stop])), FACTS[target], memory)
-    assert 2 == len(memory.passages)
+    assert 2 == len(memory.write_caches)
 
 
 def test_few_conversations_are_kept() -> None:
@@ -442,7 +442,7 @@ def test_few_conversations_are_kept() -> None:
     for said in conversations:
         Written(Prompt(tuple(said)), FACTS["anthropic"], memory)
         Written(first, FACTS["anthropic"], memory)
-    kept = [passage.messages[0] for passage in memory.passages.values()]
+    kept = [passage.messages[0] for passage in memory.write_caches.values()]
     assert [id(said[0]) for said in (conversations[3], conversations[4], conversations[0])] == [
         *map(id, kept)
     ]
@@ -454,7 +454,7 @@ def test_a_conversation_that_is_dropped() -> None:
     kept = kept_while_held(memories)
     gc.collect()
     assert dict.fromkeys(REMEMBERED, 1) == kept
-    assert dict.fromkeys(REMEMBERED, 0) == {t: len(m.passages) for t, m in memories.items()}
+    assert dict.fromkeys(REMEMBERED, 0) == {t: len(m.write_caches) for t, m in memories.items()}
 
 
 def kept_while_held(memories: dict[str, Memory]) -> dict[str, int]:
@@ -462,7 +462,7 @@ def kept_while_held(memories: dict[str, Memory]) -> dict[str, int]:
     held = {target: conversation(300) for target in memories}
     for target, messages in held.items():
         Written(Prompt(tuple(messages)), FACTS[target], memories[target]).tally(Letters())
-    return {target: len(memory.passages) for target, memory in memories.items()}
+    return {target: len(memory.write_caches) for target, memory in memories.items()}
 
 
 def test_two_counters_are_kept() -> None:
@@ -471,7 +471,7 @@ def test_two_counters_are_kept() -> None:
     written = Written(Prompt(tuple(conversation(300))), FACTS["openai"], memory)
     for counter in counters:
         written.tally(counter)
-    (passage,) = memory.passages.values()
+    (passage,) = memory.write_caches.values()
     assert [counters[3], counters[2]] == [counter for counter, _ in passage.counted]
 
 
@@ -481,5 +481,5 @@ def test_a_message_that_is_everywhere(newest: int) -> None:
     memory, again = Memory(newest=newest), say("user", "Go on.")
     messages = [message for said in conversation(300) for message in (said, again)]
     Written(Prompt(tuple(messages)), FACTS["openai"], memory)
-    (passage,) = memory.passages.values()
+    (passage,) = memory.write_caches.values()
     assert passage.anchor() is not again

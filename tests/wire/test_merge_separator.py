@@ -121,7 +121,7 @@ def test_events_and_names() -> None:
     rendered = render(tree, **options_of("template chatml", " "))
     event = '<event type="system_event">\nx\n</event>'
     assert [f"ada: a b\n\nc {event}"] == [it["content"] for it in rendered.payload()["messages"]]
-    assert ["ada: ", "a", "b", "c", event] == [place.text for place in rendered.places()]
+    assert ["ada: ", "a", "b", "c", event] == [place.text for place in rendered.locations()]
 
 
 def places_of(payload: Any, places: Any) -> list[Any]:
@@ -149,10 +149,10 @@ def test_any_prompt(target: str, tree: Timeline, separator: str, cache: Any) -> 
         assert words[0] == words[1]
     recounted = entry_tokens(payload, tokens_for(facts, None), facts).total
     assert recounted == rendered.tokens.total
-    texts = [it.text for it in rendered.places() if it.start is not None]
-    assert texts == places_of(payload, rendered.places())
-    assert [(it.message, it.block, it.inner, it.text) for it in usual.places()] == [
-        (it.message, it.block, it.inner, it.text) for it in rendered.places()
+    texts = [it.text for it in rendered.locations() if it.start is not None]
+    assert texts == places_of(payload, rendered.locations())
+    assert [(it.message, it.block, it.inner, it.text) for it in usual.locations()] == [
+        (it.message, it.block, it.inner, it.text) for it in rendered.locations()
     ]
     assert usual.spans() == rendered.spans()
     assert [] == unlawful_rendered(rendered, facts)

@@ -303,7 +303,7 @@ def test_keys_that_only_a_server_has() -> None:
             sent["session_state"],
         )
         assert () == result.losses
-        assert ("messages", 1, "thinking_text") in [place.address for place in result.places()]
+        assert ("messages", 1, "thinking_text") in [place.address for place in result.locations()]
         plain = render(loop, provider="openai_compatible")
         assert result.tokens.total > plain.tokens.total + 5
         written = Timeline(User("q"), Assistant(ToolUse("find", {}, id="b")), ToolMessage("b", "x"))

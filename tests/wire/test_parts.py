@@ -296,5 +296,5 @@ def test_join_texts() -> None:
     ] == apart.payload()["messages"]
     assert ["a", "b"] == [
         apart.payload()["messages"][place.entry or 0]["content"][place.address[3]]["text"]
-        for place in apart.places()[:2]
+        for place in apart.locations()[:2]
     ]

@@ -77,7 +77,7 @@ SAID = {
     "content": [{"type": "output_text", "text": "Hi", "annotations": []}],
 }
 SOURCES = {"groundingChunks": [{"web": {"uri": "https://x.org/a", "title": "A page"}}]}
-BARE = {"id": "c1", "type": "function", "function": {"name": "find"}}
+UNWRITTEN = {"id": "c1", "type": "function", "function": {"name": "find"}}
 
 Kind = tuple[str, dict[str, Any], list[Any], list[Any], tuple[list[str], str, str, list[str]]]
 
@@ -127,9 +127,9 @@ KINDS: dict[str, Kind] = {
     ),
     "a call without arguments": (
         "openai",
-        chat(tool_calls=[BARE]),
-        [chunk(tool_calls=[{"index": 0, **BARE}]), chunk("stop")],
-        [{"role": "assistant", "content": None, "tool_calls": [BARE]}],
+        chat(tool_calls=[UNWRITTEN]),
+        [chunk(tool_calls=[{"index": 0, **UNWRITTEN}]), chunk("stop")],
+        [{"role": "assistant", "content": None, "tool_calls": [UNWRITTEN]}],
         (["c1 find {}"], "", "tool_use", []),
     ),
     "its neighbour: arguments that are an object": (

@@ -37,7 +37,7 @@ def ends(*conversations: Any, **sizes: int) -> list[int]:
     held = [Prompt(tuple(messages)) for messages in conversations]
     for prompt in held:
         Written(prompt, CLAUDE, memory)
-    return [len(passage.messages) for passage in memory.passages.values()]
+    return [len(passage.messages) for passage in memory.write_caches.values()]
 
 
 def with_one(place: int, message: Message, length: int = 200) -> list[Message]:
@@ -137,14 +137,14 @@ def test_what_goes_with_a_conversation() -> None:
     memory, said = Memory(least=0, long=0, newest=1, growth=1), [plain(9), plain(9)]
     for messages in said:
         Written(Prompt(tuple(messages)), CLAUDE, memory)
-    kept = len(memory.passages)
+    kept = len(memory.write_caches)
     del messages
     (gone, other) = said
     anchor, first = other[8], other[0]
     said.clear()
     del gone, other
     gc.collect()
-    left = [(passage.anchor(), passage.messages[0]) for passage in memory.passages.values()]
+    left = [(passage.anchor(), passage.messages[0]) for passage in memory.write_caches.values()]
     assert (2, [(anchor, first)]) == (kept, left)
 
 
@@ -163,7 +163,7 @@ def test_what_was_counted_goes_along() -> None:
     first.tally(one)
     first.tally(other)
     Written(Prompt(tuple(said)), CLAUDE, memory).tally(one)
-    counted = [passage.counted for passage in memory.passages.values()]
+    counted = [passage.counted for passage in memory.write_caches.values()]
     assert [[other, one], [one, other]] == [[counter for counter, _ in each] for each in counted]
 
 

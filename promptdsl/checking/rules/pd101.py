@@ -49,13 +49,19 @@ def _way(
             return _way(file, constants, call, inner)
         case ast.JoinedStr():
             way = "an f-string"
-        case ast.BinOp(op=ast.Mod(), left=form) if _is_text(form):
-            way = "%" * (not NUMBERS.search(ast.unparse(form)))
+        case ast.BinOp(op=ast.Mod(), left=text_node) if _is_text(text_node):
+            way = "%" * (not NUMBERS.search(ast.unparse(text_node)))
         case ast.BinOp(op=ast.Add()) if any(map(_is_text, ast.walk(text))):
             way = "+"
-        case ast.Call(func=ast.Attribute(attr="format" | "format_map", value=form)):
-            forms = constants.values(form.id, call.scope) if isinstance(form, ast.Name) else [form]
-            way = ".format()" * (not any(NUMBERS.search(ast.unparse(string)) for string in forms))
+        case ast.Call(func=ast.Attribute(attr="format" | "format_map", value=text_node)):
+            text_nodes = (
+                constants.values(text_node.id, call.scope)
+                if isinstance(text_node, ast.Name)
+                else [text_node]
+            )
+            way = ".format()" * (
+                not any(NUMBERS.search(ast.unparse(string)) for string in text_nodes)
+            )
         case _:
             way = "trusted()" if text and file.public(text) == "trusted" else ""
     return way, text or file.tree

@@ -125,9 +125,9 @@ class _Finder:
             return message, f"write {name}(...)"
         if self._texts.is_text(node, scope):
             return _lost_text(node, opened)
-        bindings, place = self._names.resolve(name, scope)
+        bindings, location = self._names.resolve(name, scope)
         if not bindings or not all(
-            self._is_detached(binding, place, statement) for binding in bindings
+            self._is_detached(binding, location, statement) for binding in bindings
         ):
             return None
         if all(map(self._part, bindings)):
@@ -137,16 +137,16 @@ class _Finder:
         fix = f"include({name}) for a part, {text}({name}) for a text, {name}(...) for a component"
         return f"`{name}` on a line of its own writes nothing", f"write {fix}"
 
-    def _is_detached(self, binding: Binding, place: Scope, statement: Statement) -> bool:
+    def _is_detached(self, binding: Binding, location: Scope, statement: Statement) -> bool:
         """Return whether no block was open where a name was bound."""
         if binding.blocks:
             items = binding.blocks[-1].items
-            return self._opened(items[-1].context_expr, place) == "detached"
+            return self._opened(items[-1].context_expr, location) == "detached"
         is_from_elsewhere = isinstance(binding.node, ast.alias | ast.arg)
-        if len(place) == 1 or is_from_elsewhere or binding.kind == "annotation":
+        if len(location) == 1 or is_from_elsewhere or binding.kind == "annotation":
             return True
         # A function may be called in a block, but not one that opens a Timeline.
-        return place == statement.scope and statement.opened[0] == "Timeline"
+        return location == statement.scope and statement.opened[0] == "Timeline"
 
 
 def _innermost(opened: tuple[str, ...]) -> str:

@@ -12,7 +12,9 @@ def in_prompt(prompt: CheckedPrompt) -> Problems:
     trees = {stage.name: stage.tree for stage in prompt.rendered.stages()}
     for node in trees["expand"].content:  # in written order, with the nodes of groups
         role = getattr(node, "role", None)
-        has_begun = has_begun or role in ("user", "assistant", "tool") or hasattr(node, "form")
+        has_begun = (
+            has_begun or role in ("user", "assistant", "tool") or hasattr(node, "provider_format")
+        )
         if has_begun and role == "system" and node.content:
             message = "this System is written after a turn, but is sent at the beginning"
             yield node.source, message, "write it first, or write Developer(...) to send it here"

@@ -61,9 +61,9 @@ def wires() -> tuple[Wire, ...]:
     return tuple(map(wire_of, tables()["providers"]))
 
 
-def forms() -> list[Wire]:
+def provider_formats() -> list[Wire]:
     """Return the records of the providers that have their own format."""
-    return [wire for wire in wires() if wire.form == wire.name]
+    return [wire for wire in wires() if wire.provider_format == wire.name]
 
 
 def compacts(provider: str | None, block: Mapping[str, object]) -> bool:

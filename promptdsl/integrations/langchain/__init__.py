@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from promptdsl import Message, Rendered
 from promptdsl.foundation.extras import require
-from promptdsl.integrations import Bridged
+from promptdsl.integrations import Converted
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["from_langchain", "to_langchain"]
 
 
-def to_langchain(rendered: Rendered, *, strict: bool = False) -> "Bridged[tuple[BaseMessage, ...]]":
+def to_langchain(
+    rendered: Rendered, *, strict: bool = False
+) -> "Converted[tuple[BaseMessage, ...]]":
     """Return LangChain's messages, and tools in the format that ``bind_tools`` takes.
 
     >>> from promptdsl import System, Timeline, User, render
@@ -35,7 +37,7 @@ def to_langchain(rendered: Rendered, *, strict: bool = False) -> "Bridged[tuple[
     return write(rendered, strict=strict)
 
 
-def from_langchain(messages: "Iterable[BaseMessage]") -> Bridged[tuple[Message, ...]]:
+def from_langchain(messages: "Iterable[BaseMessage]") -> Converted[tuple[Message, ...]]:
     """Return the messages of a LangChain conversation, for a ``History``.
 
     >>> from langchain_core.messages import HumanMessage

@@ -19,7 +19,7 @@ from promptdsl import (
     block_from_dict,
 )
 from promptdsl.foundation.json import JsonObject, JsonValue
-from promptdsl.integrations import Bridged
+from promptdsl.integrations import Converted
 from promptdsl.integrations.langchain.reasoning import (
     NATIVE,
     ORIGINS,
@@ -28,7 +28,7 @@ from promptdsl.integrations.langchain.reasoning import (
     read_reasoning,
 )
 from promptdsl.integrations.langchain.usage import read_usage
-from promptdsl.integrations.losses import Crossing
+from promptdsl.integrations.losses import Conversion
 from promptdsl.integrations.values import (
     SIGNATURE,
     address_source,
@@ -56,7 +56,7 @@ _CALLS = (
 _LANGCHAIN_ONLY = ("server_tool_call", "server_tool_call_chunk", "server_tool_result", *_FILES)
 
 
-class LangChainReader(Crossing):
+class LangChainReader(Conversion):
     """A conversion from LangChain; ``current`` is the message that is read."""
 
     current: lc.BaseMessage
@@ -68,7 +68,7 @@ class LangChainReader(Crossing):
         return ORIGINS.get(provider or "", provider)
 
 
-def read(messages: object) -> Bridged[tuple[Message, ...]]:
+def read(messages: object) -> Converted[tuple[Message, ...]]:
     """Return the messages of a LangChain conversation; see ``from_langchain``."""
     reader, read_messages = LangChainReader("promptdsl"), list[Message]()
     conversation = listed(messages, "LangChain's messages")
@@ -77,7 +77,7 @@ def read(messages: object) -> Bridged[tuple[Message, ...]]:
             read_messages.append(_read_message(reader, source, read_messages))
     except DataError as error:
         raise reader.located(error) from None
-    return Bridged(tuple(read_messages), reader.checked(strict=False))
+    return Converted(tuple(read_messages), reader.checked(strict=False))
 
 
 def _read_message(reader: LangChainReader, source: object, before: Sequence[Message]) -> Message:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from promptdsl import Block, ReasoningBlock, block_from_dict, read_payload
 from promptdsl.foundation.frozen import thawed
 from promptdsl.foundation.json import JsonObject, JsonValue
-from promptdsl.integrations.losses import Crossing
+from promptdsl.integrations.losses import Conversion
 from promptdsl.integrations.values import RESPONSES, further_keys, mapping_of, summaries
 
 ROLE = "__openai_role__"
@@ -40,28 +40,28 @@ _ITEM_KEYS = ("content", "status")
 
 
 def reasoning_parts(
-    crossing: Crossing, block: ReasoningBlock, origin: str | None
+    conversion: Conversion, block: ReasoningBlock, origin: str | None
 ) -> list[dict[str, JsonValue]]:
     """Return the parts of a reasoning block in a message of the provider ``origin``."""
     is_redacted = block.origin == origin == "anthropic" and not (block.text or block.signature)
     if is_redacted and block.encrypted is not None:
-        data = crossing.clean(block.encrypted, "encrypted")
+        data = conversion.clean(block.encrypted, "encrypted")
         return [{"type": "non_standard", "value": {"type": "redacted_thinking", "data": data}}]
     is_item = block.origin == RESPONSES
     if further_keys(block, *(("id", *_ITEM_KEYS) if is_item else ())):
-        crossing.hint("unsent_key", "further keys of a block")
+        conversion.hint("unsent_key", "further keys of a block")
     id = block.extra.get("id") if is_item else None
-    named = {"id": crossing.clean(id, "an id")} if isinstance(id, str) else {}
-    texts = [crossing.clean(text, "reasoning") for text in summaries(block) or [block.text]]
+    named = {"id": conversion.clean(id, "an id")} if isinstance(id, str) else {}
+    texts = [conversion.clean(text, "reasoning") for text in summaries(block) or [block.text]]
     # The first part also has what the provider has to get back.
     extras: dict[str, JsonValue] = {}
     if block.signature is not None:
-        extras["signature"] = crossing.clean(block.signature, "signature")
+        extras["signature"] = conversion.clean(block.signature, "signature")
     if block.encrypted is not None:
         key = "encrypted_content" if is_item else "encrypted"
-        extras[key] = crossing.clean(block.encrypted, key)
+        extras[key] = conversion.clean(block.encrypted, key)
     if block.origin != origin:
-        extras["origin"] = crossing.clean_optional(block.origin, "origin")
+        extras["origin"] = conversion.clean_optional(block.origin, "origin")
     for key in _ITEM_KEYS if is_item else ():
         if key in block.extra:
             extras[key] = thawed(block.extra[key])

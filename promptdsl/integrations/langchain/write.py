@@ -17,7 +17,7 @@ from promptdsl import (
 )
 from promptdsl.foundation.frozen import thawed
 from promptdsl.foundation.json import JsonObject, JsonValue
-from promptdsl.integrations import Bridged
+from promptdsl.integrations import Converted
 from promptdsl.integrations.langchain.reasoning import (
     NATIVE,
     PROVIDERS,
@@ -26,7 +26,7 @@ from promptdsl.integrations.langchain.reasoning import (
     reasoning_parts,
 )
 from promptdsl.integrations.langchain.usage import written_usage
-from promptdsl.integrations.losses import Crossing
+from promptdsl.integrations.losses import Conversion
 from promptdsl.integrations.values import (
     SIGNATURE,
     MediaBlock,
@@ -38,42 +38,42 @@ from promptdsl.integrations.values import (
 _Content: TypeAlias = str | list[str | dict[str, JsonValue]]
 
 
-def write(rendered: Rendered, *, strict: bool) -> Bridged[tuple[lc.BaseMessage, ...]]:
+def write(rendered: Rendered, *, strict: bool) -> Converted[tuple[lc.BaseMessage, ...]]:
     """Return LangChain's messages and tools; see ``to_langchain``."""
-    crossing = Crossing.of("LangChain", rendered)
+    conversion = Conversion.of("LangChain", rendered)
     messages: list[lc.BaseMessage] = []
-    for crossing.index, crossing.message in enumerate(rendered.messages):
-        messages.extend(_langchain_messages(crossing, crossing.message))
+    for conversion.index, conversion.message in enumerate(rendered.messages):
+        messages.extend(_langchain_messages(conversion, conversion.message))
     tools: list[JsonObject] = []
-    for tool in crossing.portable_tools(rendered):
+    for tool in conversion.portable_tools(rendered):
         description = {} if tool.description is None else {"description": tool.description}
         function = {"name": tool.name, **description, "parameters": thawed(tool.input_schema)}
         tools.append({"type": "function", "function": function})
-    return Bridged(tuple(messages), crossing.checked(strict=strict), tuple(tools))
+    return Converted(tuple(messages), conversion.checked(strict=strict), tuple(tools))
 
 
-def _langchain_messages(crossing: Crossing, message: Message) -> Iterator[lc.BaseMessage]:
+def _langchain_messages(conversion: Conversion, message: Message) -> Iterator[lc.BaseMessage]:
     """Yield LangChain's messages for a message: one for each result, then one for the rest."""
     role = message.role
     blocks: list[Block] = []
     for block in message.content:
         if isinstance(block, ToolResultBlock) and role in ("tool", "user"):
             speaker = message.name if role == "tool" else None
-            yield _tool_message(crossing, block, speaker)
+            yield _tool_message(conversion, block, speaker)
             continue
         is_foreign_call = isinstance(block, ToolUseBlock) and role != "assistant"
         if not is_foreign_call and not isinstance(block, ToolResultBlock):
             blocks.append(block)
         else:
-            crossing.lose_block(block)
+            conversion.lose_block(block)
     if role == "assistant":
-        yield from _ai_message(crossing, message, blocks)
+        yield from _ai_message(conversion, message, blocks)
         return
     origin = _origin_of(blocks)
-    content = _content_of(crossing, blocks, origin)
+    content = _content_of(conversion, blocks, origin)
     if not content:
         return
-    name, metadata = crossing.clean_optional(message.name), _metadata(origin)
+    name, metadata = conversion.clean_optional(message.name), _metadata(origin)
     if role == "user":
         yield lc.HumanMessage(content, name=name, response_metadata=metadata)
         return
@@ -82,34 +82,34 @@ def _langchain_messages(crossing: Crossing, message: Message) -> Iterator[lc.Bas
 
 
 def _tool_message(
-    crossing: Crossing, block: ToolResultBlock, speaker: str | None
+    conversion: Conversion, block: ToolResultBlock, speaker: str | None
 ) -> lc.ToolMessage:
-    crossing.lose_hints(block)
+    conversion.lose_hints(block)
     origin = _origin_of(block.content)
-    content = _content_of(crossing, block.content, origin)
+    content = _content_of(conversion, block.content, origin)
     return lc.ToolMessage(
         content,
-        tool_call_id=crossing.clean_id(block.tool_use_id),
-        name=crossing.clean_optional(speaker if block.name is None else block.name),
+        tool_call_id=conversion.clean_id(block.tool_use_id),
+        name=conversion.clean_optional(speaker if block.name is None else block.name),
         status="error" if block.is_error else "success",
         response_metadata=_metadata(origin),
     )
 
 
 def _ai_message(
-    crossing: Crossing, message: Message, blocks: Sequence[Block]
+    conversion: Conversion, message: Message, blocks: Sequence[Block]
 ) -> Iterator[lc.AIMessage]:
     origin = _origin_of(blocks)
     uses = [block for block in blocks if isinstance(block, ToolUseBlock)]
     calls: list[lc.ToolCall] = []
     invalid: list[lc.InvalidToolCall] = []
     for use in uses:
-        crossing.lose_hints(use, SIGNATURE)
-        name, id = crossing.clean(use.name, "a tool's name"), crossing.clean_id(use.id)
-        arguments = crossing.clean_json(use.arguments)
+        conversion.lose_hints(use, SIGNATURE)
+        name, id = conversion.clean(use.name, "a tool's name"), conversion.clean_id(use.id)
+        arguments = conversion.clean_json(use.arguments)
         if not arguments.strip():
             arguments, why = "{}", "no text: sent as {}"
-            crossing.hint("mended_arguments", "arguments of a call", why, block=use)
+            conversion.hint("mended_arguments", "arguments of a call", why, block=use)
         args = ToolUseBlock(id, name, arguments).input
         if args is not None:
             calls.append({"type": "tool_call", "name": name, "args": args, "id": id})
@@ -120,11 +120,11 @@ def _ai_message(
                 )
             )
     rest = [block for block in blocks if not isinstance(block, ToolUseBlock)]
-    content = _content_of(crossing, rest, origin)
+    content = _content_of(conversion, rest, origin)
     # Refusals and the signatures of calls are not in the content.
     kwargs: dict[str, object] = {}
     signatures = {
-        crossing.clean_id(use.id): crossing.clean_optional(signature, "a signature")
+        conversion.clean_id(use.id): conversion.clean_optional(signature, "a signature")
         for use in uses
         if (signature := signature_of(use)) is not None
     }
@@ -132,7 +132,7 @@ def _ai_message(
         kwargs[SIGNATURES] = signatures
     texts = [block.text for block in rest if isinstance(block, TextBlock) and _is_refusal(block)]
     if refusal := "\n\n".join(filter(None, texts)):
-        kwargs["refusal"] = crossing.clean(refusal, "a refusal")
+        kwargs["refusal"] = conversion.clean(refusal, "a refusal")
     if not (content or uses or kwargs):
         return
     metadata = _metadata(origin)
@@ -145,10 +145,10 @@ def _ai_message(
         content = [*content, *(dict(mapping_of(call)) for call in (*calls, *invalid))]
     yield lc.AIMessage(
         content,
-        name=crossing.clean_optional(message.name),
+        name=conversion.clean_optional(message.name),
         additional_kwargs=kwargs,
         response_metadata=metadata,
-        usage_metadata=written_usage(crossing, message),
+        usage_metadata=written_usage(conversion, message),
         tool_calls=calls,
         invalid_tool_calls=invalid,
     )
@@ -179,7 +179,7 @@ def _is_refusal(block: TextBlock) -> bool:
     return block.extra.get("refusal") is True
 
 
-def _content_of(crossing: Crossing, blocks: Sequence[Block], origin: str | None) -> _Content:
+def _content_of(conversion: Conversion, blocks: Sequence[Block], origin: str | None) -> _Content:
     """Return the content of a message of the provider ``origin``: a text, or content blocks."""
     parts: list[dict[str, JsonValue]] = []
     for block in blocks:
@@ -187,41 +187,41 @@ def _content_of(crossing: Crossing, blocks: Sequence[Block], origin: str | None)
             case TextBlock():
                 if _is_refusal(block):
                     continue
-                signature = crossing.clean_optional(signature_of(block), "a signature")
+                signature = conversion.clean_optional(signature_of(block), "a signature")
                 if block.text or signature is not None:
-                    crossing.lose_hints(block, SIGNATURE)
+                    conversion.lose_hints(block, SIGNATURE)
                     extras = {} if signature is None else {"extras": {"signature": signature}}
-                    text = crossing.clean(block.text, "a text")
+                    text = conversion.clean(block.text, "a text")
                     parts.append({"type": "text", "text": text, **extras})
             case _ if isinstance(block, MediaBlock):
-                parts.append(_file_part(crossing, block))
+                parts.append(_file_part(conversion, block))
             case ReasoningBlock():
-                parts += reasoning_parts(crossing, block, origin)
+                parts += reasoning_parts(conversion, block, origin)
             case UnknownBlock() if block.origin == origin and origin in NATIVE:
                 parts.append({"type": "non_standard", "value": thawed(block.data)})
             case UnknownBlock():
                 kind = block.data.get("type", next(iter(block.data), None))
                 owner = "no known provider" if block.origin is None else f"only {block.origin}"
                 what, reason = f"a block of type {kind!r}", f"{owner} has it"
-                crossing.lose("content", what, reason, block=block)
+                conversion.lose("content", what, reason, block=block)
             case _:
-                crossing.lose_block(block)
+                conversion.lose_block(block)
     if not parts:
         return ""
     is_text = len(parts) == 1 and parts[0].keys() == {"type", "text"}
     return str(parts[0]["text"]) if is_text else [*parts]
 
 
-def _file_part(crossing: Crossing, block: MediaBlock) -> dict[str, JsonValue]:
-    crossing.lose_hints(block, "title", "detail")
+def _file_part(conversion: Conversion, block: MediaBlock) -> dict[str, JsonValue]:
+    conversion.lose_hints(block, "title", "detail")
     source = block.source
     key = source.kind if source.kind in ("base64", "file_id") else "url"
     part: dict[str, JsonValue] = {
         "type": "file" if block.type == "document" else block.type,
-        key: crossing.clean(source.value, "a source"),
+        key: conversion.clean(source.value, "a source"),
     }
     if source.media_type is not None:
-        part["mime_type"] = crossing.clean(source.media_type, "a media type")
+        part["mime_type"] = conversion.clean(source.media_type, "a media type")
     fields = {"filename": block.title, "detail": block.detail}
-    extras = {key: crossing.clean(text, key) for key, text in fields.items() if text is not None}
+    extras = {key: conversion.clean(text, key) for key, text in fields.items() if text is not None}
     return {**part, "extras": extras} if extras else part

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from promptdsl import Message, Prompt, ProviderName, Rendered, render
 from promptdsl.foundation.extras import require
-from promptdsl.integrations import Bridged
+from promptdsl.integrations import Converted
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
@@ -19,7 +19,7 @@ __all__ = ["from_pydantic_ai", "to_pydantic_ai"]
 
 def to_pydantic_ai(
     rendered: Rendered, *, strict: bool = False
-) -> "Bridged[tuple[ModelMessage, ...]]":
+) -> "Converted[tuple[ModelMessage, ...]]":
     """Return a ``message_history``, and tools in the format that ``ExternalToolset`` takes.
 
     >>> from promptdsl import System, Timeline, User, render
@@ -40,7 +40,7 @@ def to_pydantic_ai(
 
 def from_pydantic_ai(
     messages: "Iterable[ModelMessage]", *, provider: ProviderName | None = None
-) -> Bridged[tuple[Message, ...]]:
+) -> Converted[tuple[Message, ...]]:
     """Return the messages of ``result.all_messages()``, for a ``History``.
 
     >>> from pydantic_ai.messages import ModelRequest, UserPromptPart

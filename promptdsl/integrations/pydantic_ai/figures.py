@@ -6,7 +6,7 @@ from pydantic_ai import messages as ai
 from pydantic_ai.usage import RequestUsage
 
 from promptdsl import Message
-from promptdsl.integrations.losses import Crossing
+from promptdsl.integrations.losses import Conversion
 
 _COUNTS = {
     **{"input": "input_tokens", "output": "output_tokens", "total": "total_tokens"},
@@ -25,7 +25,7 @@ _RAW_REASONS = {"refusal": "refused", "refused": "refused", "pause_turn": "pause
 """Our reason, by raw reasons for which Pydantic AI's own reason says less or nothing."""
 
 
-def written_usage(writer: Crossing, message: Message) -> RequestUsage:
+def written_usage(writer: Conversion, message: Message) -> RequestUsage:
     """Return token counts. A total is a hint if it is not the sum of input and output."""
     counts = writer.renamed_counts(message.token_usage or {}, _COUNTS)
     usage, total = RequestUsage(), counts.pop("total_tokens", None)
@@ -36,7 +36,7 @@ def written_usage(writer: Crossing, message: Message) -> RequestUsage:
     return usage
 
 
-def read_usage(crossing: Crossing, usage: RequestUsage) -> Mapping[str, int] | None:
+def read_usage(conversion: Conversion, usage: RequestUsage) -> Mapping[str, int] | None:
     """Return the token counts of a response, ``None`` if it has none."""
     sides = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
     fields: dict[str, object] = {**sides, "total_tokens": usage.total_tokens}
@@ -45,12 +45,12 @@ def read_usage(crossing: Crossing, usage: RequestUsage) -> Mapping[str, int] | N
         fields["output_reasoning_tokens"] = reasoning
     fields |= {key: n for key, n in vars(usage).items() if key.endswith("_tokens") and n}
     names = {theirs: ours for ours, theirs in _COUNTS.items()}
-    counts = crossing.renamed_counts(fields, names)
+    counts = conversion.renamed_counts(fields, names)
     return counts if any(counts.values()) else None
 
 
 def written_reason(
-    writer: Crossing, message: Message
+    writer: Conversion, message: Message
 ) -> tuple[ai.FinishReason | None, dict[str, str] | None]:
     """Return the finish reason of Pydantic AI, and the details for it.
 

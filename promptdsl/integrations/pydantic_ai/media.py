@@ -8,7 +8,7 @@ from pydantic_ai import messages as ai
 
 from promptdsl import Block
 from promptdsl.foundation.json import JsonValue
-from promptdsl.integrations.losses import Crossing
+from promptdsl.integrations.losses import Conversion
 from promptdsl.integrations.values import (
     MediaBlock,
     address_source,
@@ -57,26 +57,26 @@ _BUCKETS: Mapping[str, ai.UploadedFileProviderName] = {
 """The owner of a bucket, by the scheme of its address."""
 
 
-def written_media(crossing: Crossing, block: MediaBlock, provider: str | None) -> Media | None:
+def written_media(conversion: Conversion, block: MediaBlock, provider: str | None) -> Media | None:
     """Return the content of an attachment, ``None`` if it is lost.
 
     ``provider`` is the one that stores files.
     """
-    crossing.lose_hints(block, "detail", "cache")
+    conversion.lose_hints(block, "detail", "cache")
     source = block.source
-    value = crossing.clean(source.value, "a source")
-    detail = crossing.clean_optional(block.detail, "a detail")
+    value = conversion.clean(source.value, "a source")
+    detail = conversion.clean_optional(block.detail, "a detail")
     metadata = None if detail is None else {"detail": detail}
     if source.kind == "url":
-        media_type = crossing.clean_optional(source.media_type, "a media type")
+        media_type = conversion.clean_optional(source.media_type, "a media type")
         return _URLS[block.type](value, media_type=media_type, vendor_metadata=metadata)
     if source.kind == "base64":
-        media_type = crossing.clean(media_type_of(block), "a media type")
+        media_type = conversion.clean(media_type_of(block), "a media type")
         try:
             data = b64decode(source.value, validate=True)
         except ValueError:
             name = f"a block of type {block.type!r}"
-            crossing.lose("content", name, "its text is not base64", block=block)
+            conversion.lose("content", name, "its text is not base64", block=block)
             return None
         # Pydantic AI has a separate class for a picture.
         content = ai.BinaryContent(data, media_type=media_type, vendor_metadata=metadata)
@@ -84,13 +84,13 @@ def written_media(crossing: Crossing, block: MediaBlock, provider: str | None) -
     owner = _BUCKETS.get(value[:5].lower()) or PROVIDERS.get(provider or "")
     if owner is None:
         reason = "a file id belongs to a provider: render for the provider that stores the file"
-        crossing.lose("content", f"{block.type} {value!r}", reason, block=block)
+        conversion.lose("content", f"{block.type} {value!r}", reason, block=block)
         return None
-    media_type = crossing.clean(media_type_of(block), "a media type")
+    media_type = conversion.clean(media_type_of(block), "a media type")
     return ai.UploadedFile(value, owner, media_type=media_type, vendor_metadata=metadata)
 
 
-def read_media(crossing: Crossing, content: Media) -> Block:
+def read_media(conversion: Conversion, content: Media) -> Block:
     """Return the attachment of a content."""
     kind: str = content.kind.removesuffix("-url")
     source: dict[str, JsonValue]
@@ -109,5 +109,5 @@ def read_media(crossing: Crossing, content: Media) -> Block:
     metadata = dict(content.vendor_metadata or {})
     detail = metadata.pop("detail", None)
     if metadata:
-        crossing.hint("unsent_key", "vendor_metadata of an attachment")
+        conversion.hint("unsent_key", "vendor_metadata of an attachment")
     return media_block(kind, media_type, source, detail=detail)

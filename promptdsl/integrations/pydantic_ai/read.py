@@ -22,8 +22,8 @@ from promptdsl import (
     block_from_dict,
 )
 from promptdsl.foundation.json import JsonValue
-from promptdsl.integrations import Bridged
-from promptdsl.integrations.losses import Crossing
+from promptdsl.integrations import Converted
+from promptdsl.integrations.losses import Conversion
 from promptdsl.integrations.pydantic_ai.figures import read_reasons, read_usage
 from promptdsl.integrations.pydantic_ai.media import (
     DEVELOPER,
@@ -47,33 +47,35 @@ from promptdsl.integrations.values import (
 )
 
 
-def read(conversation: object, provider: ProviderName | None) -> Bridged[tuple[Message, ...]]:
+def read(conversation: object, provider: ProviderName | None) -> Converted[tuple[Message, ...]]:
     """Return the messages of a history; see ``from_pydantic_ai``."""
-    crossing, messages = Crossing("promptdsl"), list[Message]()
+    conversion, messages = Conversion("promptdsl"), list[Message]()
     history = listed(conversation, "Pydantic AI's messages")
     requests = [item for item in history if isinstance(item, ai.ModelRequest)]
     instructions = [request.instructions for request in requests if request.instructions]
     try:
-        for crossing.index, item in enumerate(history):
+        for conversion.index, item in enumerate(history):
             match item:
                 case ai.ModelRequest():
-                    _read_request(crossing, item, messages)
+                    _read_request(conversion, item, messages)
                 case ai.ModelResponse():
-                    messages.append(_read_response(crossing, item))
+                    messages.append(_read_response(conversion, item))
                 case _:
                     fix = "give the messages of result.all_messages()"
                     name = type(item).__name__
                     raise DataError(f"a {name} is not a ModelRequest or ModelResponse", fix=fix)
     except DataError as error:
-        raise crossing.located(error) from None
+        raise conversion.located(error) from None
     if instructions:
         leading = sum(1 for _ in takewhile(lambda message: message.role == "system", messages))
-        at = 0 if ModelFacts(provider).wire.form == RESPONSES else leading
+        at = 0 if ModelFacts(provider).wire.provider_format == RESPONSES else leading
         messages.insert(at, Message("system", instructions[-1], kind="recorded"))
-    return Bridged(tuple(messages), crossing.checked(strict=False))
+    return Converted(tuple(messages), conversion.checked(strict=False))
 
 
-def _read_request(crossing: Crossing, request: ai.ModelRequest, messages: list[Message]) -> None:
+def _read_request(
+    conversion: Conversion, request: ai.ModelRequest, messages: list[Message]
+) -> None:
     """Append a message for each user prompt.
 
     Consecutive instructions are one message, and so are consecutive results.
@@ -81,7 +83,7 @@ def _read_request(crossing: Crossing, request: ai.ModelRequest, messages: list[M
     current = map(_current_part, request.parts)
     for _, run in groupby(enumerate(current), key=_run_key):
         parts = [part for _, part in run]
-        blocks = [block for part in parts for block in _request_blocks(crossing, part)]
+        blocks = [block for part in parts for block in _request_blocks(conversion, part)]
         role: Role = "tool" if isinstance(parts[0], ai.ToolReturnPart) else "user"
         kind: Kind = "recorded"
         if isinstance(parts[0], ai.SystemPromptPart):
@@ -109,14 +111,14 @@ def _run_key(numbered: tuple[int, ai.ModelRequestPart]) -> object:
     return "results" if isinstance(part, ai.ToolReturnPart) else index
 
 
-def _request_blocks(crossing: Crossing, part: ai.ModelRequestPart) -> Sequence[Block]:
+def _request_blocks(conversion: Conversion, part: ai.ModelRequestPart) -> Sequence[Block]:
     match part:
         case ai.SystemPromptPart():
             return [TextBlock(part.content)]
         case ai.UserPromptPart():
-            return _prompt_blocks(crossing, part)
+            return _prompt_blocks(conversion, part)
         case ai.ToolReturnPart():
-            blocks = tuple(_result_blocks(crossing, part))
+            blocks = tuple(_result_blocks(conversion, part))
             is_known = part.outcome in ("success", "failed")
             return [
                 ToolResultBlock(
@@ -130,11 +132,11 @@ def _request_blocks(crossing: Crossing, part: ai.ModelRequestPart) -> Sequence[B
         case ai.RetryFeedbackPart():
             return [TextBlock(part.model_response())]
         case _:
-            crossing.lose("content", f"a part of kind {part.part_kind!r}")
+            conversion.lose("content", f"a part of kind {part.part_kind!r}")
             return []
 
 
-def _result_blocks(crossing: Crossing, part: ai.ToolReturnPart) -> Iterator[Block]:
+def _result_blocks(conversion: Conversion, part: ai.ToolReturnPart) -> Iterator[Block]:
     """Yield the blocks of a result. A value that is not a text becomes JSON text, with ``JSON``.
 
     A list without files is one value, as when Pydantic AI sends it to OpenAI and Gemini. That is
@@ -146,12 +148,12 @@ def _result_blocks(crossing: Crossing, part: ai.ToolReturnPart) -> Iterator[Bloc
         texts, values = [part.model_response_str(wrap_if_error=False) or "[]"], [values]
     for text, value in zip(texts, values, strict=True):
         if not isinstance(text, str):
-            yield read_media(crossing, text)
+            yield read_media(conversion, text)
         elif text:
             yield TextBlock(text, extra={} if isinstance(value, str) else {JSON: True})
 
 
-def _prompt_blocks(crossing: Crossing, part: ai.UserPromptPart) -> Sequence[Block]:
+def _prompt_blocks(conversion: Conversion, part: ai.UserPromptPart) -> Sequence[Block]:
     """Return the blocks of a user prompt, each with the cache point after it."""
     if isinstance(part.content, str):
         return [TextBlock(part.content)] if part.content else []
@@ -162,20 +164,20 @@ def _prompt_blocks(crossing: Crossing, part: ai.UserPromptPart) -> Sequence[Bloc
             if isinstance(inner, str):
                 blocks.append(TextBlock(inner))
             else:
-                blocks.append(read_media(crossing, inner))
+                blocks.append(read_media(conversion, inner))
             continue
         last = blocks[-1] if blocks else None
         if not isinstance(last, CacheableBlock):
-            crossing.hint("cache_mark", "a cache point", "there is nothing before it")
+            conversion.hint("cache_mark", "a cache point", "there is nothing before it")
             continue
         # If there are several marks after one block, the longest counts.
         if last.cache is not None:
-            crossing.hint("cache_mark", "a cache point", "another one follows the same block")
+            conversion.hint("cache_mark", "a cache point", "another one follows the same block")
         blocks[-1] = attrs.evolve(last, cache="1h" if "1h" in (last.cache, content.ttl) else "5m")
     return blocks
 
 
-def _read_response(crossing: Crossing, response: ai.ModelResponse) -> Message:
+def _read_response(conversion: Conversion, response: ai.ModelResponse) -> Message:
     blocks: list[Block] = []
     signature_for_next: str | None = None
     thought: JsonValue = None
@@ -183,7 +185,7 @@ def _read_response(crossing: Crossing, response: ai.ModelResponse) -> Message:
         received, signature_for_next = signature_for_next, None
         match part:
             case ai.ThinkingPart():
-                _lose_details(crossing, part, "raw_content", SIGNATURE)
+                _lose_details(conversion, part, "raw_content", SIGNATURE)
                 block = _reasoning_block(part)
                 thought = block.extra.get("id")
                 if _signs_next(part, after):
@@ -192,12 +194,12 @@ def _read_response(crossing: Crossing, response: ai.ModelResponse) -> Message:
                 blocks.append(block)
             case ai.TextPart() | ai.ToolCallPart() | ai.FilePart():
                 extra = _item_of(part, thought)
-                _lose_details(crossing, part, SIGNATURE, *(ITEM_DETAILS if extra else ()))
+                _lose_details(conversion, part, SIGNATURE, *(ITEM_DETAILS if extra else ()))
                 signature = _signature_in(part) if received is None else received
                 extra |= {SIGNATURE: signature} if isinstance(signature, str) else {}
-                blocks.append(_reply_block(crossing, part, extra))
+                blocks.append(_reply_block(conversion, part, extra))
             case _:
-                crossing.lose("content", f"a part of kind {part.part_kind!r}")
+                conversion.lose("content", f"a part of kind {part.part_kind!r}")
     # Pydantic AI has a refusal in the details. There are no parts then.
     refusal: object = (response.provider_details or {}).get("refusal")
     if isinstance(refusal, str) and refusal:
@@ -207,7 +209,7 @@ def _read_response(crossing: Crossing, response: ai.ModelResponse) -> Message:
         "assistant",
         joined_reasoning(blocks),
         kind="recorded",
-        token_usage=read_usage(crossing, response.usage),
+        token_usage=read_usage(conversion, response.usage),
         finish_reason=finish_reason,
         raw_finish_reason=raw_finish_reason,
     )
@@ -230,18 +232,18 @@ def _item_of(part: _ReplyPart, thought: JsonValue) -> dict[str, JsonValue]:
     return {ITEM: item} if item.keys() - {"reasoning"} else {}
 
 
-def _reply_block(crossing: Crossing, part: _ReplyPart, extra: dict[str, JsonValue]) -> Block:
+def _reply_block(conversion: Conversion, part: _ReplyPart, extra: dict[str, JsonValue]) -> Block:
     match part:
         case ai.TextPart():
             if part.citations:
-                crossing.hint("unsent_key", "citations of a text")
+                conversion.hint("unsent_key", "citations of a text")
             return TextBlock(part.content, extra=extra)
         case ai.ToolCallPart():
             use = {"type": "tool_use", "id": part.tool_call_id, "name": part.tool_name}
             arguments = {} if part.args is None else part.args
             return block_from_dict({**use, "input": arguments, **extra})
         case ai.FilePart():
-            block = read_media(crossing, part.content)
+            block = read_media(conversion, part.content)
             if extra and isinstance(block, CacheableBlock):
                 return attrs.evolve(block, extra=extra)
             return block
@@ -279,6 +281,6 @@ def _signs_next(part: ai.ThinkingPart, after: ai.ModelResponsePart | None) -> bo
     return _signature_in(part) is None and _signature_in(after) is None
 
 
-def _lose_details(crossing: Crossing, part: ai.ThinkingPart | _ReplyPart, *known: str) -> None:
+def _lose_details(conversion: Conversion, part: ai.ThinkingPart | _ReplyPart, *known: str) -> None:
     if set(part.provider_details or ()) - {*known}:
-        crossing.hint("unsent_key", f"provider_details of a part of kind {part.part_kind!r}")
+        conversion.hint("unsent_key", f"provider_details of a part of kind {part.part_kind!r}")

@@ -21,8 +21,8 @@ from promptdsl import (
 )
 from promptdsl.foundation.frozen import thawed
 from promptdsl.foundation.json import ABSENT, read_json
-from promptdsl.integrations import Bridged
-from promptdsl.integrations.losses import Crossing
+from promptdsl.integrations import Converted
+from promptdsl.integrations.losses import Conversion
 from promptdsl.integrations.pydantic_ai.figures import written_reason, written_usage
 from promptdsl.integrations.pydantic_ai.media import (
     DEVELOPER,
@@ -61,7 +61,7 @@ _OUTCOMES: Mapping[tuple[bool, str], _Outcome] = {
 """The outcomes other than success and failure, by the error flag and the recorded outcome."""
 
 
-class PydanticAIWriter(Crossing):
+class PydanticAIWriter(Conversion):
     """A conversion to Pydantic AI.
 
     ``provider`` is the target of the render. ``called`` has the name of the called tool by call id,
@@ -73,7 +73,7 @@ class PydanticAIWriter(Crossing):
     thoughts: set[object]
 
 
-def write(rendered: Rendered, *, strict: bool) -> Bridged[tuple[ai.ModelMessage, ...]]:
+def write(rendered: Rendered, *, strict: bool) -> Converted[tuple[ai.ModelMessage, ...]]:
     """Return a message history and tools; see ``to_pydantic_ai``."""
     writer = PydanticAIWriter.of("Pydantic AI", rendered)
     writer.provider, writer.called, writer.thoughts = rendered.facts.provider, {}, set()
@@ -111,7 +111,7 @@ def write(rendered: Rendered, *, strict: bool) -> Bridged[tuple[ai.ModelMessage,
         )
         for tool in writer.portable_tools(rendered)
     ]
-    return Bridged(tuple(history), writer.checked(strict=strict), tuple(tools))
+    return Converted(tuple(history), writer.checked(strict=strict), tuple(tools))
 
 
 def _request_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.ModelRequestPart]:

@@ -119,11 +119,11 @@ def of_path(
 
 
 def _source(
-    form: SourceKind, value: str, media_type: str | None, kind: MediaKind | None
+    source_kind: SourceKind, value: str, media_type: str | None, kind: MediaKind | None
 ) -> MediaSource:
     checked_type = spelled(media_type, kind)
     check_kind(checked_type, kind)
-    return MediaSource(form, value, checked_type)
+    return MediaSource(source_kind, value, checked_type)
 
 
 def read_path(

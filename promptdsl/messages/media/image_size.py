@@ -54,8 +54,8 @@ def _gif(data: bytes) -> Size | None:
 
 def _bmp(data: bytes) -> Size | None:
     """Windows bitmaps: the header's size shows its version; a negative height means top-down."""
-    form = "<HH" if data[14] == 12 else "<ii"
-    width, height = struct.unpack_from(form, data, 18)
+    struct_format = "<HH" if data[14] == 12 else "<ii"
+    width, height = struct.unpack_from(struct_format, data, 18)
     return abs(width), abs(height)
 
 

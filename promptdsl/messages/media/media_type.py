@@ -119,7 +119,7 @@ def spelled(declared: str | None, kind: MediaKind | None) -> str | None:
         raise OptionError(f"media_type={shown(declared)}", fix=fix)
     text = exact(declared)
     bare = text.partition(";")[0].strip().lower()
-    if not _FORM.fullmatch(bare):
+    if not _SYNTAX.fullmatch(bare):
         raise MediaError(f"{text[:60]!r} is not a media type", fix=fix)
     return _SPELLINGS.get(bare, bare)
 
@@ -174,7 +174,7 @@ def type_of_file(data: bytes, name: str, kind: MediaKind | None) -> str | None:
 
 # file(1) accepts these control bytes in text.
 _CONTROLS = bytes({*range(32), 127} - set(b"\a\b\t\n\f\r\x1b"))
-_FORM = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,126}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}")
+_SYNTAX = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,126}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}")
 
 _SPELLINGS = {
     "image/jpg": "image/jpeg",
@@ -261,12 +261,15 @@ _BRANDS = {
 
 _TEXTS = ("txt", "text", "log", "json", "jsonl", "xml", "yaml", "yml", "toml", "tsv", "rst")
 _EXTENSIONS: Mapping[str, str] = {
-    **{form: f"image/{form}" for form in ("png", "jpeg", "gif", "webp", "bmp", "tiff", "avif")},
-    **{form: f"image/{form}" for form in ("heic", "heif")},
+    **{
+        subtype: f"image/{subtype}"
+        for subtype in ("png", "jpeg", "gif", "webp", "bmp", "tiff", "avif")
+    },
+    **{subtype: f"image/{subtype}" for subtype in ("heic", "heif")},
     **{"jpg": "image/jpeg", "tif": "image/tiff", "svg": "image/svg+xml"},
-    **{form: f"audio/{form}" for form in ("wav", "aac", "flac", "ogg", "opus", "aiff")},
+    **{subtype: f"audio/{subtype}" for subtype in ("wav", "aac", "flac", "ogg", "opus", "aiff")},
     **{"mp3": "audio/mpeg", "m4a": "audio/mp4", "aif": "audio/aiff"},
-    **{form: f"video/{form}" for form in ("mp4", "webm", "mpeg")},
+    **{subtype: f"video/{subtype}" for subtype in ("mp4", "webm", "mpeg")},
     **{"mov": "video/quicktime", "mkv": "video/x-matroska", "mpg": "video/mpeg"},
     **{"avi": "video/x-msvideo", "flv": "video/x-flv", "wmv": "video/x-ms-wmv"},
     **{"3gp": "video/3gpp", "pdf": "application/pdf", "rtf": "application/rtf"},

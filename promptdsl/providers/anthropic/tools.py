@@ -64,18 +64,18 @@ def settings_of(request: Request) -> Param:
 def read_settings(payload: Mapping[str, object]) -> Prompt:
     """Return the tools, the choice of a tool and the output schema in a payload."""
     tools = located_items("tools", _read_tool, payload.get("tools") or ())
-    form = mapping(payload.get("output_config") or {}).get("format")
-    output = None if form is None else _read_output(mapping(form))
+    output_format = mapping(payload.get("output_config") or {}).get("format")
+    output = None if output_format is None else _read_output(mapping(output_format))
     return recorded_prompt(tools, _read_choice(payload.get("tool_choice")), output)
 
 
-def _read_output(form: Param) -> RawSetting:
-    kind = form.get("type", "json_schema")
+def _read_output(output_format: Param) -> RawSetting:
+    kind = output_format.get("type", "json_schema")
     if kind != "json_schema":
         unsayable = f"output_config.format {shown(kind)}"
-        return RawSetting(plain(form, "format"), "anthropic", None, unsayable)
-    output = OutputSchema(required(form, "schema", Mapping))
-    return RawSetting({**form, "schema": output.schema}, "anthropic", output)
+        return RawSetting(plain(output_format, "format"), "anthropic", None, unsayable)
+    output = OutputSchema(required(output_format, "schema", Mapping))
+    return RawSetting({**output_format, "schema": output.schema}, "anthropic", output)
 
 
 def _read_choice(choice: object) -> RawSetting | str | None:

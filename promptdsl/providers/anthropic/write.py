@@ -33,15 +33,15 @@ from promptdsl.providers.shared.clean import (
     utf8,
 )
 from promptdsl.providers.shared.ids import call_id, result_id, tool_name
-from promptdsl.providers.shared.memory import Recall
-from promptdsl.providers.shared.request import Carrier, Param, Place
-from promptdsl.providers.shared.sent_places import joined_texts
+from promptdsl.providers.shared.memory import CachedWrite
+from promptdsl.providers.shared.request import Carrier, Location, Param
+from promptdsl.providers.shared.sent_locations import joined_texts
 from promptdsl.providers.shared.tools import write_tools
 from promptdsl.providers.shared.two_sided import (
     Dialect,
     Turns,
     message_params,
-    stale_before,
+    valid_reasoning_from,
     write_marks,
     write_turns,
 )
@@ -61,84 +61,88 @@ _LONGEST_TITLE = 500
 
 
 def _with_extra(
-    request: Turns, place: Place, param: Param, block: Carrier, *, cache: str | None = None
+    request: Turns, location: Location, param: Param, block: Carrier, *, cache: str | None = None
 ) -> Param:
     """Return a param with the keys in ``extra`` that its type may have; note its cache mark."""
     if block.extra:
         kind = param["type"]
-        cited = kind == "text" and place.message.role != "assistant"
-        param |= further_keys(request, place, block, () if cited else EXTRA[kind])
+        cited = kind == "text" and location.message.role != "assistant"
+        param |= further_keys(request, location, block, () if cited else EXTRA[kind])
     if mark := cache or block.cache:
-        request.mark(place, param, mark)
+        request.mark(location, param, mark)
     return param
 
 
-def _text_param(request: Turns, place: Place, block: TextBlock) -> Param | None:
-    if lose_blank(request, place, block):
+def _text_param(request: Turns, location: Location, block: TextBlock) -> Param | None:
+    if lose_blank(request, location, block):
         return None
-    return _with_extra(request, place, {"type": "text", "text": block.text}, block)
+    return _with_extra(request, location, {"type": "text", "text": block.text}, block)
 
 
-def _reasoning_param(request: Turns, place: Place, block: b.ReasoningBlock) -> Param | None:
+def _reasoning_param(request: Turns, location: Location, block: b.ReasoningBlock) -> Param | None:
     """Return reasoning unchanged, ``None`` (a hint) if the service would refuse it."""
-    is_native = place.message.role == "assistant" and block.origin in request.facts.origins
-    if is_native and not is_sendable(request, place, block.text, block.signature, block.encrypted):
+    is_native = location.message.role == "assistant" and block.origin in request.facts.origins
+    if is_native and not is_sendable(
+        request, location, block.text, block.signature, block.encrypted
+    ):
         return None
-    if is_native and place.number >= request.stale and block.encrypted:
+    if is_native and location.number >= request.first_valid_reasoning and block.encrypted:
         return {"type": "redacted_thinking", "data": block.encrypted}
     # A server may sign nothing, and still take its reasoning back.
     if block.signature or request.facts.reasoning_back != "never":
         signature = block.signature or ""
     else:
         signature = None
-    if is_native and place.number >= request.stale and signature is not None:
+    if is_native and location.number >= request.first_valid_reasoning and signature is not None:
         return {"type": "thinking", "thinking": block.text, "signature": signature}
     reason = "not signed by this provider"
     if is_native and (block.encrypted or block.signature):
         cause = "a budget" if request.prompt.trimmed else "grounding"
         reason = f"{cause} changed the content before it"
-    lose_reasoning(request, place, block, reason)
+    lose_reasoning(request, location, block, reason)
     return None
 
 
 def _media_param(
-    request: Turns, place: Place, block: b.ImageBlock | b.DocumentBlock
+    request: Turns, location: Location, block: b.ImageBlock | b.DocumentBlock
 ) -> Param | None:
     if block.type not in request.facts.media:
-        request.lose(place, "content", f"{block.type} block", f"this model takes no {block.type}")
+        request.lose(
+            location, "content", f"{block.type} block", f"this model takes no {block.type}"
+        )
         return None
-    request.clean(place, block.source.value, f"the {block.source.kind} of the {block.type}")
+    request.clean(location, block.source.value, f"the {block.source.kind} of the {block.type}")
     source = source_param(block.type, block.source)
     if source is None:
-        loadable = needs_bytes(block, place.message.role)
+        loadable = needs_bytes(block, location.message.role)
         reason = "its source or its media type is not taken"
-        lose_source(request, place, block, reason, loadable=loadable)
+        lose_source(request, location, block, reason, loadable=loadable)
         return None
     param: Param = {"type": block.type, "source": source}
     for key, value in (("title", block.title), ("detail", block.detail)):
         if value and block.is_document and key == "title":
             title = "" if value.isspace() else CONTROL.sub("_", value)[:_LONGEST_TITLE]
-            lose_title(request, place, value, title)
-            if title := request.clean(place, title, "a title"):
+            lose_title(request, location, value, title)
+            if title := request.clean(location, title, "a title"):
                 param["title"] = title
         elif value:
-            request.hint(place, "media_field", key, f"{block.type} blocks have no {key}")
-    return _with_extra(request, place, param, block)
+            request.hint(location, "media_field", key, f"{block.type} blocks have no {key}")
+    return _with_extra(request, location, param, block)
 
 
-def _call_param(request: Turns, place: Place, block: ToolUseBlock) -> Param:
+def _call_param(request: Turns, location: Location, block: ToolUseBlock) -> Param:
     name = block.name
     if name not in request.legal_names:
-        name = tool_name(request, place, name)
+        name = tool_name(request, location, name)
     id = call_id(request, block.id)
-    input = arguments_of(request, place, block)
+    input = arguments_of(request, location, block)
     param: Param = {"type": "tool_use", "id": id, "name": name, "input": input}
     if block.cache is None and block.extra is EMPTY:
         return param
-    return _with_extra(request, place, param, block)
+    return _with_extra(request, location, param, block)
 
 
-def _result_param(request: Turns, place: Place, block: ToolResultBlock) -> Param:
+def _result_param(request: Turns, location: Location, block: ToolResultBlock) -> Param:
     id, content = result_id(request, block.tool_use_id), block.content
     # Most results are one text, which is written here, without calling a writer.
     string = request.prompt.lone_text == "string"
@@ -152,7 +156,7 @@ def _result_param(request: Turns, place: Place, block: ToolResultBlock) -> Param
     param: Param = {"type": "tool_result", "tool_use_id": id}
     before = len(request.marks)
     # The result of a failed call has only texts, and at least one.
-    inside = place.inside("error result" if block.is_error else "result", id)
+    inside = location.inside("error result" if block.is_error else "result", id)
     params = block_params(request, inside, content, _RULES)
     if block.is_error and not params:
         error = utf8((block.error_type or "").strip())
@@ -161,25 +165,25 @@ def _result_param(request: Turns, place: Place, block: ToolResultBlock) -> Param
         param["content"] = _lone_text(request, params) if string else params
     param |= {"is_error": True} if block.is_error else {}
     cache = longest_mark(request, before, block.cache)
-    return _with_extra(request, place, param, block, cache=cache)
+    return _with_extra(request, location, param, block, cache=cache)
 
 
-def _unknown_param(request: Turns, place: Place, block: b.UnknownBlock) -> Param | None:
+def _unknown_param(request: Turns, location: Location, block: b.UnknownBlock) -> Param | None:
     kind = str(block.data.get("type"))
     answers = kind == "server_tool_use" or kind.endswith("_tool_result")
     # The service refuses types in an answer that only a user may send.
     from_user = kind in ("image", "document", "search_result", "container_upload")
-    is_misplaced = (place.message.role == "assistant") != answers and (answers or from_user)
-    if place.role == "developer":
-        is_misplaced = place.leads or kind not in _TOOL_CHANGES
+    is_misplaced = (location.message.role == "assistant") != answers and (answers or from_user)
+    if location.role == "developer":
+        is_misplaced = location.leads or kind not in _TOOL_CHANGES
     if is_misplaced:
-        request.lose(place, "content", f"{kind} block", misplaced(place))
+        request.lose(location, "content", f"{kind} block", misplaced(location))
         return None
     param = json_copy(dict(block.data))
     if kind in NEEDED:
-        request.hint(place, "needed_key", f"{kind} block", f"it needs {NEEDED[kind]}")
+        request.hint(location, "needed_key", f"{kind} block", f"it needs {NEEDED[kind]}")
     if cache := read_mark(param.pop("cache_control", None)):
-        request.mark(place, param, cache)
+        request.mark(location, param, cache)
     return param
 
 
@@ -248,11 +252,11 @@ def _shorten(request: Turns, stop: int) -> None:
 
 
 def write(
-    prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
+    prompt: Prompt, facts: ModelFacts, cached_write: CachedWrite | None = None
 ) -> tuple[AnthropicPayload, tuple[Loss, ...]]:
     """Return the payload of a prompt, whose roles are mapped, and its losses."""
-    stale = stale_before(prompt) if facts.binds_reasoning else 0
-    request = Turns(prompt, facts, dialect=_DIALECT, stale=stale)
+    first_valid_reasoning = valid_reasoning_from(prompt) if facts.binds_reasoning else 0
+    request = Turns(prompt, facts, dialect=_DIALECT, first_valid_reasoning=first_valid_reasoning)
     tools = write_tools(request, "anthropic", tool_param) if prompt.tools else []
     for tool in prompt.tools:
         kind = (
@@ -261,7 +265,7 @@ def write(
         if kind in NEEDED:
             request.hint(tool, "needed_key", f"tool {tool.name!r}", f"it needs {NEEDED[kind]}")
     finish_turns = _shorten if prompt.lone_text == "string" else None
-    write_turns(request, recall, partial(message_params, rules=_RULES), finish_turns)
+    write_turns(request, cached_write, partial(message_params, rules=_RULES), finish_turns)
     if request.called and not tools:
         reason = "a conversation with calls needs its tools: add them with Tool(...)"
         request.losses.append(hint("no_tools", "there are no tools", reason))

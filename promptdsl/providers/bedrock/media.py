@@ -15,7 +15,9 @@ from promptdsl.providers.shared.request import Param
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 FORMATS: Mapping[str, Mapping[str, str]] = {
-    "image": {f"image/{form}": form for form in ("png", "jpeg", "gif", "webp")},
+    "image": {
+        f"image/{media_format}": media_format for media_format in ("png", "jpeg", "gif", "webp")
+    },
     "document": {
         "application/pdf": "pdf",
         "text/csv": "csv",
@@ -28,7 +30,7 @@ FORMATS: Mapping[str, Mapping[str, str]] = {
         "text/markdown": "md",
     },
     "video": {
-        **{f"video/{form}": form for form in ("mp4", "webm", "mpeg")},
+        **{f"video/{media_format}": media_format for media_format in ("mp4", "webm", "mpeg")},
         "video/quicktime": "mov",
         "video/x-matroska": "mkv",
         "video/x-flv": "flv",
@@ -38,8 +40,11 @@ FORMATS: Mapping[str, Mapping[str, str]] = {
     "audio": {
         "audio/mpeg": "mp3",
         "audio/x-matroska": "mka",
-        **{f"audio/{form}": form for form in ("wav", "aac", "flac", "mp4", "ogg", "opus")},
-        **{f"audio/{form}": form for form in ("pcm", "webm")},
+        **{
+            f"audio/{media_format}": media_format
+            for media_format in ("wav", "aac", "flac", "mp4", "ogg", "opus")
+        },
+        **{f"audio/{media_format}": media_format for media_format in ("pcm", "webm")},
     },
 }
 """The formats of Converse by kind and media type (botocore's enumerations)."""
@@ -53,7 +58,7 @@ _ALIASES: Mapping[str, Mapping[str, str]] = {
     },
 }
 _TYPES: Mapping[str, Mapping[str, str]] = {
-    kind: {**_ALIASES.get(kind, {}), **{form: type for type, form in types.items()}}
+    kind: {**_ALIASES.get(kind, {}), **{media_format: type for type, media_format in types.items()}}
     for kind, types in FORMATS.items()
 }
 """The media types by kind and format."""
@@ -102,8 +107,8 @@ def media_param(request: Converse, block: MediaBlock) -> Param | str:
         return "this model takes no address in S3"
     if source.kind not in ("base64", "s3"):
         return "Converse takes only bytes and objects in S3"
-    form = _format_of(kind, source) or block.extra.get("format")
-    if not isinstance(form, str):
+    media_format = _format_of(kind, source) or block.extra.get("format")
+    if not isinstance(media_format, str):
         return f"not one of the formats {', '.join(FORMATS[kind].values())}"
     # An address in S3 may name the owner of its bucket.
     if source.kind == "s3":
@@ -127,7 +132,7 @@ def media_param(request: Converse, block: MediaBlock) -> Param | str:
     if count > MOST.get(kind, count):
         return f"over the limit of {MOST[kind]} in a message"
     request.counts[kind] = count
-    return {"format": form, "source": location}
+    return {"format": media_format, "source": location}
 
 
 def _format_of(kind: str, source: MediaSource) -> str | None:
@@ -135,8 +140,8 @@ def _format_of(kind: str, source: MediaSource) -> str | None:
     media_type = source.media_type or ""
     ending = _ENDING.search(source.value) if source.kind == "s3" and not media_type else None
     if ending:
-        form = {"jpg": "jpeg", "3gp": "three_gp"}.get(ending[1].lower(), ending[1].lower())
-        return form if form in _TYPES[kind] else None
+        media_format = {"jpg": "jpeg", "3gp": "three_gp"}.get(ending[1].lower(), ending[1].lower())
+        return media_format if media_format in _TYPES[kind] else None
     plain = "txt" if kind == "document" and media_type.startswith("text/") else None
     return FORMATS[kind].get(media_type, plain)
 
@@ -180,10 +185,12 @@ def _joined_texts(parts: JsonValue) -> str | None:
     return "\n\n".join(texts) if texts else None
 
 
-def read_source(kind: str, form: object, source: JsonValue) -> tuple[MediaSource, Param] | None:
+def read_source(
+    kind: str, media_format: object, source: JsonValue
+) -> tuple[MediaSource, Param] | None:
     """Return a source and the keys that only Converse has, ``None`` for an unknown source."""
-    media_type = _TYPES[kind].get(form) if isinstance(form, str) else None
-    further: Param = {} if form is None or media_type else {"format": form}
+    media_type = _TYPES[kind].get(media_format) if isinstance(media_format, str) else None
+    further: Param = {} if media_format is None or media_type else {"format": media_format}
     if not isinstance(source, Mapping) or len(source) != 1:
         return None
     # A text is kept as bytes, because other providers take bytes, too.

@@ -10,7 +10,7 @@ from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import new_dict
 from promptdsl.messages.field_checks import Cache
 from promptdsl.providers.shared.checks import items, mapping, read_mark
-from promptdsl.providers.shared.request import Param, Place
+from promptdsl.providers.shared.request import Location, Param
 from promptdsl.providers.shared.two_sided import Turns, write_marks
 
 
@@ -43,7 +43,9 @@ _SUFFIXES = {"html": ("html", "htm"), "md": ("md", "markdown")}
 """The file extensions of a format. For any other format the extension is its name."""
 
 
-def document_name(request: Converse, place: Place, title: str | None, form: str) -> str:
+def document_name(
+    request: Converse, location: Location, title: str | None, media_format: str
+) -> str:
     """Return the name with which a document is sent; a hint if that is not its title.
 
     Only letters, digits, single spaces, hyphens and brackets are taken (``DocumentBlock`` of AWS),
@@ -51,7 +53,7 @@ def document_name(request: Converse, place: Place, title: str | None, form: str)
     keeps it. A name depends on earlier documents only.
     """
     bare, _, extension = (title or "").rpartition(".")
-    if bare and extension.lower() in _SUFFIXES.get(form, (form,)):
+    if bare and extension.lower() in _SUFFIXES.get(media_format, (media_format,)):
         title = bare
     stem = _MISFIT.sub(" ", title or "").strip()[:LONGEST].rstrip() or "Document"
     count = request.names.get(stem, 0) + 1
@@ -66,7 +68,7 @@ def document_name(request: Converse, place: Place, title: str | None, form: str)
     request.names[stem] = count
     if title and name != title:
         reason = f"it has characters that are refused, is too long, or is taken: sent as {name!r}"
-        request.hint(place, "mended_name", "title of a document", reason)
+        request.hint(location, "mended_name", "title of a document", reason)
     return name
 
 

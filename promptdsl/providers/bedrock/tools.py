@@ -18,13 +18,13 @@ from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.tools import (
     chosen,
     fitted_output,
-    form_schema,
     named_choice,
     raw_choice,
     recorded_choice,
     recorded_output,
     recorded_prompt,
     sendable_output,
+    sent_schema,
     write_tools,
 )
 
@@ -106,12 +106,12 @@ def settings_of(request: Converse, tools: list[Param]) -> Param:
         settings["outputConfig"] = raw
     elif output:
         fit = fitted_output(request, output)
-        schema = form_schema(request, output, output.name, output.description, fit=fit)
+        schema = sent_schema(request, output, output.name, output.description, fit=fit)
         definition = {"schema": write_json(schema), "name": utf8(output.name)}
         if output.description is not None:
             definition["description"] = utf8(output.description)
-        form = {"type": "json_schema", "structure": {"jsonSchema": definition}}
-        settings["outputConfig"] = {"textFormat": form}
+        output_format = {"type": "json_schema", "structure": {"jsonSchema": definition}}
+        settings["outputConfig"] = {"textFormat": output_format}
         if not output.strict:
             reason = "Converse makes every answer follow its schema"
             request.hint(output, "strict_schema", "strict=False", reason)
@@ -146,11 +146,11 @@ def _read_output(config: Mapping[str, object]) -> RawSetting | None:
     """Return the output schema, which Converse has as JSON text."""
     if config.get("textFormat") is None:
         return None
-    form = mapping(config["textFormat"])
+    output_format = mapping(config["textFormat"])
     raw = plain(config, "outputConfig")
-    definition = mapping(mapping(form.get("structure") or {}).get("jsonSchema") or {})
+    definition = mapping(mapping(output_format.get("structure") or {}).get("jsonSchema") or {})
     if not definition:
-        return RawSetting(raw, "bedrock", None, f"textFormat {shown(form.get('type'))}")
+        return RawSetting(raw, "bedrock", None, f"textFormat {shown(output_format.get('type'))}")
     schema = read_json(required(definition, "schema", str))
     if not isinstance(schema, Mapping):
         raise DataError("'schema' is the JSON text of an object")

@@ -29,9 +29,14 @@ from promptdsl.providers.shared.cache_marks import longest_mark
 from promptdsl.providers.shared.checks import read_mark
 from promptdsl.providers.shared.clean import arguments_of, is_sendable, json_copy, utf8
 from promptdsl.providers.shared.ids import call_id, result_id, tool_name
-from promptdsl.providers.shared.memory import Recall
-from promptdsl.providers.shared.request import OPENING, Carrier, Param, Place
-from promptdsl.providers.shared.two_sided import Dialect, message_params, stale_before, write_turns
+from promptdsl.providers.shared.memory import CachedWrite
+from promptdsl.providers.shared.request import OPENING, Carrier, Location, Param
+from promptdsl.providers.shared.two_sided import (
+    Dialect,
+    message_params,
+    valid_reasoning_from,
+    write_turns,
+)
 
 if TYPE_CHECKING:
     from types_boto3_bedrock_runtime import type_defs as t
@@ -75,15 +80,15 @@ _SOURCE_KEYS = ("bucketOwner", "format")
 
 
 def write(
-    prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
+    prompt: Prompt, facts: ModelFacts, cached_write: CachedWrite | None = None
 ) -> tuple[BedrockPayload, tuple[Loss, ...]]:
     """Return the payload of a prompt, whose roles are mapped, and its losses."""
     # The service refuses the role "system", although its model lists it and Claude takes it.
     facts = attrs.evolve(facts, instructions=False) if facts.instructions else facts
-    stale = stale_before(prompt) if facts.binds_reasoning else 0
-    request = Converse(prompt, facts, dialect=_DIALECT, stale=stale)
+    first_valid_reasoning = valid_reasoning_from(prompt) if facts.binds_reasoning else 0
+    request = Converse(prompt, facts, dialect=_DIALECT, first_valid_reasoning=first_valid_reasoning)
     tools = tools_of(request) if prompt.tools else []
-    write_turns(request, recall, _message_params, _separate_results)
+    write_turns(request, cached_write, _message_params, _separate_results)
     needed = tools or request.calls_tools or prompt.has_choice_or_output
     settings = settings_of(request, tools) if needed else {}
     if request.marks:
@@ -151,21 +156,21 @@ def _lacks_text(params: list[Param]) -> bool:
     return any("document" in param for param in params) and not any("text" in p for p in params)
 
 
-def _message_params(request: Converse, place: Place) -> list[Param]:
-    inside = place.inside("leading") if place.leads else place
+def _message_params(request: Converse, location: Location) -> list[Param]:
+    inside = location.inside("leading") if location.leads else location
     params = message_params(request, inside, _RULES)
     content_before = request.content if request.role == "user" else []
     if any("document" in param for param in params) and _lacks_text([*params, *content_before]):
         params.append({"text": OPENING})
-        request.hint(place, "inserted_text", _LONE_DOCUMENT, _WHY_TEXT)
+        request.hint(location, "inserted_text", _LONE_DOCUMENT, _WHY_TEXT)
     if params and request.facts.beside_results is not None:
-        request.starts[id(params[0])] = place.number, params[0]
+        request.starts[id(params[0])] = location.number, params[0]
     return params
 
 
 def _with_extra(
     request: Converse,
-    place: Place,
+    location: Location,
     param: Param,
     block: Carrier,
     *,
@@ -179,58 +184,67 @@ def _with_extra(
     if block.extra:
         ((kind, value),) = param.items()
         known = _EXTRA_KEYS.get(kind, ())
-        if keys := further_keys(request, place, block, known, used=used):
+        if keys := further_keys(request, location, block, known, used=used):
             value |= keys
     if mark := cache or block.cache:
-        request.mark(place, param, mark)
+        request.mark(location, param, mark)
     return param
 
 
-def _text_param(request: Converse, place: Place, block: b.TextBlock) -> Param | None:
-    in_result = place.role in ("result", "error result")
+def _text_param(request: Converse, location: Location, block: b.TextBlock) -> Param | None:
+    in_result = location.role in ("result", "error result")
     if in_result and block.extra.get(JSON) is True:
         value = read_json(block.text)
         if isinstance(value, dict):
-            return _with_extra(request, place, {"json": json_copy(value)}, block, used=(JSON,))
-    texts = [] if lose_blank(request, place, block) else [{"text": block.text}]
+            return _with_extra(request, location, {"json": json_copy(value)}, block, used=(JSON,))
+    texts = [] if lose_blank(request, location, block) else [{"text": block.text}]
     # An answer is sent with its citations. Those of Nova's searches have no text.
-    answer = place.message.role == "assistant"
+    answer = location.message.role == "assistant"
     citations = block.extra.get("citationsContent") if answer else None
     if citations or (texts and citations is not None):
         content = {"content": texts} if texts else {}
         param = {"citationsContent": {**content, "citations": json_copy(citations)}}
-        return _with_extra(request, place, param, block, used=("citationsContent",))
-    return _with_extra(request, place, texts[0], block) if texts else None
+        return _with_extra(request, location, param, block, used=("citationsContent",))
+    return _with_extra(request, location, texts[0], block) if texts else None
 
 
-def _attachment_param(request: Converse, place: Place, block: b.MediaBlock) -> Param | None:
+def _attachment_param(request: Converse, location: Location, block: b.MediaBlock) -> Param | None:
     value = media_param(request, block)
     if isinstance(value, str):
-        role, in_s3 = place.message.role, block.source.kind == "s3" and not request.facts.s3_media
+        role, in_s3 = (
+            location.message.role,
+            block.source.kind == "s3" and not request.facts.s3_media,
+        )
         loadable = block.type in request.facts.media and (in_s3 or needs_bytes(block, role))
-        lose_source(request, place, block, value, loadable=loadable)
+        lose_source(request, location, block, value, loadable=loadable)
         return None
     if request.facts.guesses_media:
-        request.hint(place, "unproven_media", f"{block.type} block", _UNPROVEN)
+        request.hint(location, "unproven_media", f"{block.type} block", _UNPROVEN)
     if block.is_document:
-        name = document_name(request, place, block.title, value["format"])
+        name = document_name(request, location, block.title, value["format"])
         value = {"name": name, **value}
     elif block.title:
-        request.hint(place, "media_field", "title", f"{block.type} blocks have no title")
+        request.hint(location, "media_field", "title", f"{block.type} blocks have no title")
     if block.detail:
-        request.hint(place, "media_field", "detail", f"{block.type} blocks have no detail")
+        request.hint(location, "media_field", "detail", f"{block.type} blocks have no detail")
     used = (*_SOURCE_KEYS, "text", "content") if block.is_document else _SOURCE_KEYS
-    return _with_extra(request, place, {block.type: value}, block, used=used)
+    return _with_extra(request, location, {block.type: value}, block, used=used)
 
 
 _UNPROVEN = "this model is unknown and may refuse it; register_model() adds its facts"
 
 
-def _reasoning_param(request: Converse, place: Place, block: b.ReasoningBlock) -> Param | None:
+def _reasoning_param(
+    request: Converse, location: Location, block: b.ReasoningBlock
+) -> Param | None:
     """Return reasoning unchanged, ``None`` (a hint) if the service would refuse it."""
     value: Param = {}
-    is_native = place.message.role == "assistant" and block.origin in request.facts.origins
-    if is_native and request.facts.signed_reasoning and place.number >= request.stale:
+    is_native = location.message.role == "assistant" and block.origin in request.facts.origins
+    if (
+        is_native
+        and request.facts.signed_reasoning
+        and location.number >= request.first_valid_reasoning
+    ):
         redacted = base64_bytes(block.encrypted) if block.encrypted else None
         if redacted:
             value = {"redactedContent": redacted}
@@ -240,26 +254,26 @@ def _reasoning_param(request: Converse, place: Place, block: b.ReasoningBlock) -
         reason = "not signed by this provider, or the content before it has changed"
         if not request.facts.signed_reasoning:
             reason = "this model takes no signed reasoning"
-        lose_reasoning(request, place, block, reason)
+        lose_reasoning(request, location, block, reason)
         return None
-    sendable = is_sendable(request, place, block.text, block.signature)
+    sendable = is_sendable(request, location, block.text, block.signature)
     return {"reasoningContent": value} if sendable else None
 
 
-def _tool_call_param(request: Converse, place: Place, block: b.ToolUseBlock) -> Param:
+def _tool_call_param(request: Converse, location: Location, block: b.ToolUseBlock) -> Param:
     name = block.name
     if name not in request.legal_names:
-        name = tool_name(request, place, name)
+        name = tool_name(request, location, name)
     id = call_id(request, block.id, name)
     request.calls_tools = True
-    call = {"toolUseId": id, "name": name, "input": arguments_of(request, place, block)}
-    return _with_extra(request, place, {"toolUse": call}, block)
+    call = {"toolUseId": id, "name": name, "input": arguments_of(request, location, block)}
+    return _with_extra(request, location, {"toolUse": call}, block)
 
 
-def _tool_result_param(request: Converse, place: Place, block: b.ToolResultBlock) -> Param:
+def _tool_result_param(request: Converse, location: Location, block: b.ToolResultBlock) -> Param:
     id, marks_before = result_id(request, block.tool_use_id), len(request.marks)
     request.calls_tools = True
-    inside = place.inside("error result" if block.is_error else "result", id)
+    inside = location.inside("error result" if block.is_error else "result", id)
     params = block_params(request, inside, block.content, _RULES)
     if not params and block.is_error:
         params = [{"text": utf8((block.error_type or "").strip()) or "error"}]
@@ -268,22 +282,22 @@ def _tool_result_param(request: Converse, place: Place, block: b.ToolResultBlock
     status = {"status": "error"} if block.is_error else {}
     param = {"toolResult": {"toolUseId": id, "content": params, **status}}
     cache = longest_mark(request, marks_before, block.cache)
-    return _with_extra(request, place, param, block, cache=cache)
+    return _with_extra(request, location, param, block, cache=cache)
 
 
-def _unknown_param(request: Converse, place: Place, block: b.UnknownBlock) -> Param | None:
+def _unknown_param(request: Converse, location: Location, block: b.UnknownBlock) -> Param | None:
     """Return an unknown block unchanged, ``None`` (a loss) if it is not taken here."""
     param: Param = json_copy(dict(block.data))
     point = param.pop(POINT, None)
     kind, value = next(iter(param.items()), ("", None))
-    if len(param) != 1 or not isinstance(value, dict) or kind not in _UNKNOWN_KINDS[place.role]:
+    if len(param) != 1 or not isinstance(value, dict) or kind not in _UNKNOWN_KINDS[location.role]:
         reason = "not a block that Converse has in this place"
-        request.lose(place, "content", f"{block.kind} block", reason)
+        request.lose(location, "content", f"{block.kind} block", reason)
         return None
     request.calls_tools = request.calls_tools or kind in ("toolUse", "toolResult")
     _put_bytes(param)
     if cache := read_mark(point):
-        request.mark(place, param, cache)
+        request.mark(location, param, cache)
     return param
 
 

@@ -162,10 +162,10 @@ def _around_words(
         {**message, "content": [{"type": "text", "text": message["content"]}]}
         for message in messages
     ]
-    for form in (messages, listed):
+    for contents in (messages, listed):
         for sent_tools in (tools, tools or []):
             try:
-                text = render(template, form, sent_tools)
+                text = render(template, contents, sent_tools)
             except TemplateError:
                 continue
             pieces = _WORD.split(text)

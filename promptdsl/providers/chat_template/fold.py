@@ -10,10 +10,10 @@ from promptdsl.providers.chat_template.names import SentIds
 from promptdsl.providers.chat_template.request import Templated
 from promptdsl.providers.chat_template.run import call_param
 from promptdsl.providers.shared.clean import fenced
-from promptdsl.providers.shared.request import OPENING, Param, Place, about
-from promptdsl.providers.shared.sent_places import joined_texts
+from promptdsl.providers.shared.request import OPENING, Location, Param, about
+from promptdsl.providers.shared.sent_locations import joined_texts
 
-NO_FORM = "the template cannot print it here, so it is sent as text"
+NO_FORMAT = "the template cannot print it here, so it is sent as text"
 
 
 class _Round(NamedTuple):
@@ -33,7 +33,7 @@ def folded(request: Templated) -> list[Param]:
         head = []
     elif head:
         first = next(
-            Place(index, message, message.role)
+            Location(index, message, message.role)
             for index, message in enumerate(request.messages)
             if message.role in ("system", "developer")
         )
@@ -75,9 +75,9 @@ def _with_answered_calls(
     content = [*reply]
     for index, param in enumerate(reply):
         if param["type"] == "call" and param["id"] not in answered:
-            reason = f"it has no result, and {NO_FORM}"
+            reason = f"it has no result, and {NO_FORMAT}"
             lost = Loss("role", f"the call of {param['name']!r}", reason)
-            request.losses.append(about(param["place"], lost, at=param["at"]))
+            request.losses.append(about(param["location"], lost, at=param["at"]))
             arguments = param["arguments"]
             text = arguments if isinstance(arguments, str) else write_json(arguments)
             content[index] = {"type": "text", "text": fenced("tool_use", text, name=param["name"])}
@@ -174,5 +174,5 @@ class _Fold:
 
     def _hint(self, params: list[Param], name: str, what: str, reason: str) -> None:
         """Record a hint about the first of these params."""
-        place, at = params[0]["place"], params[0]["at"]
-        self.request.hint(place, name, what, reason, at=at)
+        location, at = params[0]["location"], params[0]["at"]
+        self.request.hint(location, name, what, reason, at=at)

@@ -10,7 +10,7 @@ from promptdsl.foundation.json import JsonValue
 from promptdsl.messages.prompt import ToolDefinition
 from promptdsl.providers.chat_template.request import Templated
 from promptdsl.providers.shared.ids import tool_name
-from promptdsl.providers.shared.request import Param, Place
+from promptdsl.providers.shared.request import Location, Param
 
 Containers: TypeAlias = list[dict[str, JsonValue] | list[JsonValue]]
 
@@ -58,14 +58,14 @@ class SentIds:
         return fitting
 
 
-def mended_name(request: Templated, subject: Place | ToolDefinition, name: str) -> str:
+def mended_name(request: Templated, subject: Location | ToolDefinition, name: str) -> str:
     """Return the name with which a tool is sent, mended if the template prints it in a tag."""
     if not request.abilities.tag_names:
         return name
     return tool_name(request, subject, name, longest=1_000, misfit=_MISFIT)
 
 
-def mended_keys(request: Templated, place: Place, arguments: Param) -> Param:
+def mended_keys(request: Templated, location: Location, arguments: Param) -> Param:
     """Return arguments with keys that may be tags, at any depth; a hint if any key changed."""
     mended: list[str] = []
 
@@ -78,7 +78,7 @@ def mended_keys(request: Templated, place: Place, arguments: Param) -> Param:
     rewrite([arguments], fitting)
     if mended:
         reason = "the template prints them in tags: mended"
-        request.hint(place, "mended_name", "names of arguments", reason)
+        request.hint(location, "mended_name", "names of arguments", reason)
     return arguments
 
 

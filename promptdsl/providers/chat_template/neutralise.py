@@ -8,7 +8,7 @@ from promptdsl.foundation.json import ABSENT, JsonValue, read_json, write_json
 from promptdsl.messages import Block, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.providers.chat_template.names import rewrite
 from promptdsl.providers.chat_template.request import Templated
-from promptdsl.providers.shared.request import Param, Place
+from promptdsl.providers.shared.request import Location, Param
 
 
 def break_tokens(request: Templated, messages: list[Param], tools: list[Param]) -> None:
@@ -35,8 +35,8 @@ def break_tokens(request: Templated, messages: list[Param], tools: list[Param]) 
         affected = (n for n, some in enumerate(texts) if any(map(request.tokens.search, some)))
         block = next(affected, None)
         if block is not None or request.tokens.search(message.name or ""):
-            place, at = Place(index, message, message.role), () if block is None else (block,)
-            request.hint(place, "control_token", "control token", reason, at=at)
+            location, at = Location(index, message, message.role), () if block is None else (block,)
+            request.hint(location, "control_token", "control token", reason, at=at)
 
 
 def _broken_value(request: Templated, key: str, value: JsonValue) -> JsonValue:

@@ -157,11 +157,11 @@ def read_response(data: object) -> Message:
     return reply_message(answer.content, reason, token_usage, name=answer.name)
 
 
-def _read_answer(place: str, fields: JsonObject) -> Message:
+def _read_answer(location: str, fields: JsonObject) -> Message:
     role = fields.get("role", "assistant")
     if _OTHER_ROLES.get(str(role), role) != "assistant":
         raise DataError(f"a response is a message of the model, not of the role {role!r}")
-    answer: Message = located(place, _Reader().read, {**fields, "role": "assistant"})
+    answer: Message = located(location, _Reader().read, {**fields, "role": "assistant"})
     return answer
 
 

@@ -6,7 +6,7 @@ import attrs
 
 from promptdsl.providers.chat_template.control_tokens import neutralised
 from promptdsl.providers.shared.clean import utf8
-from promptdsl.providers.shared.sent_places import JoinedText
+from promptdsl.providers.shared.sent_locations import JoinedText
 from promptdsl.providers.shared.two_sided import Turns
 
 ORIGIN = "chat_template"

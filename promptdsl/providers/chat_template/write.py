@@ -10,7 +10,7 @@ from promptdsl.foundation.escaping import title
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.chat_template.control_tokens import control_tokens
-from promptdsl.providers.chat_template.fold import NO_FORM, folded
+from promptdsl.providers.chat_template.fold import NO_FORMAT, folded
 from promptdsl.providers.chat_template.media import OWN, media_part
 from promptdsl.providers.chat_template.names import mended_keys, mended_name
 from promptdsl.providers.chat_template.neutralise import break_tokens
@@ -21,11 +21,11 @@ from promptdsl.providers.chat_template.tools import lose_settings, tools_of
 from promptdsl.providers.shared.blocks import lose_blank, lose_block, lose_keys, lose_reasoning
 from promptdsl.providers.shared.clean import arguments_of, fenced, has_arguments, utf8
 from promptdsl.providers.shared.ids import call_id, result_id
-from promptdsl.providers.shared.memory import Recall
+from promptdsl.providers.shared.memory import CachedWrite
 from promptdsl.providers.shared.openai_parts import begin_turn
 from promptdsl.providers.shared.other_providers import why_unknown
-from promptdsl.providers.shared.request import Param, Place
-from promptdsl.providers.shared.sent_places import joined_texts
+from promptdsl.providers.shared.request import Location, Param
+from promptdsl.providers.shared.sent_locations import joined_texts
 from promptdsl.providers.shared.two_sided import Dialect, write_turns
 
 
@@ -43,7 +43,7 @@ class ChatTemplatePayload(TypedDict):
 
 
 def write(
-    prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
+    prompt: Prompt, facts: ModelFacts, cached_write: CachedWrite | None = None
 ) -> tuple[ChatTemplatePayload, tuple[Loss, ...]]:
     """Return the payload of a prompt with mapped roles, and the losses.
 
@@ -63,7 +63,7 @@ def write(
         tokens=control_tokens(template),
     )
     tools = tools_of(request)
-    noting = recall if recall and recall.memory is None else None
+    noting = cached_write if cached_write and cached_write.memory is None else None
     write_turns(request, noting, _message_params)
     messages = folded(request)
     lose_settings(request)
@@ -85,49 +85,49 @@ def write(
     return payload, tuple(request.losses)
 
 
-def _message_params(request: Templated, place: Place) -> list[Param]:
-    message = place.message
+def _message_params(request: Templated, location: Location) -> list[Param]:
+    message = location.message
     params: list[Param] = []
     joints, joint = request.prompt.joints, None
     for request.block, block in enumerate(message.content):
-        joint = joints.get((place.number, request.block), joint)
+        joint = joints.get((location.number, request.block), joint)
         match block:
             case b.TextBlock():
-                _lose_hints(request, place, block)
+                _lose_hints(request, location, block)
                 param: Param | None = {"type": "text", "text": utf8(block.text)}
-                if lose_blank(request, place, block):
+                if lose_blank(request, location, block):
                     continue
             case b.ToolUseBlock() if message.role == "assistant":
-                param = _call_param(request, place, block)
+                param = _call_param(request, location, block)
             case b.ToolResultBlock() if message.role in ("tool", "user"):
-                param = _result_param(request, place, block)
+                param = _result_param(request, location, block)
             case b.ImageBlock() | b.AudioBlock() | b.DocumentBlock() | b.VideoBlock():
-                param = _media_param(request, place, block)
+                param = _media_param(request, location, block)
             case b.ReasoningBlock():
                 thought = {"type": "reasoning", "thought": utf8(block.text)}
-                param = {**thought, "place": place, "at": request.at}
+                param = {**thought, "location": location, "at": request.at}
                 is_from_template = message.role == "assistant" and block.origin in (None, ORIGIN)
                 if not is_from_template or not block.text or not request.abilities.reasoning:
                     reason = "it comes from another provider, or the template prints none"
-                    lose_reasoning(request, place, block, reason)
+                    lose_reasoning(request, location, block, reason)
                     continue
-            case b.UnknownBlock() if block.origin == ORIGIN and _shown(request, place):
+            case b.UnknownBlock() if block.origin == ORIGIN and _shown(request, location):
                 # A placeholder for media; any further key could name a file of the machine.
                 kind = block.data.get("type")
                 is_placeholder = isinstance(kind, str) and len(block.data) == 1
                 param = (
-                    {"type": kind} if is_placeholder and kind in _shown(request, place) else None
+                    {"type": kind} if is_placeholder and kind in _shown(request, location) else None
                 )
                 if param is None:
-                    _lose_block(request, place, block)
+                    _lose_block(request, location, block)
             case _:
                 param = None
-                _lose_block(request, place, block)
+                _lose_block(request, location, block)
         if param is not None:
             params.append(param)
             begin_turn(params, joint)
             joint = None
-            request.note(place, block, param)
+            request.note(location, block, param)
     request.block = None
     name = message._details.name
     if name is not None and message.role != "tool":
@@ -138,100 +138,100 @@ def _message_params(request: Templated, place: Place) -> list[Param]:
             texts[0]["text"] = f"{title(name)}: {texts[0]['text']}"
             request.note_change(texts[0], texts[0], lead=len(f"{title(name)}: "))
             reason = "templates leave it out: the text begins with it"
-        request.hint(place, "speaker_name", "name of a speaker", reason)
+        request.hint(location, "speaker_name", "name of a speaker", reason)
     return params
 
 
-def _lose_block(request: Templated, place: Place, block: b.Block) -> None:
+def _lose_block(request: Templated, location: Location, block: b.Block) -> None:
     reason = why_unknown(block, ORIGIN) if isinstance(block, b.UnknownBlock) else ""
-    reason = reason or f"the template cannot print it in a {place.role} turn"
-    lose_block(request, place, block, reason)
+    reason = reason or f"the template cannot print it in a {location.role} turn"
+    lose_block(request, location, block, reason)
 
 
-def _lose_mark(request: Templated, place: Place, block: b.Block) -> None:
+def _lose_mark(request: Templated, location: Location, block: b.Block) -> None:
     if getattr(block, "cache", None) is not None:
-        request.hint(place, "cache_mark", "cache mark", "a template has no cache marks")
+        request.hint(location, "cache_mark", "cache mark", "a template has no cache marks")
 
 
-def _lose_hints(request: Templated, place: Place, block: b.Block) -> None:
-    _lose_mark(request, place, block)
-    lose_keys(request, place, block)
+def _lose_hints(request: Templated, location: Location, block: b.Block) -> None:
+    _lose_mark(request, location, block)
+    lose_keys(request, location, block)
 
 
-def _shown(request: Templated, place: Place) -> frozenset[str]:
+def _shown(request: Templated, location: Location) -> frozenset[str]:
     """Return the types of parts that the template prints in a turn."""
     media = {"user": request.abilities.media, "assistant": request.abilities.reply_media}
-    return media.get(place.role, frozenset())
+    return media.get(location.role, frozenset())
 
 
-def _media_param(request: Templated, place: Place, block: b.MediaBlock) -> Param | None:
-    written = media_part(block, _shown(request, place))
+def _media_param(request: Templated, location: Location, block: b.MediaBlock) -> Param | None:
+    written = media_part(block, _shown(request, location))
     if written is None:
-        _lose_block(request, place, block)
+        _lose_block(request, location, block)
         return None
     part, address = written
     if request.tokens.search(address):
         reason = "its address has a token of the template"
-        lose_block(request, place, block, reason)
+        lose_block(request, location, block, reason)
         return None
-    _lose_mark(request, place, block)
-    lose_keys(request, place, block, known=set(part) - OWN)
+    _lose_mark(request, location, block)
+    lose_keys(request, location, block, known=set(part) - OWN)
     for key, value in (("title", block.title), ("detail", block.detail)):
         if value is not None:
-            request.hint(place, "media_field", key, f"a part of a template has no {key}")
+            request.hint(location, "media_field", key, f"a part of a template has no {key}")
     return part
 
 
-def _call_param(request: Templated, place: Place, block: b.ToolUseBlock) -> Param:
-    _lose_hints(request, place, block)
-    name = mended_name(request, place, utf8(block.name))
+def _call_param(request: Templated, location: Location, block: b.ToolUseBlock) -> Param:
+    _lose_hints(request, location, block)
+    name = mended_name(request, location, utf8(block.name))
     if not request.abilities.calls:
-        request.lose(place, "role", "tool_use block", NO_FORM)
+        request.lose(location, "role", "tool_use block", NO_FORMAT)
         text = fenced("tool_use", utf8(block.arguments), name=name)
-        return _fenced_param(request, place, block, text)
+        return _fenced_param(request, location, block, text)
     arguments: Param | str = "{}"
     if request.abilities.mapping:
-        arguments = arguments_of(request, place, block)
+        arguments = arguments_of(request, location, block)
         if request.abilities.tag_keys:
-            arguments = mended_keys(request, place, arguments)
-    elif has_arguments(request, place, block):
+            arguments = mended_keys(request, location, arguments)
+    elif has_arguments(request, location, block):
         arguments = utf8(block.arguments)
     id = call_id(request, block.id, name)
     request.prompt_ids[id] = utf8(block.id)
     call = {"type": "call", "id": id, "name": name, "arguments": arguments}
-    return {**call, "place": place, "at": request.at}
+    return {**call, "location": location, "at": request.at}
 
 
-def _fenced_param(request: Templated, place: Place, block: b.Block, text: str) -> Param:
+def _fenced_param(request: Templated, location: Location, block: b.Block, text: str) -> Param:
     param = {"type": "text", "text": text}
-    request.note(place, block, param, fence=block.type)
+    request.note(location, block, param, fence=block.type)
     return param
 
 
-def _result_param(request: Templated, place: Place, block: b.ToolResultBlock) -> Param:
-    _lose_hints(request, place, block)
+def _result_param(request: Templated, location: Location, block: b.ToolResultBlock) -> Param:
+    _lose_hints(request, location, block)
     texts: list[Param] = []
     request.result = outer = request.block
     for request.block, inner in enumerate(block.content):
         if isinstance(inner, b.TextBlock):
-            _lose_hints(request, place, inner)
-            if not lose_blank(request, place, inner):
+            _lose_hints(request, location, inner)
+            if not lose_blank(request, location, inner):
                 texts.append({"text": utf8(inner.text)})
-                request.note(place, inner, texts[-1])
+                request.note(location, inner, texts[-1])
         else:
-            _lose_block(request, place.inside("result"), inner)
+            _lose_block(request, location.inside("result"), inner)
     request.block, request.result = outer, None
     if block.is_error:
         reason = "a template has no such flag, so the text says it"
-        request.hint(place, "error_flag", "the error flag of a result", reason)
+        request.hint(location, "error_flag", "the error flag of a result", reason)
         texts = texts or [{"text": utf8(block.error_type or "unknown")}]
         if not texts[0]["text"].lower().startswith("error:"):
             texts[0]["text"] = f"Error: {texts[0]['text']}"
             request.note_change(texts[0], texts[0], lead=len("Error: "))
     text = joined_texts("\n\n", texts, request.notes)
     if not request.abilities.calls or block.tool_use_id not in request.calls:
-        request.lose(place, "role", "tool_result block", NO_FORM)
+        request.lose(location, "role", "tool_result block", NO_FORMAT)
         text = fenced("tool_result", text, name=utf8(block.name or ""))
-        return _fenced_param(request, place, block, text)
+        return _fenced_param(request, location, block, text)
     id = result_id(request, block.tool_use_id)
     return {"type": "result", "id": id, "name": request.called[id], "text": text}

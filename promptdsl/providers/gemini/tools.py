@@ -22,7 +22,7 @@ from promptdsl.providers.shared.blocks import ITEM
 from promptdsl.providers.shared.checks import items, located_items, mapping, required
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import tool_name
-from promptdsl.providers.shared.request import Param, Place, Request
+from promptdsl.providers.shared.request import Location, Param, Request
 from promptdsl.providers.shared.tools import (
     chosen,
     lose_tool_marks,
@@ -41,7 +41,7 @@ NO_MARKS = "Gemini takes no cache marks: it caches by itself, or in an object of
 _MISFIT = re.compile(r"^[^a-zA-Z_]|[^a-zA-Z0-9_.:-]")
 
 
-def sent_name(request: Request, subject: Place | ToolDefinition, name: str) -> str:
+def sent_name(request: Request, subject: Location | ToolDefinition, name: str) -> str:
     """Return the name with which a tool is sent; it starts with a letter or an underscore."""
     return tool_name(request, subject, name, misfit=_MISFIT)
 
@@ -53,19 +53,19 @@ def tools_of(request: Request) -> list[Param]:
     """
     params = write_tools(request, "gemini", _function_param)
     lose_tool_marks(request, NO_MARKS)
-    places = [tool.extra.get(ITEM) for tool in request.prompt.tools]
-    if all(is_list(place) for place in places):
-        return _as_recorded(places, params)
+    locations = [tool.extra.get(ITEM) for tool in request.prompt.tools]
+    if all(is_list(location) for location in locations):
+        return _as_recorded(locations, params)
     functions = [param for param in params if "name" in param]
     service_tools = [param for param in params if "name" not in param]
     return [*service_tools, {"function_declarations": functions}] if functions else service_tools
 
 
-def _as_recorded(places: Iterable[JsonValue], params: Iterable[Param]) -> list[Param]:
+def _as_recorded(locations: Iterable[JsonValue], params: Iterable[Param]) -> list[Param]:
     """Return tools in the objects in which they were recorded, by the location of each object."""
     tools: dict[str, Param] = {}
-    for place, param in zip(places, params, strict=True):
-        tool = tools.setdefault(str(place), {})
+    for location, param in zip(locations, params, strict=True):
+        tool = tools.setdefault(str(location), {})
         if "name" in param:
             tool.setdefault("function_declarations", []).append(param)
         else:
@@ -121,12 +121,14 @@ def read_settings(settings: JsonObject) -> Prompt:
     """Return the tools, the choice of a tool and the output schema of a payload."""
     # Each tool of the list may contain several functions.
     groups = located_items("tools", _read_tools, items_or_one(settings.get("tools", ()), "tools"))
-    placed = [(place, tool) for place, group in enumerate(groups) for tool in group]
+    placed = [(location, tool) for location, group in enumerate(groups) for tool in group]
     tools = [tool for _, tool in placed]
-    functions = {place for place, tool in placed if tool.raw is None}
-    others = {place for place, tool in placed if tool.raw is not None}
+    functions = {location for location, tool in placed if tool.raw is None}
+    others = {location for location, tool in placed if tool.raw is not None}
     if len(functions) > 1 or (functions and others and max(others) >= max(functions)):
-        tools = [attrs.evolve(tool, extra={**tool.extra, ITEM: [place]}) for place, tool in placed]
+        tools = [
+            attrs.evolve(tool, extra={**tool.extra, ITEM: [location]}) for location, tool in placed
+        ]
     choice, output = _read_choice(settings.get("tool_config")), _read_output(settings)
     return recorded_prompt(tools, choice, output)
 

@@ -26,8 +26,8 @@ from promptdsl.providers.gemini.read_parts import (
 from promptdsl.providers.gemini.spelling import is_base64
 from promptdsl.providers.gemini.tools import NO_MARKS, sent_name, settings_of, tools_of
 from promptdsl.providers.shared.blocks import (
+    CONTAINERS,
     FROM,
-    HOLDERS,
     ITEM,
     JSON,
     SIGNATURE,
@@ -42,9 +42,9 @@ from promptdsl.providers.shared.blocks import (
 )
 from promptdsl.providers.shared.clean import arguments_of, json_copy, utf8, with_bytes
 from promptdsl.providers.shared.ids import call_id, result_id
-from promptdsl.providers.shared.memory import Recall
-from promptdsl.providers.shared.request import Carrier, Param, Place, Request, about
-from promptdsl.providers.shared.sent_places import joined_texts
+from promptdsl.providers.shared.memory import CachedWrite
+from promptdsl.providers.shared.request import Carrier, Location, Param, Request, about
+from promptdsl.providers.shared.sent_locations import joined_texts
 from promptdsl.providers.shared.two_sided import Dialect, Turns, message_params, write_turns
 
 if TYPE_CHECKING:
@@ -102,17 +102,17 @@ _KEYS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 class Contents(Turns):
     """The turns of a request to Gemini, and the calls in them that have no signature."""
 
-    unsigned: dict[str, tuple[Place, tuple[int, ...]]] = attrs.field(factory=new_dict)
+    unsigned: dict[str, tuple[Location, tuple[int, ...]]] = attrs.field(factory=new_dict)
     """The message and the block of a call without a signature, by the id of the call as sent."""
 
 
 def write(
-    prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
+    prompt: Prompt, facts: ModelFacts, cached_write: CachedWrite | None = None
 ) -> tuple[GeminiPayload, tuple[Loss, ...]]:
     """Return the payload of a prompt, whose roles are mapped, and its losses."""
     request = Contents(prompt, facts, dialect=_DIALECT)
     tools = tools_of(request) if prompt.tools else []
-    write_turns(request, recall, partial(message_params, rules=_RULES), _finish_turns)
+    write_turns(request, cached_write, partial(message_params, rules=_RULES), _finish_turns)
     system = {"system_instruction": {"parts": request.system}} if request.system else {}
     settings = settings_of(request, tools) if prompt.has_choice_or_output else {}
     config = {**system, **({"tools": tools} if tools else {}), **settings}
@@ -148,35 +148,35 @@ def _signed(request: Contents, parts: list[Param]) -> list[Param]:
     if first is None:
         return parts
     call = parts[first]
-    place, at = request.unsigned.get(call["function_call"]["id"], (None, ()))
-    if place is None:
+    location, at = request.unsigned.get(call["function_call"]["id"], (None, ()))
+    if location is None:
         return parts
     why = "this model needs one on the first call of a step, so a substitute is sent"
     lost = hint("unsigned_call", "a call without a signature", why)
-    request.turn_losses.append(about(place, lost, at=at))
+    request.turn_losses.append(about(location, lost, at=at))
     signed = {**call, SIGNATURE: UNSIGNED}
     request.note_change(call, signed)
     return [*parts[:first], signed, *parts[first + 1 :]]
 
 
-def _text_part(request: Turns, place: Place, block: b.TextBlock) -> Param | None:
+def _text_part(request: Turns, location: Location, block: b.TextBlock) -> Param | None:
     """Return a text. A blank text is sent only if it has a signature."""
-    may_sign = SIGNATURE in _KEYS[place.role]["text"]
+    may_sign = SIGNATURE in _KEYS[location.role]["text"]
     signature = _kept_signature(block.extra.get(SIGNATURE)) if may_sign else None
-    if not signature and lose_blank(request, place, block):
+    if not signature and lose_blank(request, location, block):
         return None
-    return _with_extra(request, place, {"text": block.text}, block)
+    return _with_extra(request, location, {"text": block.text}, block)
 
 
-def _with_extra(request: Turns, place: Place, param: Param, block: Carrier) -> Param:
+def _with_extra(request: Turns, location: Location, param: Param, block: Carrier) -> Param:
     """Return a part with the keys in ``extra`` that it may have. A cache mark is a hint."""
     if block.extra:
-        known = _KEYS[place.role][block.type]
+        known = _KEYS[location.role][block.type]
         if SIGNATURE in block.extra and not _kept_signature(block.extra[SIGNATURE]):
             known = tuple(key for key in known if key != SIGNATURE)
-        param |= further_keys(request, place, block, known)
+        param |= further_keys(request, location, block, known)
     if block.cache:
-        request.hint(place, "cache_mark", "cache mark", NO_MARKS)
+        request.hint(location, "cache_mark", "cache mark", NO_MARKS)
     return param
 
 
@@ -187,13 +187,13 @@ def _kept_signature(value: JsonValue) -> str | None:
     return value if is_base64(value) else None
 
 
-def _thought_part(request: Turns, place: Place, block: b.ReasoningBlock) -> Param | None:
+def _thought_part(request: Turns, location: Location, block: b.ReasoningBlock) -> Param | None:
     """Return reasoning with its signature, ``None`` (a hint) if it cannot be sent unchanged."""
     signature = "" if block.signature in SUBSTITUTES else block.signature or ""
-    is_native = place.message.role == "assistant" and block.origin in request.facts.origins
+    is_native = location.message.role == "assistant" and block.origin in request.facts.origins
     if not (is_native and is_valid_unicode(block.text) and is_base64(signature)):
         reason = "it comes from another provider, or cannot be sent unchanged"
-        lose_reasoning(request, place, block, reason)
+        lose_reasoning(request, location, block, reason)
         return None
     if not (block.text or signature):
         return None
@@ -201,55 +201,55 @@ def _thought_part(request: Turns, place: Place, block: b.ReasoningBlock) -> Para
     return {"text": block.text, "thought": True, **signed}
 
 
-def _attachment_part(request: Turns, place: Place, block: b.MediaBlock) -> Param | None:
-    in_result = place.role == "result"
+def _attachment_part(request: Turns, location: Location, block: b.MediaBlock) -> Param | None:
+    in_result = location.role == "result"
     param = source_param(block.type, block.source)
     reason = "its source or its media type is not taken; an address must show its type"
-    refused = param is not None and "file_data" in param and place.message.role == "assistant"
+    refused = param is not None and "file_data" in param and location.message.role == "assistant"
     if refused:
         reason = "what a model made is sent as bytes, never as an address"
-    location: Param = next(iter(param.values())) if param else {}
+    source: Param = next(iter(param.values())) if param else {}
     if param is None or refused:
-        loadable = needs_bytes(block, place.message.role)
-        lose_source(request, place, block, reason, loadable=loadable)
+        loadable = needs_bytes(block, location.message.role)
+        lose_source(request, location, block, reason, loadable=loadable)
         return None
     if block.title and in_result:
-        location["display_name"] = utf8(block.title)
+        source["display_name"] = utf8(block.title)
     elif block.title:
-        request.hint(place, "media_field", "title", f"{block.type} parts have no title")
+        request.hint(location, "media_field", "title", f"{block.type} parts have no title")
     if block.detail:
-        request.hint(place, "media_field", "detail", f"{block.type} parts have no detail")
-    return _with_extra(request, place, param, block)
+        request.hint(location, "media_field", "detail", f"{block.type} parts have no detail")
+    return _with_extra(request, location, param, block)
 
 
-def _holds_file(request: Request, place: Place, block: b.MediaBlock) -> bool:
+def _holds_file(request: Request, location: Location, block: b.MediaBlock) -> bool:
     """Return whether an attachment may stay in a result, by the media type that is sent."""
-    if not holds_file(request, place, block):
+    if not holds_file(request, location, block):
         return False
     return sent_type(block.type, with_bytes(block.source)) in RESULT_TYPES
 
 
-def _tool_call_part(request: Contents, place: Place, block: b.ToolUseBlock) -> Param:
+def _tool_call_part(request: Contents, location: Location, block: b.ToolUseBlock) -> Param:
     name = block.name
     if name not in request.legal_names:
-        name = sent_name(request, place, name)
+        name = sent_name(request, location, name)
     id = call_id(request, block.id, name)
-    call = {"id": id, "name": name, "args": arguments_of(request, place, block)}
+    call = {"id": id, "name": name, "args": arguments_of(request, location, block)}
     if signature := _kept_signature(signature_of(block.extra)):
         # Google's servers with the Chat format write it under another key.
-        left_out = (*HOLDERS, FROM)
+        left_out = (*CONTAINERS, FROM)
         others = {key: value for key, value in block.extra.items() if key not in left_out}
         block = attrs.evolve(block, extra={**others, SIGNATURE: signature})
-    param = _with_extra(request, place, {"function_call": call}, block)
+    param = _with_extra(request, location, {"function_call": call}, block)
     if request.facts.signatures and SIGNATURE not in param:
-        request.unsigned[id] = place, request.at
+        request.unsigned[id] = location, request.at
     return param
 
 
-def _tool_result_part(request: Turns, place: Place, block: b.ToolResultBlock) -> Param:
+def _tool_result_part(request: Turns, location: Location, block: b.ToolResultBlock) -> Param:
     id = result_id(request, block.tool_use_id)
-    name = request.called.get(id) or sent_name(request, place, block.name or "_")
-    parts = block_params(request, place.inside("result", id), block.content, _RULES)
+    name = request.called.get(id) or sent_name(request, location, block.name or "_")
+    parts = block_params(request, location.inside("result", id), block.content, _RULES)
     texts = [part for part in parts if "text" in part]
     media = [part for part in parts if "text" not in part]
     # A recorded response is sent unchanged, unless it would name other attachments.
@@ -257,7 +257,7 @@ def _tool_result_part(request: Turns, place: Place, block: b.ToolResultBlock) ->
     names = [location.get("display_name") for part in media for location in part.values()]
     if response and _names_others(response, names):
         reason = "its key '$ref' would be taken for the name of an attachment: sent as text"
-        request.hint(place, "result_as_text", "a result as an object", reason)
+        request.hint(location, "result_as_text", "a result as an object", reason)
         response = None
     if response:
         request.note_change(texts[0], response)
@@ -270,7 +270,7 @@ def _tool_result_part(request: Turns, place: Place, block: b.ToolResultBlock) ->
             response = {}
     result: Param = {"id": id, "name": name, "response": response}
     result |= {"parts": media} if media else {}
-    param = _with_extra(request, place, {"function_response": result}, block)
+    param = _with_extra(request, location, {"function_response": result}, block)
     result |= {key: param.pop(key) for key in _RESULT if key in param}
     return param
 
@@ -303,12 +303,12 @@ def _names_others(response: dict[str, JsonValue], names: Container[object]) -> b
     return False
 
 
-def _unknown_part(request: Turns, place: Place, block: b.UnknownBlock) -> Param | None:
-    known = OPAQUE if place.role == "assistant" else AFTER_MEDIA
+def _unknown_part(request: Turns, location: Location, block: b.UnknownBlock) -> Param | None:
+    known = OPAQUE if location.role == "assistant" else AFTER_MEDIA
     kinds = [key for key in block.data if key in known]
     if len(kinds) == 1 and block.data.keys() <= {*known, *_OPAQUE_KEYS}:
         return json_copy(dict(block.data))
-    request.lose(place, "content", f"{block.kind} block", "this type of part is unknown")
+    request.lose(location, "content", f"{block.kind} block", "this type of part is unknown")
     return None
 
 

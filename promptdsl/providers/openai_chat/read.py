@@ -82,7 +82,7 @@ def read_content(fields: Param, origin: str) -> tuple[Block, ...]:
 
 def read_answer(fields: Param, index: int, facts: ModelFacts) -> tuple[Block, ...]:
     """Return the blocks of an assistant message; ``index`` is that of the message."""
-    origin = facts.wire.form
+    origin = facts.wire.provider_format
     blocks = read_thoughts(fields, facts)
     content = read_tagged(read_content(fields, origin), facts)
     text_blocks = [block for block in content if isinstance(block, TextBlock)]
@@ -350,7 +350,7 @@ def _read_message(before: list[Message], facts: ModelFacts, data: object) -> Mes
     if role == "assistant":
         content = read_answer(fields, len(before), facts)
     else:
-        content = read_content(fields, facts.wire.form)
+        content = read_content(fields, facts.wire.provider_format)
     if role in ("tool", "function"):
         # The legacy role has no id: it is the result of the last call.
         id = _last_call(before) if role == "function" else required(fields, "tool_call_id", str)

@@ -25,8 +25,8 @@ from promptdsl.providers.shared.blocks import (
 )
 from promptdsl.providers.shared.clean import is_sendable, json_copy
 from promptdsl.providers.shared.openai_parts import JOINT, ChatLike, why_foreign
-from promptdsl.providers.shared.request import Param, Place
-from promptdsl.providers.shared.sent_places import OWN_JOINT, joined_texts
+from promptdsl.providers.shared.request import Location, Param
+from promptdsl.providers.shared.sent_locations import OWN_JOINT, joined_texts
 from promptdsl.providers.shared.streamed import merge, replace
 
 GEMINI = "gemini"
@@ -127,18 +127,18 @@ def _joined_items(
     """Return items with the pieces of a delta. Pieces of one type and number are one item."""
     joined = [*items]
     for piece in pieces:
-        place = _place_of(joined, piece)
-        if place is None:
+        location = _location_of(joined, piece)
+        if location is None:
             joined.append(piece)
             continue
-        longer: Param = dict(joined[place])
+        longer: Param = dict(joined[location])
         merge(longer, {key: piece[key] for key in text_keys if key in piece})
         replace(longer, {key: piece[key] for key in piece if key not in text_keys})
-        joined[place] = longer
+        joined[location] = longer
     return joined
 
 
-def _place_of(items: Sequence[Any], piece: Any) -> int | None:  # Any: JSON
+def _location_of(items: Sequence[Any], piece: Any) -> int | None:  # Any: JSON
     """Return the index of the item that a piece continues, ``None`` if it begins an item.
 
     The item has the same number as the piece, or else the same id. Without these it is the last
@@ -147,15 +147,15 @@ def _place_of(items: Sequence[Any], piece: Any) -> int | None:  # Any: JSON
     if not is_mapping(piece):
         return None
     name = next((key for key in ("index", "id") if piece.get(key) is not None), None)
-    for place in range(len(items) - 1, -1, -1):
-        item: Any = items[place]
+    for location in range(len(items) - 1, -1, -1):
+        item: Any = items[location]
         if not is_mapping(item) or item.get("type") != piece.get("type"):
             continue
         if name is not None and item.get(name) != piece.get(name):
             continue
         if item.get("signature") or item.get("data"):
             return None
-        return place if name is not None or place == len(items) - 1 else None
+        return location if name is not None or location == len(items) - 1 else None
     return None
 
 
@@ -163,7 +163,7 @@ def _place_of(items: Sequence[Any], piece: Any) -> int | None:  # Any: JSON
 
 
 def send_thoughts(
-    request: ChatRequest, place: Place, parts: list[Param], entry: Param, *, calls: bool
+    request: ChatRequest, location: Location, parts: list[Param], entry: Param, *, calls: bool
 ) -> None:
     """Add the reasoning of an answer, which was put aside, to its entry or its parts."""
     thoughts, request.thoughts = request.thoughts, []
@@ -173,19 +173,19 @@ def send_thoughts(
     tagged: list[Param] = []
     for block, index in thoughts:
         request.block = index
-        kept = _send_keys(request, place, block, entry)
+        kept = _send_keys(request, location, block, entry)
         if is_thinking(block, facts):
-            texts += _send_thinking(request, place, block, entry)
+            texts += _send_thinking(request, location, block, entry)
             continue
         tags = _tags_of(block, facts)
-        why = _why_left_out(request, place, block, has_place=bool(key or tags))
+        why = _why_left_out(request, location, block, has_key=bool(key or tags))
         if why and not (kept and block.text in _text_in(kept)):
-            request.hint(place, "unsent_reasoning", "reasoning block", why)
+            request.hint(location, "unsent_reasoning", "reasoning block", why)
         if why or not (block.text or ITEM in block.extra):
             continue
-        param: Param = {"type": "text", "text": request.clean(place, block.text, "reasoning")}
-        request.note(place, block, param)
-        _hint_moved_reasoning(request, place, index)
+        param: Param = {"type": "text", "text": request.clean(location, block.text, "reasoning")}
+        request.note(location, block, param)
+        _hint_moved_reasoning(request, location, index)
         if tags:
             tagged.append(_between_tags(request, param, tags))
         else:
@@ -194,7 +194,7 @@ def send_thoughts(
     _put_before(parts, tagged)
     if texts:
         entry[str(key)] = joined_texts(JOINT, texts, request.notes)
-    elif calls and key and facts.missing_reasoning is not None and _is_current(request, place):
+    elif calls and key and facts.missing_reasoning is not None and _is_current(request, location):
         entry.setdefault(key, facts.missing_reasoning)
 
 
@@ -207,7 +207,7 @@ def _text_in(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _send_keys(request: ChatLike, place: Place, block: ReasoningBlock, entry: Param) -> Param:
+def _send_keys(request: ChatLike, location: Location, block: ReasoningBlock, entry: Param) -> Param:
     """Add the further keys of reasoning to an answer, and return those that are sent.
 
     Lists of several thoughts are joined. An answer has only one of any other value, so an earlier
@@ -222,14 +222,14 @@ def _send_keys(request: ChatLike, place: Place, block: ReasoningBlock, entry: Pa
             continue
         if known is not None and known != value:
             why = "an answer has one value for this key, and a later one is sent"
-            request.lose(place, "content", f"key {key!r}", why)
+            request.lose(location, "content", f"key {key!r}", why)
         entry[key] = value
     if FROM in block.extra:
-        lose_keys(request, place, block, known=kept)
+        lose_keys(request, location, block, known=kept)
     signed = bool(block.signature or block.encrypted)
     if signed and block.origin in facts.answer_origins and not is_thinking(block, facts):
         why = f"{facts.provider} has no field for it"
-        request.lose(place, "content", "the signature of reasoning", why)
+        request.lose(location, "content", "the signature of reasoning", why)
     return kept
 
 
@@ -243,14 +243,14 @@ def is_thinking(block: ReasoningBlock, facts: ModelFacts) -> bool:
 
 
 def _send_thinking(
-    request: ChatRequest, place: Place, block: ReasoningBlock, entry: Param
+    request: ChatRequest, location: Location, block: ReasoningBlock, entry: Param
 ) -> list[Param]:
     """Add reasoning in Anthropic's format to an answer; return the text recorded with it."""
     why = why_foreign(request, block)
-    if not why and place.number < request.stale:
+    if not why and location.number < request.first_valid_reasoning:
         why = "the content before it has changed"
     if why:
-        lose_reasoning(request, place, block, why)
+        lose_reasoning(request, location, block, why)
         return []
     item = _item_of(block)
     param: Param = {"type": "thinking", "thinking": block.text, "signature": block.signature}
@@ -258,22 +258,22 @@ def _send_thinking(
         param = {"type": "redacted_thinking", "data": block.encrypted}
     if is_mapping(recorded := item.get(THINKING)):
         param = json_copy(dict(recorded))
-    if not is_sendable(request, place, *map(str, param.values())):
+    if not is_sendable(request, location, *map(str, param.values())):
         return []
-    request.note(place, block, param)
+    request.note(location, block, param)
     entry.setdefault(THINKING_BLOCKS, []).append(param)
-    _hint_moved_reasoning(request, place, request.block or 0)
+    _hint_moved_reasoning(request, location, request.block or 0)
     text = item.get("reasoning_content")
     if not isinstance(text, str):
         return []
-    return [{"type": "text", "text": request.clean(place, text, "reasoning")}]
+    return [{"type": "text", "text": request.clean(location, text, "reasoning")}]
 
 
-def _hint_moved_reasoning(request: ChatRequest, place: Place, index: int) -> None:
+def _hint_moved_reasoning(request: ChatRequest, location: Location, index: int) -> None:
     """Record a hint if reasoning after other parts of an answer is sent before them."""
-    if any(block.type != "reasoning" for block in place.message.content[:index]):
+    if any(block.type != "reasoning" for block in location.message.content[:index]):
         why = "it comes after other parts of the answer, but Chat sends it before them"
-        request.hint(place, "moved_reasoning", "reasoning block", why)
+        request.hint(location, "moved_reasoning", "reasoning block", why)
 
 
 def _item_of(block: ReasoningBlock) -> Mapping[str, object]:
@@ -281,17 +281,17 @@ def _item_of(block: ReasoningBlock) -> Mapping[str, object]:
     return item if is_mapping(item) else EMPTY
 
 
-def _is_current(request: ChatLike, place: Place) -> bool:
+def _is_current(request: ChatLike, location: Location) -> bool:
     """Return whether the server takes back the reasoning of a message of this age."""
-    return request.facts.reasoning_back != "turn" or place.number > request.last_question
+    return request.facts.reasoning_back != "turn" or location.number > request.last_question
 
 
 def _why_left_out(
-    request: ChatLike, place: Place, block: ReasoningBlock, *, has_place: bool
+    request: ChatLike, location: Location, block: ReasoningBlock, *, has_key: bool
 ) -> str:
     """Return why the text of reasoning is not sent, empty if it is.
 
-    ``has_place`` is whether there is a key or a pair of tags for it.
+    ``has_key`` is whether there is a key or a pair of tags for it.
     """
     facts = request.facts
     foreign = why_foreign(request, block)
@@ -303,9 +303,9 @@ def _why_left_out(
         return f"{why}{advice}" if facts.provider == OPEN else why
     if foreign:
         return foreign
-    if not _is_current(request, place):
+    if not _is_current(request, location):
         return f"{facts.provider} takes only reasoning of the current turn"
-    if facts.reasoning_back == "never" or not has_place:
+    if facts.reasoning_back == "never" or not has_key:
         return f"{facts.provider} takes no reasoning as a text"
     return ""
 
@@ -353,7 +353,7 @@ def signature_for(block: TextBlock | ToolUseBlock, facts: ModelFacts) -> str:
     return signature if is_gemini or not facts.litellm_keys else ""
 
 
-def call_keys(request: ChatLike, place: Place, block: ToolUseBlock, *, first: bool) -> Param:
+def call_keys(request: ChatLike, location: Location, block: ToolUseBlock, *, first: bool) -> Param:
     """Return the further keys of a call that its server takes back. Others are losses.
 
     If the model asks for a signature, the first call of a step gets one: a signature that Gemini
@@ -375,7 +375,7 @@ def call_keys(request: ChatLike, place: Place, block: ToolUseBlock, *, first: bo
             keys["extra_content"] = {"google": {SIGNATURE: signature}}
         elif first:
             reason = "this model needs one on the first call of a step, so a substitute is sent"
-            request.hint(place, "unsigned_call", "a call without a signature", reason)
+            request.hint(location, "unsigned_call", "a call without a signature", reason)
             keys["extra_content"] = {"google": {SIGNATURE: _SUBSTITUTE}}
-    lose_keys(request, place, block, known=("custom", *sent))
+    lose_keys(request, location, block, known=("custom", *sent))
     return keys

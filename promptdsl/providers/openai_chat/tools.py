@@ -19,9 +19,9 @@ from promptdsl.providers.shared.openai_parts import LASTING_MARK, ChatLike
 from promptdsl.providers.shared.request import Param
 from promptdsl.providers.shared.tools import (
     chosen,
-    form_param,
     lose_tool_marks,
     named_choice,
+    output_param,
     pop_function,
     raw_choice,
     read_output,
@@ -31,7 +31,7 @@ from promptdsl.providers.shared.tools import (
     sendable_output,
     write_tools,
 )
-from promptdsl.providers.shared.two_sided import stale_before
+from promptdsl.providers.shared.two_sided import valid_reasoning_from
 
 ORIGIN = "openai"
 """The provider whose dialect is the usual one."""
@@ -47,7 +47,7 @@ class ChatRequest(ChatLike):
     """The index of the last message with a call."""
     called: dict[str, str] = attrs.field(factory=new_dict)
     """The sent name of the tool by the sent id of the call."""
-    stale: int = attrs.field(init=False)
+    first_valid_reasoning: int = attrs.field(init=False)
     """The index of the first message whose signed reasoning is still valid."""
     text_signatures: list[str] = attrs.field(factory=new_list)
     """The signatures of Gemini on the texts of the answer that is being written."""
@@ -56,11 +56,13 @@ class ChatRequest(ChatLike):
 
     def __attrs_post_init__(self) -> None:
         ChatLike.__attrs_post_init__(self)
-        self.stale = stale_before(self.prompt) if self.facts.binds_reasoning else 0
+        self.first_valid_reasoning = (
+            valid_reasoning_from(self.prompt) if self.facts.binds_reasoning else 0
+        )
 
     def depends(self, stop: int) -> tuple[object, ...]:
         """Return all that the entries of the first ``stop`` messages depend on, except these."""
-        return (*ChatLike.depends(self, stop), min(self.stale, stop))
+        return (*ChatLike.depends(self, stop), min(self.first_valid_reasoning, stop))
 
     @property
     def dialect(self) -> Wire:
@@ -75,7 +77,9 @@ def tools_of(request: ChatRequest) -> list[Param]:
         for tool in request.prompt.tools:
             request.lose(tool, "content", f"tool {tool.name!r}", reason)
         return []
-    tools = write_tools(request, request.dialect.form, _tool_param, inside="function", closes=True)
+    tools = write_tools(
+        request, request.dialect.provider_format, _tool_param, inside="function", closes=True
+    )
     if not (request.facts.lasting_marks and request.facts.tool_marks):
         lose_tool_marks(request)
     return tools
@@ -114,16 +118,16 @@ def settings_of(request: ChatRequest) -> Param:
     if raw is not None:
         settings["response_format"] = raw
     elif output:
-        schema = form_param(request, output)
+        schema = output_param(request, output)
         settings["response_format"] = {"type": "json_schema", "json_schema": schema}
     return settings
 
 
 def read_settings(payload: Mapping[str, object], dialect: Wire) -> Prompt:
     """Return the tools, the choice of a tool and the output schema in a payload."""
-    read_tool = partial(_read_tool, dialect.form)
+    read_tool = partial(_read_tool, dialect.provider_format)
     choice = _read_choice(payload.get("tool_choice"), dialect)
-    output = read_output(payload.get("response_format"), "response_format", dialect.form)
+    output = read_output(payload.get("response_format"), "response_format", dialect.provider_format)
     tools = located_items("tools", read_tool, payload.get("tools") or ())
     return recorded_prompt(tools, choice, output)
 
@@ -168,6 +172,6 @@ def _read_choice(choice: object, dialect: Wire) -> RawSetting | str | None:
     if kind in ("function", "custom"):
         name = required(inner, "name", str)
         is_all = fields == {"type": kind, kind: {"name": name}}
-        return named_choice(choice, dialect.form, name, is_all=is_all)
+        return named_choice(choice, dialect.provider_format, name, is_all=is_all)
     meaning = inner.get("mode") if inner.get("mode") in _MODES else None
-    return raw_choice(choice, dialect.form, meaning, f"tool_choice {kind!r}")
+    return raw_choice(choice, dialect.provider_format, meaning, f"tool_choice {kind!r}")

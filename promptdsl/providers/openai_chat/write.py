@@ -43,7 +43,7 @@ from promptdsl.providers.shared.clean import (
     with_bytes,
 )
 from promptdsl.providers.shared.ids import exact_id, fitting_id, tool_name
-from promptdsl.providers.shared.memory import Recall
+from promptdsl.providers.shared.memory import CachedWrite
 from promptdsl.providers.shared.openai_parts import (
     MARK,
     add_error_text,
@@ -61,7 +61,7 @@ from promptdsl.providers.shared.openai_parts import (
     trim_answer,
 )
 from promptdsl.providers.shared.other_providers import why_unknown
-from promptdsl.providers.shared.request import OPENING, Param, Place
+from promptdsl.providers.shared.request import OPENING, Location, Param
 
 if TYPE_CHECKING:
     from openai.types.chat import (
@@ -79,116 +79,116 @@ _SPEAKER = re.compile(r"[^\s<|\\/>\ud800-\udfff]{1,64}")
 """A name of a speaker that a message may have."""
 
 
-def _parts(request: ChatRequest, place: Place, blocks: Sequence[Block]) -> list[Param]:
+def _parts(request: ChatRequest, location: Location, blocks: Sequence[Block]) -> list[Param]:
     """Return the parts and calls of blocks. Results are added as messages at once."""
     parts: list[Param] = []
     joints, joint = request.prompt.joints, None
-    apart = len(blocks) > 1 and stay_apart(request, place)
+    apart = len(blocks) > 1 and stay_apart(request, location)
     request.result = outer = request.block
     for request.block, block in enumerate(blocks):
         if joints:
-            joint = joints.get((place.number, *request.at), joint)
-        part = _WRITERS.get(block.type, _lose_type)(request, place, block)
+            joint = joints.get((location.number, *request.at), joint)
+        part = _WRITERS.get(block.type, _lose_type)(request, location, block)
         if part is not None:
             parts.append(part)
             begin_turn(parts, joint, apart=apart)
             joint = None
             if request.notes is not None:
-                request.note(place, block, part)
+                request.note(location, block, part)
     request.block, request.result = outer, None
     return parts
 
 
-def _lose_type(request: ChatRequest, place: Place, block: Block) -> None:
-    lose_block(request, place, block, misplaced(place))
+def _lose_type(request: ChatRequest, location: Location, block: Block) -> None:
+    lose_block(request, location, block, misplaced(location))
 
 
-def _text_part(request: ChatRequest, place: Place, block: TextBlock) -> Param | None:
+def _text_part(request: ChatRequest, location: Location, block: TextBlock) -> Param | None:
     audio = block.extra.get("audio")
-    part = _recording_part(request, place, audio) if audio else None
+    part = _recording_part(request, location, audio) if audio else None
     known = ["refusal", "audio"] if part else ["refusal"]
-    if part is None and not lose_blank(request, place, block):
-        refused = place.role == "assistant" and block.extra.get("refusal") is True
-        kind = "refusal" if refused and _takes_refusals(request, place) else "text"
+    if part is None and not lose_blank(request, location, block):
+        refused = location.role == "assistant" and block.extra.get("refusal") is True
+        kind = "refusal" if refused and _takes_refusals(request, location) else "text"
         part = {"type": kind, kind: block.text}
     cache, facts = block.cache, request.facts
     signature = signature_for(block, facts) if facts.litellm_keys else ""
-    if part and signature and place.role == "assistant":
+    if part and signature and location.role == "assistant":
         known.append(SIGNATURE)
         request.text_signatures.append(signature)
-    if part and _has_mark_of_message(request, place, block):
+    if part and _has_mark_of_message(request, location, block):
         request.message_mark, cache = cache, None
-    lose_keys(request, place, block, known=known)
-    return marked(request, place, cache, part)
+    lose_keys(request, location, block, known=known)
+    return marked(request, location, cache, part)
 
 
-def _takes_refusals(request: ChatRequest, place: Place) -> bool:
+def _takes_refusals(request: ChatRequest, location: Location) -> bool:
     """Return whether an answer may have a refusal. LiteLLM leaves it out for some models."""
     behind = request.facts.behind
-    return takes_lists(request, place) and not (behind and behind.wire.two_sided)
+    return takes_lists(request, location) and not (behind and behind.wire.two_sided)
 
 
-def _has_mark_of_message(request: ChatRequest, place: Place, block: TextBlock) -> bool:
+def _has_mark_of_message(request: ChatRequest, location: Location, block: TextBlock) -> bool:
     """Return whether the cache mark of a text belongs to its message, which has only this text."""
     if block.extra.get(ITEM) != MARK_OF_MESSAGE or not request.facts.lasting_marks:
         return False
-    blocks = place.message.content
+    blocks = location.message.content
     content = [sent for sent in blocks if sent.type not in ("reasoning", "tool_use")]
     return content == [block] and request.prompt.lone_text != "list"
 
 
-def _recording_part(request: ChatRequest, place: Place, audio: object) -> Param | None:
+def _recording_part(request: ChatRequest, location: Location, audio: object) -> Param | None:
     """Return a spoken answer as the id of its audio, for models with audio; one in a message."""
     facts = request.facts
     is_openai = request.dialect.name == ORIGIN
-    able = "audio" in facts.media and is_openai and place.role == "assistant"
+    able = "audio" in facts.media and is_openai and location.role == "assistant"
     id = audio.get("id") if is_mapping(audio) else None
-    if not able or not isinstance(id, str) or request.spoken == place.number:
+    if not able or not isinstance(id, str) or request.spoken == location.number:
         return None
-    request.spoken = place.number
-    return {"type": AUDIO, "audio": {"id": request.clean(place, id, "an id")}}
+    request.spoken = location.number
+    return {"type": AUDIO, "audio": {"id": request.clean(location, id, "an id")}}
 
 
-def _unknown_part(request: ChatRequest, place: Place, block: b.UnknownBlock) -> Param | None:
+def _unknown_part(request: ChatRequest, location: Location, block: b.UnknownBlock) -> Param | None:
     if reason := why_unknown(block, *request.facts.origins):
-        lose_block(request, place, block, reason)
+        lose_block(request, location, block, reason)
         return None
     if block.data.get("type") == AUDIO:
-        part = _recording_part(request, place, block.data.get("audio"))
+        part = _recording_part(request, location, block.data.get("audio"))
     else:
         part = (
             json_copy(dict(block.data))
-            if is_sendable_part(block.data, request.dialect.form)
+            if is_sendable_part(block.data, request.dialect.provider_format)
             else None
         )
-    if part is None or not (part["type"] == AUDIO or takes_lists(request, place)):
-        _lose_type(request, place, block)
+    if part is None or not (part["type"] == AUDIO or takes_lists(request, location)):
+        _lose_type(request, location, block)
         return None
-    return marked(request, place, "default" if part.pop(MARK, None) else None, part)
+    return marked(request, location, "default" if part.pop(MARK, None) else None, part)
 
 
-def _call_part(request: ChatRequest, place: Place, block: ToolUseBlock) -> Param | None:
-    if place.role != "assistant":
-        _lose_type(request, place, block)
+def _call_part(request: ChatRequest, location: Location, block: ToolUseBlock) -> Param | None:
+    if location.role != "assistant":
+        _lose_type(request, location, block)
         return None
-    name = tool_name(request, place, block.name)
+    name = tool_name(request, location, block.name)
     behind = request.facts.behind
-    takes_custom = behind is None or behind.wire.form == request.dialect.form
+    takes_custom = behind is None or behind.wire.provider_format == request.dialect.provider_format
     custom = takes_custom and block.extra.get("custom") is True
     kind, key = ("custom", "input") if custom else ("function", "arguments")
-    function = {"name": name, key: text_of_arguments(request, place, block, key)}
+    function = {"name": name, key: text_of_arguments(request, location, block, key)}
     id = _sent_id(request, block.id)
     request.called[id] = name
-    keys = call_keys(request, place, block, first=request.calling != place.number)
-    request.calling = place.number
+    keys = call_keys(request, location, block, first=request.calling != location.number)
+    request.calling = location.number
     call = {"id": id, "type": kind, kind: function, **keys}
-    return marked(request, place, block.cache, call)
+    return marked(request, location, block.cache, call)
 
 
-def _put_thought_aside(request: ChatRequest, place: Place, block: b.ReasoningBlock) -> None:
+def _put_thought_aside(request: ChatRequest, location: Location, block: b.ReasoningBlock) -> None:
     """Put the reasoning of an answer aside, until its texts and calls are written."""
-    if place.role != "assistant":
-        _lose_type(request, place, block)
+    if location.role != "assistant":
+        _lose_type(request, location, block)
     else:
         request.thoughts.append((block, request.block or 0))
 
@@ -199,76 +199,78 @@ def _sent_id(request: ChatRequest, id: str) -> str:
     return exact_id(id, exact) if exact else fitting_id(id, request.facts.longest_id or maxsize)
 
 
-def _write_result(request: ChatRequest, place: Place, block: ToolResultBlock) -> None:
-    if place.role not in ("tool", "user"):
-        _lose_type(request, place, block)
+def _write_result(request: ChatRequest, location: Location, block: ToolResultBlock) -> None:
+    if location.role not in ("tool", "user"):
+        _lose_type(request, location, block)
         return
     id = _sent_id(request, block.tool_use_id)
     before = len(request.marks)
     parts = _parts(
-        request, place.inside("result", mended(id, request.dialect.longest_name)), block.content
+        request, location.inside("result", mended(id, request.dialect.longest_name)), block.content
     )
     if block.is_error:
         reason = "Chat has no such flag, so the text says it"
-        request.hint(place, "error_flag", "the error flag of a result", reason)
+        request.hint(location, "error_flag", "the error flag of a result", reason)
         add_error_text(request, parts, block.error_type or "unknown", kind="text")
     entry: Param = {"role": "tool", "tool_call_id": id}
-    if request.facts.message_marks and place.message.kind == "recorded":
+    if request.facts.message_marks and location.message.kind == "recorded":
         # A recorded result has its marks at their locations.
-        marked(request, place, block.cache, entry)
+        marked(request, location, block.cache, entry)
     elif request.facts.message_marks:
-        marked(request, place, longest_mark(request, before, block.cache), entry)
+        marked(request, location, longest_mark(request, before, block.cache), entry)
         for part in parts:
             part.pop(MARK, None)
     else:
-        marked(request, place, block.cache, parts[-1] if parts else None)
-    lose_keys(request, place, block)
-    entry["content"] = content_of(request, place.inside("result"), parts)
+        marked(request, location, block.cache, parts[-1] if parts else None)
+    lose_keys(request, location, block)
+    entry["content"] = content_of(request, location.inside("result"), parts)
     # A result that was recorded with the name of its tool is sent with it; the SDK has no type.
-    is_named = request.facts.litellm_keys or place.message.kind == "recorded"
-    name = place.message._details.name if is_named else None
+    is_named = request.facts.litellm_keys or location.message.kind == "recorded"
+    name = location.message._details.name if is_named else None
     if request.facts.result_names:
         name = request.called.get(id) or name or block.name
     if name:
-        entry["name"] = request.clean(place, name, "the name of a tool")
+        entry["name"] = request.clean(location, name, "the name of a tool")
     request.entries.append(entry)
-    request.note(place, block, entry)
+    request.note(location, block, entry)
 
 
-def _media_part(request: ChatRequest, place: Place, block: b.MediaBlock) -> Param | None:
-    able, here = block.type in request.facts.media, place.role in ("user", "result")
+def _media_part(request: ChatRequest, location: Location, block: b.MediaBlock) -> Param | None:
+    able, here = block.type in request.facts.media, location.role in ("user", "result")
     facts, address = request.facts, ""
     if facts.file_addresses:
         # LiteLLM uses the key of an id for it (prompt_templates/factory.py, 1.110).
         address = "file_id" if facts.litellm_keys else "file_data"
     part = media_part(block, address=address) if able and here else None
     if part is None:
-        reason = f"this model takes no {block.type}" if here and not able else misplaced(place)
+        reason = f"this model takes no {block.type}" if here and not able else misplaced(location)
         if able and here and needs_bytes(block, "user"):
             reason = f"Chat takes no address of one; {LOADER}"
-        lose_block(request, place, block, reason)
+        lose_block(request, location, block, reason)
         return None
-    lose_keys(request, place, block)
+    lose_keys(request, location, block)
     kind = part["type"]
     fields: dict[str, str] = part[kind]
     if block.title and "filename" in fields:
-        lose_title(request, place, block.title, fields["filename"])
+        lose_title(request, location, block.title, fields["filename"])
     media_type = block.source.media_type
     if request.facts.litellm_keys and media_type and block.source.kind != "base64":
         fields["format"] = media_type
     for key, value in fields.items():
-        fields[key] = request.clean(place, value, key)
+        fields[key] = request.clean(location, value, key)
     reason = f"Chat has no field for it on a part of type {kind!r}"
     if block.title is not None and "filename" not in fields:
-        request.hint(place, "media_field", "title", reason)
+        request.hint(location, "media_field", "title", reason)
     if block.detail is not None and "detail" not in fields:
-        request.hint(place, "media_field", "detail", reason)
-    if place.role == "result" and block.type not in request.facts.result_media:
-        part = {"type": "text", "text": request.move(place, block, part)}
-    return marked(request, place, block.cache, part)
+        request.hint(location, "media_field", "detail", reason)
+    if location.role == "result" and block.type not in request.facts.result_media:
+        part = {"type": "text", "text": request.move(location, block, part)}
+    return marked(request, location, block.cache, part)
 
 
-def _document_part(request: ChatRequest, place: Place, block: b.DocumentBlock) -> Param | None:
+def _document_part(
+    request: ChatRequest, location: Location, block: b.DocumentBlock
+) -> Param | None:
     """Return a document as a file, or as text if files of its type are not taken.
 
     Chat takes only PDF files (documentation of file inputs, trpc-group/trpc-agent-go#1816).
@@ -278,25 +280,25 @@ def _document_part(request: ChatRequest, place: Place, block: b.DocumentBlock) -
     text = text_of_file(source)
     is_file = types is None or media_type in (None, *types) or source.kind == "file_id"
     is_lost = text is None and block.type not in facts.media
-    if is_file or is_lost or place.role not in ("user", "result"):
-        return _media_part(request, place, block)
+    if is_file or is_lost or location.role not in ("user", "result"):
+        return _media_part(request, location, block)
     why = f"the target takes no file of type {media_type!r}"
     if text is None:
         advice = "write its text in UTF-8, send a PDF, or render for openai_responses"
         is_far = is_address(source) and TEXT_TYPE.fullmatch(str(media_type))
-        lose_block(request, place, block, f"{why}; {LOADER if is_far else advice}")
+        lose_block(request, location, block, f"{why}; {LOADER if is_far else advice}")
         return None
-    lose_keys(request, place, block)
-    request.hint(place, "document_as_text", "document block", f"{why}: it is sent as text")
+    lose_keys(request, location, block)
+    request.hint(location, "document_as_text", "document block", f"{why}: it is sent as text")
     if block.detail is not None:
-        request.hint(place, "media_field", "detail", "a text has none")
+        request.hint(location, "media_field", "detail", "a text has none")
     text = fenced("document", text, name=(block.title or "").strip(), type=media_type)
     param = {"type": "text", "text": text}
-    request.note(place, block, param, fence="document")
-    return marked(request, place, block.cache, param)
+    request.note(location, block, param, fence="document")
+    return marked(request, location, block.cache, param)
 
 
-_WRITERS: Mapping[str, Callable[[ChatRequest, Place, Any], Param | None]] = {  # Any: its block
+_WRITERS: Mapping[str, Callable[[ChatRequest, Location, Any], Param | None]] = {  # Any: its block
     "text": _text_part,
     "tool_use": _call_part,
     "tool_result": _write_result,
@@ -325,13 +327,13 @@ class OpenAIPayload(TypedDict):
 
 
 def write(
-    prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
+    prompt: Prompt, facts: ModelFacts, cached_write: CachedWrite | None = None
 ) -> tuple[OpenAIPayload, tuple[Loss, ...]]:
     """Return the payload of a prompt, whose roles are mapped, and its losses."""
     request = ChatRequest(prompt, facts)
     tools = tools_of(request) if prompt.tools else []
     before = len(request.losses)
-    for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
+    for start, stop in cached_write.spans(request) if cached_write else [(0, len(prompt.messages))]:
         _write_messages(request, start, stop)
         open_conversation(request, before)
     entries = request.entries
@@ -340,13 +342,13 @@ def write(
     if request.moved:
         _send_moved(request)
     if request.marks:
-        places = [
+        locations = [
             (index, key)
             for index, entry in enumerate(entries)
             for key in ("", "content", "tool_calls")
             if is_marked(parts_at(entry, key))
         ]
-        finish_marked_parts(request, places, tools)
+        finish_marked_parts(request, locations, tools)
     trim_answer(request)
     if not facts.user_after_results:
         _answer_results(request)
@@ -412,7 +414,7 @@ def _write_messages(request: ChatRequest, start: int, stop: int) -> None:
                 call = {"id": id, "type": "function", "function": function}
                 entries.append({"role": "assistant", "content": None, "tool_calls": [call]})
                 continue
-        _write_message(request, Place(index, message, role))
+        _write_message(request, Location(index, message, role))
 
 
 def _send_moved(request: ChatRequest) -> None:
@@ -424,8 +426,8 @@ def _send_moved(request: ChatRequest) -> None:
 def _send_leading(request: ChatRequest) -> None:
     """Send the leading instructions as one message, because the server takes only one."""
     parts, request.leading = request.leading, []
-    place = Place(0, request.messages[0], "system")
-    request.entries.append({"role": "system", "content": content_of(request, place, parts)})
+    location = Location(0, request.messages[0], "system")
+    request.entries.append({"role": "system", "content": content_of(request, location, parts)})
 
 
 def _answer_results(request: ChatRequest) -> None:
@@ -447,28 +449,28 @@ _WHY_ANSWERED = (
 _NO_NAME = "the target takes no speaker's name"
 
 
-def _write_message(request: ChatRequest, place: Place) -> None:
-    message = place.message
+def _write_message(request: ChatRequest, location: Location) -> None:
+    message = location.message
     request.text_signatures, request.message_mark = [], None
-    parts = _parts(request, place, message.content)
+    parts = _parts(request, location, message.content)
     if request.moved and message.role != "tool":
         _send_moved(request)
     if not (parts or request.thoughts):
         return
-    role = "assistant" if message.role == "assistant" else sent_role(request, place, parts)
+    role = "assistant" if message.role == "assistant" else sent_role(request, location, parts)
     texts = [part for part in parts if part["type"] not in _NEXT_TO_CONTENT]
-    if role != "user" and place.number < request.head and not request.facts.several_systems:
+    if role != "user" and location.number < request.head and not request.facts.several_systems:
         if message._details.name is not None:
-            request.hint(place, "speaker_name", "name of a speaker", _NO_NAME)
+            request.hint(location, "speaker_name", "name of a speaker", _NO_NAME)
         request.leading += texts
         return
     calls = [part for part in parts if part["type"] in _CALLS]
     keys: Param = {}
     if role == "assistant":
-        send_thoughts(request, place, texts, keys, calls=bool(calls))
+        send_thoughts(request, location, texts, keys, calls=bool(calls))
     if not (texts or calls or keys or parts):
         return
-    content = content_of(request, place, texts) if texts else None
+    content = content_of(request, location, texts) if texts else None
     if content is None and not (calls or parts):
         content = ""
     entry: Param = {"role": role, "content": content, **keys}
@@ -478,30 +480,30 @@ def _write_message(request: ChatRequest, place: Place) -> None:
         if part["type"] == AUDIO:
             entry["audio"] = part["audio"]
             request.note_change(part, entry["audio"])
-    _add_keys_of_message(request, place, entry)
+    _add_keys_of_message(request, location, entry)
     entries = request.entries
-    leads = request.facts.behind is not None and role != "user" and place.number < request.head
+    leads = request.facts.behind is not None and role != "user" and location.number < request.head
     # Behind LiteLLM a leading instruction stays before events.
     roles = (sent["role"] for sent in entries)
     spoken = (n for n, role in enumerate(roles) if role not in ("system", "developer"))
     entries.insert(next(spoken, len(entries)) if leads else len(entries), entry)
 
 
-def _add_keys_of_message(request: ChatRequest, place: Place, entry: Param) -> None:
+def _add_keys_of_message(request: ChatRequest, location: Location, entry: Param) -> None:
     """Add the signatures of the texts in a message, its cache mark and its speaker's name."""
     signatures, fields = request.text_signatures, entry.get(FIELDS, EMPTY)
     if len(signatures) == 1 and isinstance(entry["content"], str) and SIGNATURES not in fields:
         entry[FIELDS] = {**fields, SIGNATURES: signatures}
     elif signatures:
         why = "only an answer with one text has a field for it"
-        request.lose(place, "content", "the signature of a text", why)
+        request.lose(location, "content", "the signature of a text", why)
     if request.message_mark:
-        marked(request, place, request.message_mark, entry)
-    name = place.message._details.name
+        marked(request, location, request.message_mark, entry)
+    name = location.message._details.name
     if name and request.facts.names and _SPEAKER.fullmatch(name):
         entry["name"] = name
     elif name:
         reason = _NO_NAME
         if request.facts.names:
             reason = "a name has at most 64 characters, no white space and none of < | \\ / >"
-        request.hint(place, "speaker_name", "name of a speaker", reason)
+        request.hint(location, "speaker_name", "name of a speaker", reason)

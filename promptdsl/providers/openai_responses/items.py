@@ -15,7 +15,7 @@ from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import fitting_id
 from promptdsl.providers.shared.openai_parts import ChatLike
 from promptdsl.providers.shared.other_providers import looks_like, owner_of
-from promptdsl.providers.shared.request import Param, Place
+from promptdsl.providers.shared.request import Location, Param
 
 ORIGIN = "openai_responses"
 
@@ -69,7 +69,7 @@ class Items(ChatLike):
 class ContentDraft:
     """The content of a message or of a tool result while it is written."""
 
-    place: Place
+    location: Location
     parts: list[Param] = attrs.field(factory=new_list)
     """The parts that wait to be sent as one item."""
     origin: JsonObject = EMPTY
@@ -97,7 +97,7 @@ _ITEM_ID = {
 """By type of item, the pattern of its ids. The service refuses other ids."""
 
 
-def call_id(request: Items, place: Place, id: str) -> str:
+def call_id(request: Items, location: Location, id: str) -> str:
     """Return the id with which a call is sent, and keep it for the result.
 
     The n-th use of an id ends in ``_n``: the service pairs calls and results by the id only, and
@@ -110,12 +110,12 @@ def call_id(request: Items, place: Place, id: str) -> str:
         sent = fitting_id(f"{id}_{count}", LONGEST_ID, shortest=1)
     request.uses[sent] = 0
     request.uses[id] = count
-    if id in request.calls and _is_in_one_answer(request, request.called_at[id], place.number):
+    if id in request.calls and _is_in_one_answer(request, request.called_at[id], location.number):
         request.repeated_ids.setdefault(id, deque()).append(sent)
     else:
         request.calls[id] = sent
         request.repeated_ids.pop(id, None)
-    request.called_at[id] = place.number
+    request.called_at[id] = location.number
     return sent
 
 

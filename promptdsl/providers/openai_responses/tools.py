@@ -18,9 +18,9 @@ from promptdsl.providers.shared.ids import tool_name
 from promptdsl.providers.shared.request import Param, Request
 from promptdsl.providers.shared.tools import (
     chosen,
-    form_param,
     lose_tool_marks,
     named_choice,
+    output_param,
     pop_function,
     raw_choice,
     read_output,
@@ -74,7 +74,7 @@ def settings_of(request: Request) -> Param:
     if raw is not None:
         settings["text"] = {"format": raw}
     elif output:
-        settings["text"] = {"format": {"type": "json_schema", **form_param(request, output)}}
+        settings["text"] = {"format": {"type": "json_schema", **output_param(request, output)}}
     return settings
 
 
@@ -82,8 +82,10 @@ def read_settings(payload: JsonObject) -> Prompt:
     """Return the tools, the choice of a tool and the output schema of a payload."""
     tools = tuple(located_items("tools", _read_tool, payload.get("tools") or ()))
     choice = located("tool_choice", _read_choice, payload.get("tool_choice"))
-    form = mapping(payload.get("text") or {}).get("format")
-    output = located("text.format", partial(read_output, path="format", origin=ORIGIN), form)
+    output_format = mapping(payload.get("text") or {}).get("format")
+    output = located(
+        "text.format", partial(read_output, path="format", origin=ORIGIN), output_format
+    )
     stored = None
     if payload.get("previous_response_id") or payload.get("conversation"):
         stored = StoredConversation(ORIGIN, bool(payload.get("instructions")))

@@ -36,7 +36,7 @@ from promptdsl.providers.shared.blocks import (
 )
 from promptdsl.providers.shared.clean import is_sendable, json_copy, lose_title, text_of_arguments
 from promptdsl.providers.shared.ids import tool_name
-from promptdsl.providers.shared.memory import Recall
+from promptdsl.providers.shared.memory import CachedWrite
 from promptdsl.providers.shared.openai_parts import (
     JOINT,
     MARK,
@@ -54,8 +54,8 @@ from promptdsl.providers.shared.openai_parts import (
     why_foreign,
 )
 from promptdsl.providers.shared.other_providers import why_unknown
-from promptdsl.providers.shared.request import Param, Place
-from promptdsl.providers.shared.sent_places import joined_texts
+from promptdsl.providers.shared.request import Location, Param
+from promptdsl.providers.shared.sent_locations import joined_texts
 
 if TYPE_CHECKING:
     from openai.types.responses import ResponseInputParam, ResponseTextConfigParam, ToolParam
@@ -92,14 +92,14 @@ _MARKED_KEYS = {
 
 
 def write(
-    prompt: Prompt, facts: ModelFacts, recall: Recall | None = None
+    prompt: Prompt, facts: ModelFacts, cached_write: CachedWrite | None = None
 ) -> tuple[ResponsesPayload, tuple[Loss, ...]]:
     """Return the payload of a prompt, whose roles are mapped, and its losses."""
     request = Items(prompt, facts)
     tools = tools_of(request) if prompt.tools else []
     before = len(request.losses)
     same_roles = _ROLES if facts.system and facts.later_system is True else _ROLES - {"system"}
-    for start, stop in recall.spans(request) if recall else [(0, len(prompt.messages))]:
+    for start, stop in cached_write.spans(request) if cached_write else [(0, len(prompt.messages))]:
         has_notes = request.notes is not None
         for index, message in enumerate(request.messages[start:stop], start):
             role, text = message.role, message._plain
@@ -110,17 +110,17 @@ def write(
                 if has_notes:
                     request.note_plain(index, request.entries[-1])
             else:
-                _write_message(request, Place(index, message, role))
+                _write_message(request, Location(index, message, role))
         open_conversation(request, before)
     trim_answer(request)
     settings = settings_of(request) if prompt.has_choice_or_output else {}
     if request.marks:
-        places: list[tuple[int, str]] = []
+        locations: list[tuple[int, str]] = []
         for index, item in enumerate(request.entries):
             key = _MARKED_KEYS.get(item.get("type"))
             if key and is_marked(item.get(key)):
-                places.append((index, key))
-        finish_marked_parts(request, places, [])
+                locations.append((index, key))
+        finish_marked_parts(request, locations, [])
     if prompt.stored is not None and prompt.stored.instructions:
         settings |= _instructions(request)
     payload = {"input": request.entries, **({"tools": tools} if tools else {}), **settings}
@@ -139,14 +139,14 @@ def _instructions(request: Items) -> Param:
     return {"instructions": joined_texts(JOINT, content, request.notes)}
 
 
-def _write_message(request: Items, place: Place) -> None:
+def _write_message(request: Items, location: Location) -> None:
     """Write a message. Each call and each result is an item, the other parts are one item."""
-    message = place.message
+    message = location.message
     if message._details.name is not None and message.role != "tool":
         request.hint(
-            place, "speaker_name", "name of a speaker", "the target takes no speaker's name"
+            location, "speaker_name", "name of a speaker", "the target takes no speaker's name"
         )
-    draft = ContentDraft(place)
+    draft = ContentDraft(location)
     _write_blocks(request, draft, message.content)
     _send_parts(request, draft)
     _drop_reasoning(request, draft, "the item that it produced is missing")
@@ -158,35 +158,35 @@ def _drop_reasoning(request: Items, draft: ContentDraft, why: str) -> None:
     A text without its recorded id is not such an item (mastra-ai/mastra#11103).
     """
     for _, block in draft.thoughts:
-        request.hint(draft.place, "unsent_reasoning", "reasoning", why, at=block)
+        request.hint(draft.location, "unsent_reasoning", "reasoning", why, at=block)
     draft.thoughts = []
 
 
 def _write_blocks(request: Items, draft: ContentDraft, blocks: Iterable[b.Block]) -> None:
-    place, has_notes = draft.place, request.notes is not None
+    location, has_notes = draft.location, request.notes is not None
     joints, joint = request.prompt.joints, None
-    apart = stay_apart(request, place)
+    apart = stay_apart(request, location)
     request.result = outer = request.block
     for request.block, block in enumerate(blocks):
-        joint = joints.get((place.number, *request.at), joint)
-        if block.type not in _TYPES[place.role]:
-            lose_block(request, place, block, misplaced(place))
+        joint = joints.get((location.number, *request.at), joint)
+        if block.type not in _TYPES[location.role]:
+            lose_block(request, location, block, misplaced(location))
             continue
         param = _WRITERS[block.type](request, draft, block)
         if param is not None:
             begin_turn(draft.parts, None if draft.origin else joint, apart=apart)
             joint = None
         if has_notes and param is not None:
-            request.note(place, block, param)
+            request.note(location, block, param)
     request.block, request.result = outer, None
 
 
 def _send_parts(request: Items, draft: ContentDraft) -> None:
-    place, parts = draft.place, draft.parts
+    location, parts = draft.location, draft.parts
     if not parts:
         return
     draft.parts = []
-    if place.message.role == "assistant":
+    if location.message.role == "assistant":
         waiting = [thought.get("id") for thought, _ in draft.thoughts]
         binds = request.facts.reasoning_back == "never"
         if binds and not keeps_id(request, "message", draft.origin, waiting):
@@ -201,14 +201,14 @@ def _send_parts(request: Items, draft: ContentDraft) -> None:
             return
         for block in annotated or ():
             reason = "they belong to the message they came in"
-            request.hint(place, "unsent_key", "annotations", reason, at=block)
+            request.hint(location, "unsent_key", "annotations", reason, at=block)
         for part in parts:
             if part.get("annotations"):
                 part["annotations"] = []
         content = joined(parts, request)
         request.entries.append({"role": "assistant", "content": content, **recorded_keys})
         return
-    role = sent_role(request, place, parts)
+    role = sent_role(request, location, parts)
     request.entries.append({"role": role, "content": joined(parts, request)})
 
 
@@ -221,23 +221,23 @@ def _send_reasoning(request: Items, draft: ContentDraft) -> None:
 
 
 def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> Param | None:
-    place = draft.place
-    if place.role != "assistant":
-        lose_keys(request, place, block, known=("refusal",))
-        blank = lose_blank(request, place, block)
+    location = draft.location
+    if location.role != "assistant":
+        lose_keys(request, location, block, known=("refusal",))
+        blank = lose_blank(request, location, block)
         text = None if blank else {"type": "input_text", "text": block.text}
-        part = marked(request, place, block.cache, text)
+        part = marked(request, location, block.cache, text)
         draft.parts += [part] if part else []
         return part
-    lose_keys(request, place, block, known=("refusal", "annotations"))
-    marked(request, place, block.cache, None)
+    lose_keys(request, location, block, known=("refusal", "annotations"))
+    marked(request, location, block.cache, None)
     origin = origin_of(block)
     # A message with its id is sent unchanged, because its reasoning needs it.
     thoughts = [thought.get("id") for thought, _ in draft.thoughts]
     begins = origin != draft.origin
     is_taken = begins and bool(draft.parts) and origin.get("id") == draft.origin.get("id")
     is_kept = not is_taken and keeps_id(request, "message", origin, thoughts)
-    if not is_kept and lose_blank(request, place, block):
+    if not is_kept and lose_blank(request, location, block):
         return None
     # A text of the model is sent in the message in which it was recorded.
     if begins:
@@ -257,48 +257,50 @@ def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> Param 
 def _add_attachment(
     request: Items, draft: ContentDraft, block: b.ImageBlock | b.DocumentBlock
 ) -> Param | None:
-    place = draft.place
-    if place.role == "result" and not request.facts.result_media:
-        lose_block(request, place, block, f"this model takes no {block.type} in a tool result")
+    location = draft.location
+    if location.role == "result" and not request.facts.result_media:
+        lose_block(request, location, block, f"this model takes no {block.type} in a tool result")
         return None
     if block.type not in request.facts.media:
-        lose_block(request, place, block, f"this model takes no {block.type}")
+        lose_block(request, location, block, f"this model takes no {block.type}")
         return None
     part = media_part(block)
     if part is None:
-        loadable = needs_bytes(block, place.message.role)
+        loadable = needs_bytes(block, location.message.role)
         reason = "its source or its media type is not taken"
-        lose_source(request, place, block, reason, loadable=loadable)
-        lose_mark(request, place, block)
+        lose_source(request, location, block, reason, loadable=loadable)
+        lose_mark(request, location, block)
         return None
-    lose_keys(request, place, block)
+    lose_keys(request, location, block)
     if block.title and "filename" in part:
-        lose_title(request, place, block.title, part["filename"])
+        lose_title(request, location, block.title, part["filename"])
     elif block.title:
-        request.hint(place, "media_field", "title", f"a part of type {part['type']} has no title")
+        request.hint(
+            location, "media_field", "title", f"a part of type {part['type']} has no title"
+        )
     if block.detail not in (None, "auto", part.get("detail")):
         reason = f"a part of type {part['type']} has no detail {block.detail!r}"
-        request.hint(place, "media_field", "detail", reason)
-    clean: Param = {key: request.clean(place, value, key) for key, value in part.items()}
-    marked(request, place, block.cache, clean)
+        request.hint(location, "media_field", "detail", reason)
+    clean: Param = {key: request.clean(location, value, key) for key, value in part.items()}
+    marked(request, location, block.cache, clean)
     draft.parts.append(clean)
     return clean
 
 
 def _add_tool_call(request: Items, draft: ContentDraft, block: b.ToolUseBlock) -> Param:
-    place = draft.place
+    location = draft.location
     custom = block.extra.get("custom") is True
     kind, key = ("custom_tool_call", "input") if custom else ("function_call", "arguments")
     name = block.name
     if name not in request.legal_names:
-        name = tool_name(request, place, name)
-    marked(request, place, block.cache, {})
-    lose_keys(request, place, block, known=("custom",))
+        name = tool_name(request, location, name)
+    marked(request, location, block.cache, {})
+    lose_keys(request, location, block, known=("custom",))
     _send_parts(request, draft)
     _send_reasoning(request, draft)
-    call = {"name": name, key: text_of_arguments(request, place, block, key)}
+    call = {"name": name, key: text_of_arguments(request, location, block, key)}
     recorded_keys = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
-    id = call_id(request, place, block.id)
+    id = call_id(request, location, block.id)
     if custom:
         request.customs.add(id)
     if "caller" in recorded_keys:
@@ -326,15 +328,15 @@ def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlo
     if text is not None and not text.isspace():
         output: str | list[Param] = text
     else:
-        inside = ContentDraft(draft.place.inside("result"))
+        inside = ContentDraft(draft.location.inside("result"))
         _write_blocks(request, inside, block.content)
         parts = inside.parts
         if block.is_error:
             reason = "the target has no such flag, so the text says it"
-            request.hint(inside.place, "error_flag", "error flag", reason)
+            request.hint(inside.location, "error_flag", "error flag", reason)
             add_error_text(request, parts, block.error_type or "unknown", kind="input_text")
-        marked(request, draft.place, block.cache, parts[-1] if parts else None)
-        lose_keys(request, draft.place, block)
+        marked(request, draft.location, block.cache, parts[-1] if parts else None)
+        lose_keys(request, draft.location, block)
         output = joined(parts, request)
     item = {"type": kind, "call_id": id, "output": output, **recorded_keys}
     request.entries.append(item)
@@ -343,25 +345,25 @@ def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlo
 
 def _add_reasoning(request: Items, draft: ContentDraft, block: b.ReasoningBlock) -> Param | None:
     """Add unchanged reasoning, to be sent before the item it produced; a hint if it cannot be."""
-    place, id, facts = draft.place, block.extra.get("id"), request.facts
+    location, id, facts = draft.location, block.extra.get("id"), request.facts
     waiting = [thought.get("id") for thought, _ in draft.thoughts]
     is_new = is_new_id(request, "reasoning", id) and id not in waiting
     # Only OpenAI asks for an id.
     is_new = is_new or (id is None and facts.reasoning_back != "never")
-    reason = "" if place.message.role == "assistant" and is_new else _NO_ITEM
+    reason = "" if location.message.role == "assistant" and is_new else _NO_ITEM
     reason = reason or why_foreign(request, block)
-    if facts.reasoning_back == "turn" and place.number <= request.last_question:
+    if facts.reasoning_back == "turn" and location.number <= request.last_question:
         reason = reason or f"{facts.provider} takes only reasoning of the current turn"
     if reason:
-        lose_reasoning(request, place, block, reason)
+        lose_reasoning(request, location, block, reason)
         return None
     summary = [{"type": "summary_text", "text": block.text}] if block.text else []
     encrypted = {} if block.encrypted is None else {"encrypted_content": block.encrypted}
     kept = {key: block.extra[key] for key in REASONING_KEYS if key in block.extra}
     named = {} if id is None else {"id": id}
     item = {"type": "reasoning", **named, "summary": summary, **encrypted, **kept}
-    lose_keys(request, place, block, known=REASONING_KEYS)
-    if not is_sendable(request, place, json.dumps(item, ensure_ascii=False)):
+    lose_keys(request, location, block, known=REASONING_KEYS)
+    if not is_sendable(request, location, json.dumps(item, ensure_ascii=False)):
         return None
     _send_parts(request, draft)
     thought: Param = json_copy(item)
@@ -374,18 +376,20 @@ _NO_ITEM = "it is not an item of this service, or was sent already"
 
 def _add_unknown(request: Items, draft: ContentDraft, block: b.UnknownBlock) -> Param | None:
     """Send an unknown block unchanged, as a part or as a separate item."""
-    place, data = draft.place, block.data
+    location, data = draft.location, block.data
     is_known_item = KNOWN_ITEMS.fullmatch(str(data.get("type"))) is not None
-    as_item = place.role in ("tool", "assistant") or (is_known_item and place.role != "result")
+    as_item = location.role in ("tool", "assistant") or (
+        is_known_item and location.role != "result"
+    )
     if reason := why_unknown(block, *request.facts.origins):
-        lose_block(request, place, block, reason)
+        lose_block(request, location, block, reason)
         return None
     if not is_of_responses(data, as_item=as_item):
-        lose_block(request, place, block, misplaced(place))
+        lose_block(request, location, block, misplaced(location))
         return None
     param: Param = json_copy(dict(data))
     if not as_item:
-        marked(request, place, "default" if param.pop(MARK, None) else None, param)
+        marked(request, location, "default" if param.pop(MARK, None) else None, param)
         draft.parts.append(param)
         return param
     # The service refuses a second item with the same id.
@@ -393,7 +397,7 @@ def _add_unknown(request: Items, draft: ContentDraft, block: b.UnknownBlock) -> 
     waiting = [draft.origin.get("id"), *(thought.get("id") for thought, _ in draft.thoughts)]
     if isinstance(id, str) and (id in request.ids or id in waiting):
         kind, reason = param.get("type") or "item_reference", "an item with its id was sent already"
-        request.hint(place, "repeated_item", f"{kind} block", reason)
+        request.hint(location, "repeated_item", f"{kind} block", reason)
         return None
     _send_parts(request, draft)
     _send_reasoning(request, draft)

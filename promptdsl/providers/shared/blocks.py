@@ -13,7 +13,7 @@ from promptdsl.messages import Block, MediaBlock, TextBlock, UnknownBlock
 from promptdsl.messages.media.source import MEDIA_KINDS, plain_type
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.other_providers import why_unknown
-from promptdsl.providers.shared.request import Carrier, Param, Place, Request
+from promptdsl.providers.shared.request import Carrier, Location, Param, Request
 
 LOADER = "a media_loader can give it the bytes: render(..., media_loader=...)"
 """The advice about an attachment whose address the target does not take."""
@@ -46,53 +46,55 @@ class BlockRules(NamedTuple):
     read: Callable[[JsonObject], Block]
     types: Mapping[str, Container[str]]
     writers: Mapping[str, Callable[..., Param | None]]
-    holds: Callable[[Request, Place, Any], bool]  # Any: an attachment
+    holds: Callable[[Request, Location, Any], bool]  # Any: an attachment
 
 
-def holds_file(request: Request, place: Place, block: MediaBlock) -> bool:
+def holds_file(request: Request, location: Location, block: MediaBlock) -> bool:
     """Return whether an attachment may stay in a result, by its type and its media type.
 
     The result of a failed call has texts only.
     """
     types, media_type = request.facts.result_media, plain_type(block.source.media_type)
-    return place.role == "result" and (block.type in types or media_type in types)
+    return location.role == "result" and (block.type in types or media_type in types)
 
 
 def block_params(
-    request: Request, place: Place, blocks: Iterable[Block], rules: BlockRules
+    request: Request, location: Location, blocks: Iterable[Block], rules: BlockRules
 ) -> list[Param]:
     """Return the params of the blocks that may be sent here; every other block is a loss."""
     params: list[Param] = []
-    types = rules.types[place.role]
-    holds = rules.holds if place.role in ("result", "error result") else None
+    types = rules.types[location.role]
+    holds = rules.holds if location.role in ("result", "error result") else None
     has_notes = request.notes is not None
     request.result = outer = request.block
     for request.block, written in enumerate(blocks):
         block: Block | None = written
         if written.type == "unknown":
-            block = _known_block(request, place, written, rules)
-        inside = place
-        if holds and block and block.type in MEDIA_KINDS and not holds(request, place, block):
-            inside = place.inside("user")
-        if block and block.type not in (types if inside is place else rules.types["user"]):
+            block = _known_block(request, location, written, rules)
+        inside = location
+        if holds and block and block.type in MEDIA_KINDS and not holds(request, location, block):
+            inside = location.inside("user")
+        if block and block.type not in (types if inside is location else rules.types["user"]):
             block = _known_block(request, inside, block, rules)
         if block is None:
             continue
         param = rules.writers[block.type](request, inside, block)
-        if param and inside is not place:
-            text = TextBlock(request.move(place, block, param))
-            param = rules.writers["text"](request, place, text)
+        if param and inside is not location:
+            text = TextBlock(request.move(location, block, param))
+            param = rules.writers["text"](request, location, text)
         if param:
             params.append(param)
             if has_notes:
-                request.note(place, block, param)
+                request.note(location, block, param)
         else:
-            lose_mark(request, place, block)
+            lose_mark(request, location, block)
     request.block, request.result = outer, None
     return params
 
 
-def _known_block(request: Request, place: Place, block: Block, rules: BlockRules) -> Block | None:
+def _known_block(
+    request: Request, location: Location, block: Block, rules: BlockRules
+) -> Block | None:
     """Return an unknown block as a block of the provider, ``None`` (a loss) if it is none."""
     reason = ""
     if isinstance(block, UnknownBlock):
@@ -102,11 +104,11 @@ def _known_block(request: Request, place: Place, block: Block, rules: BlockRules
                 block = rules.read(block.data)
             except DataError as error:
                 reason = error.what
-    if not reason and block.type not in rules.types[place.role]:
-        reason = misplaced(place)
+    if not reason and block.type not in rules.types[location.role]:
+        reason = misplaced(location)
     if not reason:
         return block
-    lose_block(request, place, block, reason)
+    lose_block(request, location, block, reason)
     return None
 
 
@@ -117,35 +119,35 @@ _WHERE = {
 }
 
 
-def misplaced(place: Place) -> str:
+def misplaced(location: Location) -> str:
     """Return the reason that a block of this type is not sent at this location."""
-    return f"the target takes no such block in {_WHERE[place.role]}"
+    return f"the target takes no such block in {_WHERE[location.role]}"
 
 
-def lose_blank(request: Request, place: Place, block: TextBlock) -> bool:
+def lose_blank(request: Request, location: Location, block: TextBlock) -> bool:
     """Return whether a text is blank, so that it is not sent; a hint if it has white space."""
     if not is_blank(block.text):
         return False
     if block.text:
-        request.hint(place, "white_space", "text block", "only white space: left out")
+        request.hint(location, "white_space", "text block", "only white space: left out")
     return True
 
 
-def lose_block(request: Request, place: Place, block: Block, reason: str) -> None:
+def lose_block(request: Request, location: Location, block: Block, reason: str) -> None:
     """Record that a block and its cache mark are not sent: a hint for reasoning, else a loss."""
     name = block.kind if isinstance(block, UnknownBlock) else block.type
     what = f"{on_one_line(name[:60])} block"
     # At Mistral, thoughts are parts of the content.
     is_thought = isinstance(block, UnknownBlock) and block.origin and name == "thinking"
     if block.type == "reasoning" or is_thought:
-        lose_reasoning(request, place, block, reason, what=what)
+        lose_reasoning(request, location, block, reason, what=what)
     else:
-        request.lose(place, "content", what, reason)
-    lose_mark(request, place, block)
+        request.lose(location, "content", what, reason)
+    lose_mark(request, location, block)
 
 
 def lose_reasoning(
-    request: Request, place: Place, block: Block, reason: str, *, what: str = "reasoning"
+    request: Request, location: Location, block: Block, reason: str, *, what: str = "reasoning"
 ) -> None:
     """Record reasoning that is not sent: a hint, and a loss for signatures of a server.
 
@@ -154,19 +156,19 @@ def lose_reasoning(
     origin = getattr(block, "origin", None)
     if origin is not None and wire_of(origin).is_server:
         reason = f"it comes from {origin}, and {request.facts.provider} does not take it"
-    request.hint(place, "unsent_reasoning", what, reason)
+    request.hint(location, "unsent_reasoning", what, reason)
     if FROM in getattr(block, "extra", {}):
-        lose_keys(request, place, block)
+        lose_keys(request, location, block)
 
 
-def lose_mark(request: Request, place: Place, block: Block) -> None:
+def lose_mark(request: Request, location: Location, block: Block) -> None:
     """Record the cache mark of a block that is not sent, if it has one."""
     if getattr(block, "cache", None):
-        request.hint(place, "cache_mark", "cache mark", "the block before it is not sent")
+        request.hint(location, "cache_mark", "cache mark", "the block before it is not sent")
 
 
 def lose_source(
-    request: Request, place: Place, block: MediaBlock, reason: str, *, loadable: bool = False
+    request: Request, location: Location, block: MediaBlock, reason: str, *, loadable: bool = False
 ) -> None:
     """Record an attachment that is lost because of its source.
 
@@ -174,16 +176,18 @@ def lose_source(
     """
     described = filter(None, (block.source.kind, block.source.media_type))
     what = f"{block.type} ({', '.join(described)})"
-    request.lose(place, "content", what, f"{reason}; {LOADER}" if loadable else reason)
+    request.lose(location, "content", what, f"{reason}; {LOADER}" if loadable else reason)
 
 
-def lose_keys(request: Request, place: Place, block: Block, known: Container[str] = ()) -> None:
+def lose_keys(
+    request: Request, location: Location, block: Block, known: Container[str] = ()
+) -> None:
     """Record the keys in ``extra`` that are not sent, except those with an empty value."""
     extra: JsonObject = getattr(block, "extra", {})
     for key, value in extra.items():
         if value and key not in _SILENT and key not in known:
             why = _why_unsent(request, block.type, extra)
-            _lose_key(request, place, key, value=value, reason=why)
+            _lose_key(request, location, key, value=value, reason=why)
 
 
 def _why_unsent(request: Request, kind: str, extra: JsonObject) -> str:
@@ -196,12 +200,14 @@ def _why_unsent(request: Request, kind: str, extra: JsonObject) -> str:
     return why
 
 
-def _lose_key(request: Request, place: Place, key: str, *, value: object, reason: str) -> None:
+def _lose_key(
+    request: Request, location: Location, key: str, *, value: object, reason: str
+) -> None:
     """Record a key that is not sent: a loss if it has a signature, otherwise a hint."""
     if is_signed(key, value):
-        request.lose(place, "content", f"key {key!r}", reason)
+        request.lose(location, "content", f"key {key!r}", reason)
     else:
-        request.hint(place, "unsent_key", f"key {key!r}", reason)
+        request.hint(location, "unsent_key", f"key {key!r}", reason)
 
 
 def is_signed(key: str, value: object) -> bool:
@@ -224,14 +230,14 @@ _SIGNATURES = ("signature", SIGNATURE, "thought_signatures")
 _ENCRYPTED = ("reasoning.encrypted", "redacted_thinking")
 
 
-HOLDERS = ("extra_content", "provider_specific_fields")
+CONTAINERS = ("extra_content", "provider_specific_fields")
 """The keys in ``extra`` of a call for Gemini's signature, at servers with the Chat format."""
 
 
 def signature_of(extra: JsonObject) -> Any:  # Any: JSON
     """Return Gemini's signature in the ``extra`` of a call, ``None`` without one."""
-    for holder in HOLDERS:
-        keys = extra.get(holder)
+    for container in CONTAINERS:
+        keys = extra.get(container)
         google = keys.get("google", keys) if is_mapping(keys) else None
         if is_mapping(google) and google.get(SIGNATURE):
             return google[SIGNATURE]
@@ -240,7 +246,7 @@ def signature_of(extra: JsonObject) -> Any:  # Any: JSON
 
 def further_keys(
     request: Request,
-    place: Place,
+    location: Location,
     block: Carrier,
     known: Collection[str],
     *,
@@ -256,5 +262,5 @@ def further_keys(
             keys[key] = json_copy(value)
         elif value is not None and key not in (*used, *_SILENT):
             why = _why_unsent(request, block.type, block.extra)
-            _lose_key(request, place, key, value=value, reason=why)
+            _lose_key(request, location, key, value=value, reason=why)
     return keys

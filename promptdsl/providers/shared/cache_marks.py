@@ -11,7 +11,7 @@ from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import FLEETING
-from promptdsl.providers.shared.request import Carrier, Mark, Param, Place, Request
+from promptdsl.providers.shared.request import Carrier, Location, Mark, Param, Request
 
 MOST = 4
 """The greatest number of cache marks in a request, at every provider that has marks."""
@@ -115,7 +115,7 @@ def choose_marks(request: Request, sent: Iterable[Param], *, ordered: bool) -> l
         elif id(mark.param) not in order:
             lost[id(mark)] = "the block before it is not sent"
         elif mark.number >= end or (
-            isinstance(mark.subject, Place) and mark.subject.message.kind in FLEETING
+            isinstance(mark.subject, Location) and mark.subject.message.kind in FLEETING
         ):
             lost[id(mark)] = "it is after grounding, which the next request does not have"
     marks = [mark for mark in request.marks if id(mark) not in lost]
@@ -136,7 +136,7 @@ def choose_marks(request: Request, sent: Iterable[Param], *, ordered: bool) -> l
     notes = request.notes
     for mark in kept:
         # A text that is sent instead of a block has no note: its mark is not noted either.
-        if notes and isinstance(mark.subject, Place) and id(mark.param) in notes.blocks:
+        if notes and isinstance(mark.subject, Location) and id(mark.param) in notes.blocks:
             notes.caches[mark.subject.number, *mark.at] = mark.cache if ordered else "default"
     return kept
 

@@ -12,25 +12,25 @@ D = TypeVar("D")
 R = TypeVar("R")
 
 
-def located(place: str, reader: Callable[[D], R], data: D) -> R:
+def located(location: str, reader: Callable[[D], R], data: D) -> R:
     """Return the result of a reader; its :class:`DataError` names the location."""
     try:
         return reader(data)
     except DataError as error:
-        raise DataError(f"{place}: {error.what}", fix=error.fix) from None
+        raise DataError(f"{location}: {error.what}", fix=error.fix) from None
 
 
-def located_items(place: str, reader: Callable[[object], R], data: object) -> Iterator[R]:
+def located_items(location: str, reader: Callable[[object], R], data: object) -> Iterator[R]:
     """Yield the result of a reader for each item of a list; errors name ``place[index]``."""
-    for index, item in enumerate(items(data, place)):
-        yield located(f"{place}[{index}]", reader, item)
+    for index, item in enumerate(items(data, location)):
+        yield located(f"{location}[{index}]", reader, item)
 
 
-def items(data: object, place: str) -> Sequence[Any]:  # Any: as above
+def items(data: object, location: str) -> Sequence[Any]:  # Any: as above
     """Return the items of a list; raises :class:`DataError` for any other value."""
     if is_list(data):
         return data
-    raise DataError(f"{place!r} is a list, not {type(data).__name__}")
+    raise DataError(f"{location!r} is a list, not {type(data).__name__}")
 
 
 def mapping(data: object) -> Param:

@@ -11,7 +11,7 @@ from promptdsl.foundation.json import read_json, write_json
 from promptdsl.foundation.unicode import is_blank, is_valid_unicode, valid_unicode
 from promptdsl.messages import ToolUseBlock
 from promptdsl.messages.media.source import MediaSource, data_url, plain_type
-from promptdsl.providers.shared.request import Param, Place, Request
+from promptdsl.providers.shared.request import Location, Param, Request
 
 V = TypeVar("V")
 
@@ -71,30 +71,30 @@ def json_copy(value: V) -> V:
     return cast("V", json.loads(text))
 
 
-def arguments_of(request: Request, place: Place, block: ToolUseBlock) -> Param:
+def arguments_of(request: Request, location: Location, block: ToolUseBlock) -> Param:
     """Return the arguments of a call as an object. Any other text is put into one, with a hint."""
     text = block.arguments
-    arguments = read_json(text if has_arguments(request, place, block) else "{}")
+    arguments = read_json(text if has_arguments(request, location, block) else "{}")
     if not isinstance(arguments, dict):
         why = "they are not a JSON object, so they are sent as text in one"
-        request.hint(place, "mended_arguments", "arguments of a call", why)
+        request.hint(location, "mended_arguments", "arguments of a call", why)
         return {"arguments": utf8(text)}
     if ("\\u" in text or not text.isascii()) and _SURROGATE.search(text):
         copied = json_copy(arguments)
         if copied != arguments:
-            request.lose_surrogate(place, f"arguments of {block.name}")
+            request.lose_surrogate(location, f"arguments of {block.name}")
         return copied
     return arguments
 
 
-def has_arguments(request: Request, place: Place, block: ToolUseBlock) -> bool:
+def has_arguments(request: Request, location: Location, block: ToolUseBlock) -> bool:
     """Return whether a call has a text of arguments. A blank one is sent as ``{}``, with a hint.
 
     Models write blank arguments for a tool without parameters, and servers fail to read them in the
     next request (vllm-project/vllm#19419). Pydantic AI 2.68 sends ``{}``, too.
     """
     if is_blank(block.arguments):
-        request.hint(place, "mended_arguments", "arguments of a call", "no text: sent as {}")
+        request.hint(location, "mended_arguments", "arguments of a call", "no text: sent as {}")
         return False
     return True
 
@@ -104,26 +104,26 @@ def are_arguments(text: str) -> bool:
     return text == "{}" or isinstance(read_json(text), dict)
 
 
-def text_of_arguments(request: Request, place: Place, block: ToolUseBlock, key: str) -> str:
+def text_of_arguments(request: Request, location: Location, block: ToolUseBlock, key: str) -> str:
     """Return the arguments of a call as text, with a hint if it is not a JSON object.
 
     ``key`` is the key under which the text is sent. Under any other key than ``arguments`` the text
     is free.
     """
     if key == "arguments" and not are_arguments(block.arguments):
-        if not has_arguments(request, place, block):
+        if not has_arguments(request, location, block):
             return "{}"
         why = "they are not a JSON object, and are sent unchanged"
-        request.hint(place, "mended_arguments", "arguments of a call", why)
-    return request.clean(place, block.arguments, key)
+        request.hint(location, "mended_arguments", "arguments of a call", why)
+    return request.clean(location, block.arguments, key)
 
 
-def is_sendable(request: Request, place: Place, *texts: str | None) -> bool:
+def is_sendable(request: Request, location: Location, *texts: str | None) -> bool:
     """Return whether reasoning can be sent unchanged. It cannot with a lone surrogate: a hint."""
     if all(is_valid_unicode(text) for text in texts if text):
         return True
     why = "it has a lone surrogate, which cannot be sent"
-    request.hint(place, "unsent_reasoning", "reasoning", why)
+    request.hint(location, "unsent_reasoning", "reasoning", why)
     return False
 
 
@@ -158,8 +158,8 @@ def file_name(title: str | None, media_type: str) -> str:
     return _NO_FILE.sub("_", title)[:_LONGEST_FILE]
 
 
-def lose_title(request: Request, place: Place, title: str, name: str) -> None:
+def lose_title(request: Request, location: Location, title: str, name: str) -> None:
     """Record a hint if the title of a document is sent as another name."""
     if name != title:
         reason = f"it is blank, too long, or has refused characters: sent as {name[:60]!r}"
-        request.hint(place, "mended_name", "title of a document", reason)
+        request.hint(location, "mended_name", "title of a document", reason)

@@ -9,7 +9,7 @@ from collections import deque
 from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages.prompt import ToolDefinition
 from promptdsl.providers.shared.clean import MISFIT, mended, utf8
-from promptdsl.providers.shared.request import Place, Request
+from promptdsl.providers.shared.request import Location, Request
 from promptdsl.providers.shared.two_sided import Turns
 
 
@@ -83,7 +83,7 @@ def exact_id(id: str, length: int) -> str:
 
 def tool_name(
     request: Request,
-    subject: Place | ToolDefinition,
+    subject: Location | ToolDefinition,
     name: str,
     *,
     longest: int | None = None,

@@ -22,7 +22,7 @@ from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import FLEETING
 from promptdsl.providers.shared.request import Carrier, Mark, Param, Request
-from promptdsl.providers.shared.sent_places import PlaceNotes
+from promptdsl.providers.shared.sent_locations import LocationNotes
 
 if TYPE_CHECKING:
     from promptdsl.tokens.count import TextTokens
@@ -38,10 +38,10 @@ _TRIES = 4
 
 
 @attrs.frozen(eq=False)
-class Passage:
+class WriteCache:
     """A cached write: the entries of the first messages of a conversation, and the state after.
 
-    The cache for reading is a ``Recording`` in ``messages/conversation_cache.py``. ``anchor`` is
+    The cache for reading is a ``ReadCache`` in ``messages/conversation_cache.py``. ``anchor`` is
     the message after ``messages``. ``opening`` is the state before the first message, ``state`` the
     state after the last one. No later message changes the first ``final_count`` entries.
     """
@@ -57,7 +57,7 @@ class Passage:
     marks: tuple[Mark, ...]
     counted: "list[tuple[TextTokens, Tally]]"
     """The tokens of the final entries by counter, for the latest two counters."""
-    before: "ref[Passage] | None" = None
+    before: "ref[WriteCache] | None" = None
     """The shorter cached write that this one continues."""
 
 
@@ -77,7 +77,7 @@ class Memory:
     growth: int = 8
     most: int = 256
     # Only changed by single operations on a dictionary, which no other thread can interrupt.
-    passages: dict[int, Passage] = attrs.field(factory=dict[int, Passage], init=False)
+    write_caches: dict[int, WriteCache] = attrs.field(factory=dict[int, WriteCache], init=False)
 
     def serves(self, messages: Sequence[Message]) -> bool:
         """Return whether the next request may repeat one of the last messages, and gain from it.
@@ -89,38 +89,38 @@ class Memory:
             last = [message for message in last if message._plain is None]
         return any(map(_lasts, last))
 
-    def find(self, request: Request, opening: dict[str, object]) -> Passage | None:
+    def find(self, request: Request, opening: dict[str, object]) -> WriteCache | None:
         """Return the longest cached write with which the messages of a request begin."""
         anchored = [
             (stop, known)
-            for known in self.passages.copy().values()
+            for known in self.write_caches.copy().values()
             if (stop := len(known.messages)) < len(request.messages)
             and known.anchor() is request.messages[stop]
         ]
-        for stop, passage in sorted(anchored, key=itemgetter(0), reverse=True):
-            if request.depends(stop) != passage.depends or opening != passage.opening:
+        for stop, write_cache in sorted(anchored, key=itemgetter(0), reverse=True):
+            if request.depends(stop) != write_cache.depends or opening != write_cache.opening:
                 continue
-            others = compress(count(), map(is_not, passage.messages, request.messages))
-            if all(_is_equal(passage.messages[n], request.messages[n]) for n in others):
-                if self.passages.pop(id(passage), None):
-                    self.passages[id(passage)] = passage
-                return passage
+            others = compress(count(), map(is_not, write_cache.messages, request.messages))
+            if all(_is_equal(write_cache.messages[n], request.messages[n]) for n in others):
+                if self.write_caches.pop(id(write_cache), None):
+                    self.write_caches[id(write_cache)] = write_cache
+                return write_cache
         return None
 
-    def keep(self, passage: Passage) -> None:
+    def keep(self, write_cache: WriteCache) -> None:
         """Keep a cached write and the one it continues, and of the others those used last."""
-        self.passages[id(passage)] = passage
-        known = passage.before and passage.before()
+        self.write_caches[id(write_cache)] = write_cache
+        known = write_cache.before and write_cache.before()
         if known and known.before:
-            self.passages.pop(id(known.before()), None)
-        for key in [*self.passages.copy()][: -self.most]:
-            self.passages.pop(key, None)
+            self.write_caches.pop(id(known.before()), None)
+        for key in [*self.write_caches.copy()][: -self.most]:
+            self.write_caches.pop(key, None)
 
     def forget(self, anchor: "ref[Message]") -> None:
         """Forget the cached write before a message that is gone."""
-        for key, passage in self.passages.copy().items():
-            if passage.anchor is anchor:
-                self.passages.pop(key, None)
+        for key, write_cache in self.write_caches.copy().items():
+            if write_cache.anchor is anchor:
+                self.write_caches.pop(key, None)
 
     def end(self, messages: Sequence[Message], start: int) -> int:
         """Return the index after the cached write of these messages, 0 if none is worth it.
@@ -180,15 +180,15 @@ def _are_same(known: Sequence[Block], blocks: Sequence[Block]) -> bool:
 
 
 @attrs.define(eq=False)
-class Recall:
-    """The use of a memory in one request; ``passage`` is the cached write for the next request.
+class CachedWrite:
+    """The use of a memory in one request; ``write_cache`` is the cached write for the next request.
 
     Without a memory, the write has ``notes`` about the location of each block instead.
     """
 
     memory: Memory | None
-    notes: PlaceNotes | None = None
-    passage: Passage | None = None
+    notes: LocationNotes | None = None
+    write_cache: WriteCache | None = None
 
     def spans(self, request: Request) -> Iterator[tuple[int, int]]:
         """Yield the start and stop of each span of messages that must be written.
@@ -204,7 +204,7 @@ class Recall:
         losses, marks = len(request.losses), len(request.marks)
         start = 0
         if known := self.memory.find(request, opening):
-            self.passage = known
+            self.write_cache = known
             request.recalled = True
             start = len(known.messages)
             # The request takes the state of the cached write, and then a copy of it.
@@ -219,10 +219,10 @@ class Recall:
         stop = self.memory.end(request.messages, start)
         if stop:
             yield start, stop
-            before, final_count = self.passage, request.final_count()
+            before, final_count = self.write_cache, request.final_count()
             # Losses and marks belong to the messages that were written, not to equal messages.
             written = before.messages if before else ()
-            self.passage = Passage(
+            self.write_cache = WriteCache(
                 messages=(*written, *request.messages[len(written) : stop]),
                 anchor=ref(request.messages[stop], self.memory.forget),
                 depends=request.depends(stop),
@@ -236,5 +236,5 @@ class Recall:
                 before=ref(before) if before else None,
             )
             request.unshare(final_count)
-            self.memory.keep(self.passage)
+            self.memory.keep(self.write_cache)
         yield max(start, stop), len(request.messages)

@@ -21,8 +21,8 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.roles import RECORDED_KINDS, SPOKEN_KINDS
 from promptdsl.providers.shared.cache_marks import choose_marks
 from promptdsl.providers.shared.clean import fenced, file_name
-from promptdsl.providers.shared.request import MODEL_FIRST, OPENING, Param, Place, Request
-from promptdsl.providers.shared.sent_places import OWN_JOINT, joined_texts
+from promptdsl.providers.shared.request import MODEL_FIRST, OPENING, Location, Param, Request
+from promptdsl.providers.shared.sent_locations import OWN_JOINT, joined_texts
 
 MARK = WIRE.mark
 LASTING_MARK = "cache_control"
@@ -128,23 +128,25 @@ _MARKS = frozenset({MARK, LASTING_MARK})
 _TEXTS = ("text", "input_text", "output_text")
 
 
-def marked(request: Request, place: Place, cache: str | None, part: Param | None) -> Param | None:
+def marked(
+    request: Request, location: Location, cache: str | None, part: Param | None
+) -> Param | None:
     """Return the part of a block, with the cache mark of the block if a mark is allowed here."""
     facts = request.facts
     if cache is None:
         return part
-    is_refused = place.message.role == "assistant" and not facts.answer_marks
-    is_refused |= not takes_lists(request, place)
+    is_refused = location.message.role == "assistant" and not facts.answer_marks
+    is_refused |= not takes_lists(request, location)
     if part is None or is_refused or not facts.cache_marks:
         why = "the target takes no cache mark here"
-        request.hint(place, "cache_mark", "cache mark", why)
+        request.hint(location, "cache_mark", "cache mark", why)
         return part
     if cache == "1h" and not facts.lasting_marks:
         why = "the request sets how long cache marks live"
-        request.hint(place, "cache_mark", "an hour to live", why)
+        request.hint(location, "cache_mark", "an hour to live", why)
     if MARK not in part:
         part[MARK] = {"mode": "explicit"}
-        request.mark(place, part, cache)
+        request.mark(location, part, cache)
     return part
 
 
@@ -163,20 +165,20 @@ _LIST_ROLES = {"developer": "system", "leading": "system", "result": "tool"}
 """The name in ``ModelFacts.list_roles`` of the role of a place, if it has another name there."""
 
 
-def takes_lists(request: Request, place: Place) -> bool:
+def takes_lists(request: Request, location: Location) -> bool:
     """Return whether a content may be a list of parts at this location."""
-    return _LIST_ROLES.get(place.role, place.role) in request.facts.list_roles
+    return _LIST_ROLES.get(location.role, location.role) in request.facts.list_roles
 
 
-def stay_apart(request: Request, place: Place) -> bool:
+def stay_apart(request: Request, location: Location) -> bool:
     """Return whether the texts of a message stay separate parts: recorded so, or by a setting.
 
     The texts of merged messages are joined.
     """
-    message, facts = place.message, request.facts
+    message, facts = location.message, request.facts
     if message.kind in RECORDED_KINDS and len(message._origins) < 2:
         return True
-    if place.role == "result" and facts.behind and facts.behind.wire.results_apart:
+    if location.role == "result" and facts.behind and facts.behind.wire.results_apart:
         # A result of Gemini is one text, which LiteLLM makes without blank lines.
         return False
     return not (request.prompt.join_texts and facts.joins_texts)
@@ -210,9 +212,9 @@ def _without_notes(part: Param) -> Param:
     return {key: value for key, value in part.items() if key not in (APART, OWN_JOINT)}
 
 
-def content_of(request: Request, place: Place, parts: list[Param]) -> str | list[Param]:
+def content_of(request: Request, location: Location, parts: list[Param]) -> str | list[Param]:
     """Return the parts of a message or a result as its content: a text, or a list if allowed."""
-    if takes_lists(request, place) or not all(map(_is_text, parts)):
+    if takes_lists(request, location) or not all(map(_is_text, parts)):
         return joined(parts, request)
     for part in parts:
         part.pop(APART, None)
@@ -285,14 +287,14 @@ def parts_at(entry: Param, key: str) -> Any:  # Any: these may be a text, too
 
 
 def finish_marked_parts(
-    request: Request, places: list[tuple[int, str]], tools: list[Param]
+    request: Request, locations: list[tuple[int, str]], tools: list[Param]
 ) -> None:
     """Keep the cache marks that a request may have, and join texts whose mark is not kept.
 
-    ``places`` are the indices of the entries with marks, each with the key of its parts.
+    ``locations`` are the indices of the entries with marks, each with the key of its parts.
     """
     entries, lasting = request.entries, request.facts.lasting_marks
-    parts = [*tools, *(part for index, key in places for part in parts_at(entries[index], key))]
+    parts = [*tools, *(part for index, key in locations for part in parts_at(entries[index], key))]
     kept = {id(mark.param): mark.cache for mark in choose_marks(request, parts, ordered=lasting)}
 
     def with_chosen_mark(part: Param) -> Param:
@@ -307,7 +309,7 @@ def finish_marked_parts(
         return new
 
     tools[:] = map(with_chosen_mark, tools)
-    for index, key in places:
+    for index, key in locations:
         # The entry may be shared with another request, so it is replaced.
         sent = [with_chosen_mark(part) for part in parts_at(entries[index], key)]
         entry = {**entries[index], key: finished(sent, request)} if key else sent[0]
@@ -365,26 +367,26 @@ _MAYBE = (
 )
 
 
-def sent_role(request: ChatLike, place: Place, parts: list[Param]) -> str:
+def sent_role(request: ChatLike, location: Location, parts: list[Param]) -> str:
     """Return the role in which a user, system or developer message is sent.
 
     ``parts`` are the parts of its text. A server may take only one system message, the first. Then
     a later instruction is sent as user text in a tag. Events and grounding have a tag already.
     """
-    role, facts, message = _native_role(request, place), request.facts, place.message
+    role, facts, message = _native_role(request, location), request.facts, location.message
     # At a gateway, events and grounding are not leading instructions.
     is_behind = facts.behind is not None
-    leads = place.number < request.head and (message.kind in SPOKEN_KINDS or not is_behind)
+    leads = location.number < request.head and (message.kind in SPOKEN_KINDS or not is_behind)
     if role == "user" or leads or facts.later_system is True:
         return role
-    if is_behind and (message.kind in RECORDED_KINDS or place.number in request.placed):
+    if is_behind and (message.kind in RECORDED_KINDS or location.number in request.placed):
         return role
     if facts.later_system is None:
-        request.hint(place, "later_instruction", f"{message.role} message", _MAYBE)
+        request.hint(location, "later_instruction", f"{message.role} message", _MAYBE)
         return role
     if message.kind in SPOKEN_KINDS:
         reason = _WHY_MISPLACED if facts.instructions else f"{facts.provider} {_WHY_FENCED}"
-        request.hint(place, "fenced_turn", f"{message.role} message", reason)
+        request.hint(location, "fenced_turn", f"{message.role} message", reason)
         for part in parts:
             if _is_text(part):
                 part["text"] = fenced("developer", part["text"])
@@ -392,8 +394,8 @@ def sent_role(request: ChatLike, place: Place, parts: list[Param]) -> str:
     return "user"
 
 
-def _native_role(request: Request, place: Place) -> str:
-    message, facts = place.message, request.facts
+def _native_role(request: Request, location: Location) -> str:
+    message, facts = location.message, request.facts
     if message.role == "user":
         return "user"
     if not facts.system:
@@ -401,7 +403,7 @@ def _native_role(request: Request, place: Place) -> str:
             "this model takes neither system nor developer messages, so the text is sent in a user "
             "message"
         )
-        request.lose(place, "role", f"{message.role} message", reason)
+        request.lose(location, "role", f"{message.role} message", reason)
         return "user"
     # A recorded system message is sent as a system message, at its location.
     system = message.role == "system" or message.kind == "recorded_system"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from promptdsl.config.wires import forms, wire_of
+from promptdsl.config.wires import provider_formats, wire_of
 from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.messages import UnknownBlock
 from promptdsl.messages.blocks import CLASSES
@@ -17,7 +17,7 @@ def _owners(origin: str) -> Mapping[object, Sequence[tuple[str, str]]]:
     """
     known = wire_of(origin).parts
     owners: dict[object, list[tuple[str, str]]] = {}
-    for wire in forms():
+    for wire in provider_formats():
         for kind, part in wire.parts.items():
             if part.recognised_by and kind not in known:
                 owners.setdefault(kind, []).append((part.recognised_by, wire.name))
@@ -44,7 +44,7 @@ def owner_of_message(fields: Mapping[str, object]) -> tuple[str, str] | None:
 
 @cache
 def _keys_of_one_provider() -> Sequence[tuple[str, str]]:
-    return [(key, wire.name) for wire in forms() for key in wire.own_keys]
+    return [(key, wire.name) for wire in provider_formats() for key in wire.own_keys]
 
 
 def why_unknown(block: UnknownBlock, *origins: str) -> str:

@@ -38,7 +38,7 @@ class Shape:
 Inner: TypeAlias = Shape | Callable[[Mapping[str, Any]], Shape | None]
 """The shape of an object, or a function that returns it, ``None`` if all keys are read."""
 
-KeyPlace: TypeAlias = tuple[Any, str | int]  # Any: the location around it, or None
+KeyLocation: TypeAlias = tuple[Any, str | int]  # Any: the location around it, or None
 """The location of a value: the location around it, and its key or index there."""
 
 
@@ -88,7 +88,7 @@ class ReadKeys(NamedTuple):
         data: object = value
         search.find(data, inner, None)
         values = (pair for pairs in search.values.values() for pair in pairs)
-        return {path_of(place): _as_json(content) for place, content in values} or EMPTY
+        return {path_of(location): _as_json(content) for location, content in values} or EMPTY
 
     def details_of(self, value: object, inner: Inner, name: str | None = None) -> Details:
         """Return the details of a recorded message: a name, and the values under unread keys."""
@@ -127,17 +127,17 @@ class KeySearch:
     """A search for unread keys: their locations and ``values``, by the keys that lead to them."""
 
     def __init__(self, fields_of: Callable[[object], Mapping[str, Any]]) -> None:
-        self.values: dict[tuple[str, ...], list[tuple[KeyPlace, object]]] = {}
+        self.values: dict[tuple[str, ...], list[tuple[KeyLocation, object]]] = {}
         self.fields_of = fields_of
 
-    def find(self, value: object, inner: Inner, place: KeyPlace | None) -> None:
+    def find(self, value: object, inner: Inner, location: KeyLocation | None) -> None:
         """Note the unread keys in a value. It goes as deep as the shapes, whatever the data is."""
         if is_list(value):
             for number, item in enumerate(value):
                 # The author may change the data after it was read, also at this moment.
                 with suppress(DataError, TypeError, RuntimeError):
                     if not (is_mapping(item) and _reads_all(item, inner)):
-                        self.find(item, inner, (place, number))
+                        self.find(item, inner, (location, number))
             return
         if isinstance(value, str) or not value:
             return
@@ -148,11 +148,11 @@ class KeySearch:
         for key, content in fields.items():
             if key in shape.inner:
                 if type(content) is not str:
-                    self.find(content, shape.inner[key], (place, key))
+                    self.find(content, shape.inner[key], (location, key))
             elif not shape.rest and key not in shape.names and _is_a_value(content):
                 name = shown_name(key)[:60]
-                names = [step for step in _steps(place) if isinstance(step, str)]
-                self.values.setdefault((*names, name), []).append(((place, name), content))
+                names = [step for step in _steps(location) if isinstance(step, str)]
+                self.values.setdefault((*names, name), []).append(((location, name), content))
 
 
 def _is_a_value(content: object) -> bool:
@@ -161,17 +161,17 @@ def _is_a_value(content: object) -> bool:
     return not is_json or bool(content)
 
 
-def _steps(place: KeyPlace | None) -> Iterator[str | int]:
+def _steps(location: KeyLocation | None) -> Iterator[str | int]:
     steps: list[str | int] = []
-    while place is not None:
-        place, step = place
+    while location is not None:
+        location, step = location
         steps.append(step)
     return reversed(steps)
 
 
-def path_of(place: KeyPlace | None) -> str:
+def path_of(location: KeyLocation | None) -> str:
     """Return a location as a path such as ``messages[0].content``."""
-    steps = (f".{step}" if isinstance(step, str) else f"[{step}]" for step in _steps(place))
+    steps = (f".{step}" if isinstance(step, str) else f"[{step}]" for step in _steps(location))
     return "".join(steps).removeprefix(".")
 
 

@@ -20,7 +20,7 @@ from promptdsl.messages import (
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
-from promptdsl.providers.shared.sent_places import BlockNote, PlaceNotes
+from promptdsl.providers.shared.sent_locations import BlockNote, LocationNotes
 
 Param: TypeAlias = dict[str, Any]  # Any: JSON of a provider, which its SDK's types check
 """A dictionary in a payload: a block, part, item, call or tool in the provider's format."""
@@ -30,7 +30,7 @@ Carrier: TypeAlias = TextBlock | ToolUseBlock | ToolResultBlock | MediaBlock
 """The blocks that may have a cache mark after them. Their fields are strings."""
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """The location of content that is being written: its message, and its role in the message.
 
     ``number`` is the index of the message. ``role`` is the role of the message, or a more precise
@@ -44,9 +44,9 @@ class Place(NamedTuple):
     leads: bool = False
     call: str = ""
 
-    def inside(self, role: str, call: str = "") -> "Place":
+    def inside(self, role: str, call: str = "") -> "Location":
         """Return the location of content inside this location."""
-        return Place(self.number, self.message, role, self.leads, call)
+        return Location(self.number, self.message, role, self.leads, call)
 
 
 OPENING = "."
@@ -56,7 +56,7 @@ _WHY_FIRST = f"every API needs a user message first, so {OPENING!r} is sent befo
 MODEL_FIRST = hint("inserted_text", "the model speaks first", _WHY_FIRST)
 """The hint about a conversation that begins with the model."""
 
-Subject: TypeAlias = Place | ToolDefinition | OutputSchema
+Subject: TypeAlias = Location | ToolDefinition | OutputSchema
 """The subject of a loss."""
 At: TypeAlias = tuple[int, ...] | None
 
@@ -119,7 +119,7 @@ class Request:
     """The index of the result that contains this block, ``None`` outside of results."""
     moved: list[Moved] = attrs.field(factory=new_list)
     """The files moved out of results, to be sent in the user message after the results."""
-    notes: PlaceNotes | None = None
+    notes: LocationNotes | None = None
     """Notes about the location of each block. With notes, all shortcuts for texts are left out."""
     recalled: bool = False
     """Whether the first losses come from an earlier request with equal messages."""
@@ -131,8 +131,8 @@ class Request:
         """Return all that the entries of the first ``stop`` messages depend on, except these."""
         prompt = self.prompt
         joints = tuple(joint for joint in prompt.joints.items() if joint[0][0] < stop)
-        forms = (prompt.lone_text, prompt.join_texts, prompt.merges)
-        return (type(self), self.facts, prompt.trimmed, forms, joints)
+        provider_formats = (prompt.lone_text, prompt.join_texts, prompt.merges)
+        return (type(self), self.facts, prompt.trimmed, provider_formats, joints)
 
     def state(self) -> dict[str, object]:
         """Return a copy of the results so far, without entries, losses and marks."""
@@ -174,10 +174,10 @@ class Request:
         """
         self.losses.append(about(subject, hint(name, what, why), at=self.at if at is None else at))
 
-    def note(self, place: Place, block: Block, param: Param, *, fence: str = "") -> None:
+    def note(self, location: Location, block: Block, param: Param, *, fence: str = "") -> None:
         """Note the param of the block that is being written; ``fence`` is the tag around a text."""
         if self.notes is not None:
-            at, role = (place.number, *self.at), place.message.role
+            at, role = (location.number, *self.at), location.message.role
             self.notes.add(BlockNote(param, at, role, block, fence))
 
     def note_plain(self, number: int, param: Param) -> None:
@@ -191,9 +191,11 @@ class Request:
         if self.notes is not None:
             self.notes.replace(param, new, fence=fence, lead=lead)
 
-    def mark(self, place: Place, param: Param, cache: str) -> None:
+    def mark(self, location: Location, param: Param, cache: str) -> None:
         """Note a cache mark after a param of a message."""
-        self.marks.append(Mark(param, cache, -1 if place.leads else place.number, place, self.at))
+        self.marks.append(
+            Mark(param, cache, -1 if location.leads else location.number, location, self.at)
+        )
 
     def lose_mark(self, mark: Mark, why: str) -> None:
         """Record a cache mark that is not sent, or is sent with another time to live."""
@@ -212,19 +214,19 @@ class Request:
                 if not (isinstance(block, TextBlock) and is_blank(block.text))
             ]
             if sent:
-                place = Place(number, message, message.role)
-                self.hint(place, "white_space", "trailing white space", why, at=(sent[-1],))
+                location = Location(number, message, message.role)
+                self.hint(location, "white_space", "trailing white space", why, at=(sent[-1],))
                 return
 
-    def move(self, place: Place, block: Block, param: Param) -> str:
+    def move(self, location: Location, block: Block, param: Param) -> str:
         """Move a file from a result to the user message after it; return the text sent instead."""
-        self.note(place, block, param)
+        self.note(location, block, param)
         before = self.moved[-1] if self.moved else None
-        number = before.number + 1 if before and before.call == place.call else 1
-        name = f"{block.type} {number} of tool result {place.call}"
-        self.moved.append(Moved(place.call, number, name, param))
+        number = before.number + 1 if before and before.call == location.call else 1
+        name = f"{block.type} {number} of tool result {location.call}"
+        self.moved.append(Moved(location.call, number, name, param))
         why = "the target takes none there, so it is sent in the next user message"
-        self.hint(place, "moved_file", f"{block.type} in a tool result", why)
+        self.hint(location, "moved_file", f"{block.type} in a tool result", why)
         return f"[{name}: after the tool results]"
 
     def take_moved(self, text: Mapping[str, str]) -> list[Param]:
@@ -242,11 +244,11 @@ class Request:
             for loss in self.losses
         )
 
-    def clean(self, place: Place, text: str, what: str) -> str:
+    def clean(self, location: Location, text: str, what: str) -> str:
         """Return a text with U+FFFD for lone surrogates; a hint if it had any."""
         clean, replaced = valid_unicode(text)
         if replaced:
-            self.lose_surrogate(place, what)
+            self.lose_surrogate(location, what)
         return clean
 
     def lose_surrogate(self, subject: Subject, what: str) -> None:
@@ -271,7 +273,7 @@ def about(subject: Subject, loss: Loss, *, at: tuple[int, ...]) -> Loss:
 
     The author's line of a message is looked up when a loss is read, because most are never read.
     """
-    if isinstance(subject, Place):
+    if isinstance(subject, Location):
         return attrs.evolve(loss, message=subject.message, at=(subject.number, *at))
     path = f"tools/{subject.name}" if isinstance(subject, ToolDefinition) else "output"
     return attrs.evolve(loss, path=path, source=subject.source)

@@ -327,7 +327,7 @@ def sendable_output(
     return None
 
 
-def form_schema(
+def sent_schema(
     request: Request, output: OutputSchema, *texts: str | None, fit: Fitted | None
 ) -> Param:
     """Return the output schema as it is sent, with a hint that lists what was changed to fit.
@@ -360,10 +360,10 @@ def nameless_schema(request: Request, output: OutputSchema) -> Param:
         if value != getattr(default, key):
             why = "the target has no field for it"
             request.hint(output, "output_schema", f"output {key} {value!r}", why)
-    return form_schema(request, output, fit=fitted_output(request, output))
+    return sent_schema(request, output, fit=fitted_output(request, output))
 
 
-def form_param(request: Request, output: OutputSchema) -> Param:
+def output_param(request: Request, output: OutputSchema) -> Param:
     """Return the name, schema, description and ``strict`` of the output, in OpenAI's format.
 
     A name with other characters or more than 64 is mended, with a hint. If the schema cannot be
@@ -379,10 +379,10 @@ def form_param(request: Request, output: OutputSchema) -> Param:
     if reason:
         fit = None
         request.hint(output, "strict_schema", "strict", f"{reason}: sent without it")
-    schema = form_schema(request, output, output.description, fit=fit)
-    form: Param = {"name": name, "schema": schema}
-    form |= {} if output.description is None else {"description": utf8(output.description)}
-    return {**form, "strict": True} if fit else form
+    schema = sent_schema(request, output, output.description, fit=fit)
+    output_format: Param = {"name": name, "schema": schema}
+    output_format |= {} if output.description is None else {"description": utf8(output.description)}
+    return {**output_format, "strict": True} if fit else output_format
 
 
 def pop_function(function: Param) -> tuple[str, str | None, Param]:
@@ -399,13 +399,13 @@ def pop_function(function: Param) -> tuple[str, str | None, Param]:
     return name, description, schema
 
 
-def read_output(form: object, path: str, origin: str) -> RawSetting | None:
+def read_output(output_format: object, path: str, origin: str) -> RawSetting | None:
     """Return an output format of OpenAI as it was recorded, with its output schema.
 
     At Chat the schema is under the key ``json_schema``. A format without a schema, such as any JSON
     object, has no output schema.
     """
-    entries = mapping(form or {})
+    entries = mapping(output_format or {})
     kind = entries.get("type")
     if not entries:
         return None

@@ -23,12 +23,12 @@ from promptdsl.messages.roles import FLEETING, ROLES, SPOKEN_KINDS
 from promptdsl.providers.shared.blocks import BlockRules, block_params
 from promptdsl.providers.shared.cache_marks import choose_marks
 from promptdsl.providers.shared.clean import MISFIT, fenced
-from promptdsl.providers.shared.memory import Recall
+from promptdsl.providers.shared.memory import CachedWrite
 from promptdsl.providers.shared.request import (
     MODEL_FIRST,
     OPENING,
+    Location,
     Param,
-    Place,
     Request,
 )
 
@@ -76,7 +76,7 @@ class Turns(Request):
     dialect: Dialect = attrs.field(kw_only=True)
     head: int = attrs.field(init=False)
     """The index of the first message of the conversation."""
-    stale: int = attrs.field(default=0, kw_only=True)
+    first_valid_reasoning: int = attrs.field(default=0, kw_only=True)
     """The index of the first message whose reasoning is still valid."""
     system: list[Param] = attrs.field(factory=new_list)
     finished: int = 0
@@ -98,7 +98,7 @@ class Turns(Request):
     """The last number added to a mended id that several calls would share."""
     called: dict[str, str] = attrs.field(factory=new_dict)
     """The sent name of the tool by the sent id of the call."""
-    pending: list[tuple[Place, list[Param]]] = attrs.field(factory=new_list)
+    pending: list[tuple[Location, list[Param]]] = attrs.field(factory=new_list)
     """Instructions, each with its params, that wait for the message after them."""
     open: bool = False
     """Whether the pending instructions are between calls and their results."""
@@ -115,7 +115,7 @@ class Turns(Request):
 
     def depends(self, stop: int) -> tuple[object, ...]:
         """Return what the turns of the first ``stop`` messages depend on, except these messages."""
-        indices = (min(self.head, stop), min(self.stale, stop))
+        indices = (min(self.head, stop), min(self.first_valid_reasoning, stop))
         return (*Request.depends(self, stop), self.dialect, *indices)
 
     def state(self) -> dict[str, object]:
@@ -137,17 +137,19 @@ class Turns(Request):
 
 def write_turns(
     request: T,
-    recall: Recall | None,
-    write_message: Callable[[T, Place], list[Param]],
+    cached_write: CachedWrite | None,
+    write_message: Callable[[T, Location], list[Param]],
     finish_turns: Callable[[T, int], None] | None = None,
 ) -> None:
     """Write all messages as turns. ``write_message`` returns the params of a message.
 
     ``finish_turns`` finishes the turns before an index: no later message adds to them.
     """
-    for start, stop in recall.spans(request) if recall else [(0, len(request.messages))]:
-        for place in _unwritten(request, start, stop):
-            _add_message(request, place, write_message(request, place))
+    for start, stop in (
+        cached_write.spans(request) if cached_write else [(0, len(request.messages))]
+    ):
+        for location in _unwritten(request, start, stop):
+            _add_message(request, location, write_message(request, location))
         if finish_turns:
             finish_turns(request, request.final_count())
     _finish(request)
@@ -156,20 +158,20 @@ def write_turns(
         request.losses += request.turn_losses
 
 
-def message_params(request: Turns, place: Place, rules: BlockRules) -> list[Param]:
+def message_params(request: Turns, location: Location, rules: BlockRules) -> list[Param]:
     """Return the blocks of a message as params. The name of its speaker is lost, with a hint."""
-    message = place.message
+    message = location.message
     name, text = message._details.name, message._plain
     if name is not None and message.role != "tool":
         request.hint(
-            place, "speaker_name", "name of a speaker", "the target takes no speaker's name"
+            location, "speaker_name", "name of a speaker", "the target takes no speaker's name"
         )
     if text and not text.isspace() and request.notes is None:
         return [{**request.dialect.text, "text": text}]
-    return block_params(request, place, message.content, rules)
+    return block_params(request, location, message.content, rules)
 
 
-def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
+def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Location]:
     """Write the plain messages from ``start`` to ``stop``; yield the places of the others.
 
     Most messages are one text: these are added to the request here.
@@ -179,7 +181,7 @@ def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
         role, text = SIDES[message.role], message._plain
         is_leading = role is None and index < request.head and message.kind in SPOKEN_KINDS
         if role == request.role != "" and _is_joined(request, index):
-            request.hint(Place(index, message, message.role), "joined_turns", *_JOINED)
+            request.hint(Location(index, message, message.role), "joined_turns", *_JOINED)
         forgotten = None
         if request.calls and role == "assistant" != request.role:
             # A new turn of the model begins: the calls before it get no result any more.
@@ -192,13 +194,13 @@ def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Place]:
             if is_leading:
                 request.system.append(param)
             elif role is None:
-                _postpone(request, Place(index, message, message.role), [param])
+                _postpone(request, Location(index, message, message.role), [param])
             else:
                 if request.pending:
                     _send_instructions(request, role)
                 _add(request, index, role, param, is_result=False)
         else:
-            yield Place(index, message, message.role, is_leading)
+            yield Location(index, message, message.role, is_leading)
             if forgotten and request.role != "assistant":
                 # The message was empty, so there is no new turn.
                 request.calls, request.repeated_ids = forgotten
@@ -217,19 +219,19 @@ def _is_joined(request: Turns, index: int) -> bool:
     return not request.prompt.merges or before.kind == message.kind == "recorded"
 
 
-def _add_message(request: Turns, place: Place, params: list[Param]) -> None:
+def _add_message(request: Turns, location: Location, params: list[Param]) -> None:
     """Add the params of a message to the system text, the turns or the pending instructions."""
-    role = SIDES[place.message.role]
-    if place.leads:
+    role = SIDES[location.message.role]
+    if location.leads:
         request.system += params
     elif role is None:
-        _postpone(request, place, params)
+        _postpone(request, location, params)
     else:
         for param in params:
             if request.pending:
                 _send_instructions(request, role)
             is_result = role == "user" and request.dialect.is_result(param)
-            _add(request, place.number, role, param, is_result=is_result)
+            _add(request, location.number, role, param, is_result=is_result)
 
 
 def _add(
@@ -308,7 +310,7 @@ def _finish(request: Turns) -> None:
             request.lose_trailing()
 
 
-def stale_before(prompt: Prompt) -> int:
+def valid_reasoning_from(prompt: Prompt) -> int:
     """Return the index of the first message whose reasoning is still valid.
 
     Some models bind reasoning to the bytes before it, as Anthropic documents for preserved
@@ -333,8 +335,8 @@ def stale_before(prompt: Prompt) -> int:
     return len(messages) if is_after else max(asked, moved)
 
 
-def _postpone(request: Turns, place: Place, params: list[Param]) -> None:
-    request.pending.append((place, params))
+def _postpone(request: Turns, location: Location, params: list[Param]) -> None:
+    request.pending.append((location, params))
     request.open = bool(request.calls)
 
 
@@ -351,15 +353,15 @@ def _send_instructions(request: Turns, following: str) -> None:
     if legal and has_text and not request.facts.result_instructions:
         legal = not request.dialect.is_result(request.content[-1])
     native = legal and request.facts.instructions and waiting[0][0].number >= request.head
-    for place, _ in waiting[1:] if native else ():
-        if request.is_split or place.message.kind == "recorded_system":
-            request.hint(place, "joined_turns", *_JOINED)
+    for location, _ in waiting[1:] if native else ():
+        if request.is_split or location.message.kind == "recorded_system":
+            request.hint(location, "joined_turns", *_JOINED)
     changed: dict[int, Param] = {}
-    for place, params in waiting:
-        sent = params if native or not params else _fenced(request, place, params, changed)
+    for location, params in waiting:
+        sent = params if native or not params else _fenced(request, location, params, changed)
         for param in sent:
             role = "system" if native else "user"
-            _add(request, place.number, role, param, is_result=False, is_open=request.open)
+            _add(request, location.number, role, param, is_result=False, is_open=request.open)
     if changed:
         _move_marks(request, waiting[0][0].number, changed)
 
@@ -371,23 +373,23 @@ _MISPLACED = (
 
 
 def _fenced(
-    request: Turns, place: Place, params: list[Param], changed: dict[int, Param]
+    request: Turns, location: Location, params: list[Param], changed: dict[int, Param]
 ) -> list[Param]:
     """Return an instruction as text of a user turn, in a ``developer`` tag.
 
     Events and grounding have a tag already. Content that is not text, such as a change of the
     tools, is lost. Each new param is added to ``changed``, by the ``id()`` of the old one.
     """
-    message = place.message
+    message = location.message
     reason = _MISPLACED if request.facts.instructions else "this model takes no instructions here"
     for param in params:
         if "text" not in param:
-            request.lose(place, "content", f"{param['type']} block", reason)
+            request.lose(location, "content", f"{param['type']} block", reason)
     params = [param for param in params if "text" in param]
     if not params or message.kind not in SPOKEN_KINDS:
         return params
     reason = f"{reason}, so the text is sent in a user message"
-    request.lose(place, "role", f"{message.role} message", reason)
+    request.lose(location, "role", f"{message.role} message", reason)
     for param in params:
         changed[id(param)] = sent = {**param, "text": fenced("developer", param["text"])}
         request.note_change(param, sent, fence="developer")

@@ -6,7 +6,7 @@ import attrs
 
 from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.tree.group_nodes import ComponentNode, FormatNode, FragmentNode, LimitNode, NoteNode
-from promptdsl.tree.masks import DEVELOPER, EVENT, EVENT_BLOCK, HOLLOW, RESULT, SHIFT, SPOKEN
+from promptdsl.tree.masks import DEVELOPER, EVENT, EVENT_BLOCK, OPAQUE, RESULT, SHIFT, SPOKEN
 from promptdsl.tree.node import Child, Node, make, walk
 from promptdsl.tree.part_nodes import EventBlockNode, MediaNode, SectionNode
 from promptdsl.tree.rewrite import has_content, make_turn, replace, with_content
@@ -41,7 +41,7 @@ def expand(root: RootNode) -> RootNode:
                     options=child.options,
                 )
             )
-        elif not child._mask & HOLLOW or isinstance(child, RecordedNode):
+        elif not child._mask & OPAQUE or isinstance(child, RecordedNode):
             content.append(child)
         else:
             turn = with_content(child, dissolved_in_turn(child))
@@ -150,4 +150,4 @@ def _inside(node: Node, around: _Around) -> _Around:
 def _formatted(content: tuple[Child, ...], child: Child, format: str) -> FormatNode:
     """Return a content in its own format, with the source line of a child."""
     at = None if isinstance(child, str) else child._at
-    return with_content(make(FormatNode, mask=HOLLOW, at=at, format=format), content)
+    return with_content(make(FormatNode, mask=OPAQUE, at=at, format=format), content)

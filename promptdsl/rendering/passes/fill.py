@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from promptdsl.foundation.errors import ContentError
 from promptdsl.tree.group_nodes import FragmentNode, LazyNode, LimitNode
-from promptdsl.tree.masks import HOLLOW, NAMED
+from promptdsl.tree.masks import NAMED, OPAQUE
 from promptdsl.tree.node import Node
 from promptdsl.tree.rewrite import rewrite, unique_ids
 from promptdsl.tree.turn_nodes import RootNode
@@ -21,7 +21,7 @@ class Waiting(NamedTuple):
     """
 
     lazy: LazyNode
-    holders: tuple[Node, ...]
+    containers: tuple[Node, ...]
 
 
 Ask = Callable[[Sequence[Waiting]], Sequence[Node | None]]
@@ -53,7 +53,7 @@ def fill(root: RootNode, *, ask: Ask) -> RootNode:
                 unique_ids(node, node.content)
             return node
 
-        root = rewrite(root, change, within=HOLLOW)
+        root = rewrite(root, change, within=OPAQUE)
     return root
 
 
@@ -62,15 +62,15 @@ def _waiting_lazies(root: Node) -> list[Waiting]:
     lazies: list[Waiting] = []
     stack: list[tuple[Node, tuple[Node, ...]]] = [(root, ())]
     while stack:
-        node, holders = stack.pop()
+        node, containers = stack.pop()
         if isinstance(node, LazyNode):
-            lazies.append(Waiting(node, holders))
+            lazies.append(Waiting(node, containers))
             continue
         if not isinstance(node, FragmentNode) or isinstance(node, LimitNode):
-            holders = (node, *(part for part in holders if part._node is not node._node))
+            containers = (node, *(part for part in containers if part._node is not node._node))
         stack.extend(
-            (child, holders)
+            (child, containers)
             for child in reversed(node.content)
-            if not isinstance(child, str) and child._mask & HOLLOW
+            if not isinstance(child, str) and child._mask & OPAQUE
         )
     return lazies

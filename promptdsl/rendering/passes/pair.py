@@ -68,7 +68,7 @@ def pair(root: RootNode, *, mode: Mode) -> RootNode:
     return with_content(root, tuple(_Repair(fill=mode == "fill").repaired(root)))
 
 
-_Place: TypeAlias = tuple[int, str]
+_Location: TypeAlias = tuple[int, str]
 """The location of a turn or recorded message: its number before pairing, and its address."""
 
 
@@ -80,7 +80,7 @@ class Removed(NamedTuple):
 
     turn: TurnNode | RecordedNode
     source: Source | None
-    place: _Place
+    location: _Location
     why: str
 
 
@@ -88,7 +88,7 @@ def removed_by_pairing(root: RootNode, *, mode: Mode) -> list[Removed]:
     """Return the calls and results that pairing removes from a tree, in document order."""
     repair = _Repair(fill=mode == "fill")
     repair.repaired(root)
-    return sorted(repair.removed, key=attrgetter("place"))
+    return sorted(repair.removed, key=attrgetter("location"))
 
 
 # Looking for a fault: one scan that skips most turns by their mask.
@@ -241,7 +241,7 @@ class _Batch:
     caller: int
     open: Counter[str]
     end: int
-    place: _Place
+    location: _Location
 
 
 class _Repair:
@@ -258,7 +258,7 @@ class _Repair:
         """Return the turns of a tree, in pairs."""
         turns = self.turns
         batch: _Batch | None = None
-        for step, place in _placed_steps(root):
+        for step, location in _located_steps(root):
             answered: Counter[str] = Counter()
             if batch is not None:
                 answered = Counter(step.answers) & Counter(
@@ -272,14 +272,14 @@ class _Repair:
             node, removed_parts = _with_results(step.node, step.answers, answered)
             for part, id in removed_parts:
                 why = self.fates.get(id, "no call before it has its id")
-                self.removed.append(_removed(step.node, part, place, why))
+                self.removed.append(_removed(step.node, part, location, why))
             if node is None:
                 continue
             turns.append(node)
             if batch is not None and step.answers:
                 batch.end = len(turns)
             if step.calls:
-                batch = _Batch(len(turns) - 1, Counter(step.calls), len(turns), place)
+                batch = _Batch(len(turns) - 1, Counter(step.calls), len(turns), location)
         if batch is not None:
             self._close(batch)
         return turns
@@ -294,11 +294,13 @@ class _Repair:
         elif open_calls:
             rest, removed_calls = _without_calls(caller, open_calls)
             why = "it has no result"
-            self.removed += [_removed(caller, part, batch.place, why) for part, _ in removed_calls]
+            self.removed += [
+                _removed(caller, part, batch.location, why) for part, _ in removed_calls
+            ]
             turns[batch.caller : batch.caller + 1] = [] if rest is None else [rest]
 
 
-def _placed_steps(root: RootNode) -> Iterator[tuple[_Step, _Place]]:
+def _located_steps(root: RootNode) -> Iterator[tuple[_Step, _Location]]:
     """Yield the turns and recorded messages of a tree, each with its location."""
     counts: Counter[str] = Counter()
     number = count()
@@ -314,13 +316,13 @@ def _placed_steps(root: RootNode) -> Iterator[tuple[_Step, _Place]]:
             counts[role] += 1
 
 
-def _removed(node: Node, part: Node | Block, place: _Place, why: str) -> Removed:
+def _removed(node: Node, part: Node | Block, location: _Location, why: str) -> Removed:
     turn: Any = node  # Any: a turn or a recording; these make and answer calls
     if isinstance(node, RecordedNode):
         turn = replace(node, items=(node.items[0].replace(content=(part,)),))
     elif part is not node:
         turn = with_content(node, (cast("Node", part),))
-    return Removed(turn, part.source if isinstance(part, Node) else node.source, place, why)
+    return Removed(turn, part.source if isinstance(part, Node) else node.source, location, why)
 
 
 def _interrupted(caller: Node, id: str) -> ToolTurnNode:

@@ -15,8 +15,8 @@ from promptdsl.messages import (
     UnknownBlock,
     conversation_cache,
 )
-from promptdsl.messages.conversation_cache import Recording, recording_of
-from promptdsl.messages.message import Message, place
+from promptdsl.messages.conversation_cache import ReadCache, recording_of
+from promptdsl.messages.message import Message, location
 from promptdsl.messages.roles import LEADING, Role
 from promptdsl.tree import masks
 from promptdsl.tree.data_nodes import data_node
@@ -85,7 +85,7 @@ def read(
         options = Options(libraries=sections, tags_of_source=tags) if sections or tags else DEFAULTS
         return make(TextNode, tuple(parts), mask=masks.TEXT, at=node, options=options)
 
-    done = rewrite(root, change, within=masks.HOLLOW | masks.RECORDED)
+    done = rewrite(root, change, within=masks.OPAQUE | masks.RECORDED)
     # Lazies and recordings may have ids that are used already.
     return with_content(done, numbered(done.content))
 
@@ -98,15 +98,19 @@ def _conversation(
         if not isinstance(node, RecordedNode):
             parts.append(node)
             continue
-        is_long = node.form == "messages" and len(node.items) >= conversation_cache.SHORTEST
+        is_long = (
+            node.provider_format == "messages" and len(node.items) >= conversation_cache.SHORTEST
+        )
         known = recording_of(node.items) if is_long else None
         try:
             if known is not None:
                 parts += _complete_run(node, known)
-            elif node.form == "messages":
+            elif node.provider_format == "messages":
                 parts += _parts(node, node.items, make_sendable, known=getattr(node, "known", None))
             else:
-                parts += _parts(node, reader(node.form, node.items), make_sendable, fresh=True)
+                parts += _parts(
+                    node, reader(node.provider_format, node.items), make_sendable, fresh=True
+                )
         except PromptError as error:
             raise error.located(node.source) from None
     return with_content(history, tuple(parts))
@@ -118,7 +122,7 @@ def _parts(
     make_sendable: MakeSendable,
     *,
     fresh: bool = False,
-    known: Recording | None = None,
+    known: ReadCache | None = None,
 ) -> list[Node]:
     """Return the parts of a history; ``known`` is the read cache of its beginning, if any.
 
@@ -126,10 +130,10 @@ def _parts(
     """
     parts: list[Node] = []
     run: list[Message] = []
-    leading, hollow, same = True, False, not fresh
+    leading, opaque, same = True, False, not fresh
     start = 0
     if known is not None:
-        leading, hollow, start = known.leading, known.hollow, len(known.messages)
+        leading, opaque, start = known.leading, known.opaque, len(known.messages)
     for index, item in enumerate(items[start:] if start else items, start):
         if isinstance(item, Message):
             message = item
@@ -143,10 +147,10 @@ def _parts(
             plain is None or not (plain.isascii() or is_valid_unicode(plain))
         ) and role not in FENCED:
             message, waits = make_sendable(message, node, index)
-            hollow = hollow or waits
+            opaque = opaque or waits
         if fresh or message is not item:
             same = False
-            place(message, node, index)
+            location(message, node, index)
         # Some comparisons are faster than a set, because the first is usually true.
         if role == "user" or role == "assistant" or role == "tool":  # noqa: PLR1714
             leading = False
@@ -162,43 +166,43 @@ def _parts(
             run.append(message)
         else:
             leading = False
-            parts += _run_before(node, run, index, hollow=hollow, known=known)
+            parts += _run_before(node, run, index, opaque=opaque, known=known)
             parts.append(_turn(message, node))
-            run, hollow, known, same = [], False, None, False
+            run, opaque, known, same = [], False, None, False
     if not same or (known is None and len(items) < conversation_cache.SHORTEST):
-        return [*parts, *_run_before(node, run, len(items), hollow=hollow, known=known)]
-    joined_recording = _joined(known, tuple(items), run, hollow=hollow)
-    joined_recording.leading, joined_recording.hollow = leading, hollow
+        return [*parts, *_run_before(node, run, len(items), opaque=opaque, known=known)]
+    joined_recording = _joined(known, tuple(items), run, opaque=opaque)
+    joined_recording.leading, joined_recording.opaque = leading, opaque
     return _complete_run(node, joined_recording.kept(known))
 
 
 def _joined(
-    known: Recording | None, written_items: tuple[Any, ...], run: list[Message], *, hollow: bool
-) -> Recording:
+    known: ReadCache | None, written_items: tuple[Any, ...], run: list[Message], *, opaque: bool
+) -> ReadCache:
     """Return the read cache of a run, which continues a known read cache, if any."""
-    mask = mask_of(run) | (masks.HOLLOW if hollow else 0)
+    mask = mask_of(run) | (masks.OPAQUE if opaque else 0)
     if known is None:
-        return Recording(written_items, tuple(run), mask)
-    joined = Recording(written_items, (*known.items, *run), known.mask | mask)
+        return ReadCache(written_items, tuple(run), mask)
+    joined = ReadCache(written_items, (*known.items, *run), known.mask | mask)
     joined.findings = known.findings
     return joined
 
 
 def _run_before(
-    node: RecordedNode, run: list[Message], stop: int, *, hollow: bool, known: Recording | None
+    node: RecordedNode, run: list[Message], stop: int, *, opaque: bool, known: ReadCache | None
 ) -> list[Node]:
     """Return the run of messages that ends before the message with the index ``stop``.
 
-    ``hollow`` is whether it contains JSON or code that must become text later.
+    ``opaque`` is whether it contains JSON or code that must become text later.
     """
     if known is not None:
-        joined = _joined(known, (), run, hollow=hollow)
+        joined = _joined(known, (), run, opaque=opaque)
         return [_run(node, joined.items, joined.mask)]
-    mask = mask_of(run) | (masks.HOLLOW if hollow else 0)
+    mask = mask_of(run) | (masks.OPAQUE if opaque else 0)
     return [_run(node, tuple(run), mask, stop - len(run))] if run else []
 
 
-def _complete_run(node: RecordedNode, known: Recording) -> list[Node]:
+def _complete_run(node: RecordedNode, known: ReadCache) -> list[Node]:
     """Return a complete recording as one run, with the read cache of its history."""
     run = _run(node, known.items, known.mask)
     object.__setattr__(run, "known", known)
@@ -212,7 +216,7 @@ def _run(node: RecordedNode, items: tuple[Message, ...], mask: int, start: int =
         mask=mask,
         options=node.options,
         items=items,
-        form="messages",
+        provider_format="messages",
         start=start,
     )
 

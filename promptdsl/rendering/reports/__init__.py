@@ -4,8 +4,8 @@ Read ``outcome.py`` first: it is the input of all reports.
 """
 
 from promptdsl.rendering.reports.first_difference import Difference as Difference
-from promptdsl.rendering.reports.outcome import Outcome as Outcome
 from promptdsl.rendering.reports.prefix_report import PrefixReport as PrefixReport
 from promptdsl.rendering.reports.prefix_report import compared as compared
+from promptdsl.rendering.reports.report_input import ReportInput as ReportInput
 from promptdsl.rendering.reports.token_parts import TokenPart as TokenPart
 from promptdsl.rendering.reports.token_report import TokenReport as TokenReport

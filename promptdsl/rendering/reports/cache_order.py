@@ -57,7 +57,7 @@ class Shared(NamedTuple):
     """
 
     payload: Payload
-    place: str
+    location: str
     is_complete: bool
 
 
@@ -158,41 +158,41 @@ def _alike(before: Sequence[WireValue], after: Sequence[WireValue]) -> int:
 
 
 @attrs.define
-class PlacedBlock:
+class LocatedBlock:
     """A block of a request: a tool, system text or a payload part of a message.
 
     Blocks are compared by ``key``. ``entry`` is the message that the block begins, without its
     content. ``part`` is ``None`` for a message without content.
     """
 
-    place: str
+    location: str
     part: WireValue
     key: object
     is_marked: bool
     entry: Payload | None
 
 
-def cache_blocks(payload: Payload, order: CacheOrder) -> list[PlacedBlock]:
+def cache_blocks(payload: Payload, order: CacheOrder) -> list[LocatedBlock]:
     """Return the blocks of a request in the order of a cache.
 
     A payload part that is only a cache mark belongs to the block before it. Other settings change
     the keys of all blocks but tools. Another choice of a tool changes the keys of messages.
     """
-    blocks: list[PlacedBlock] = []
+    blocks: list[LocatedBlock] = []
 
-    def add(place: str, part: WireValue, around: object, entry: Payload | None = None) -> None:
-        holders = [part, *_items(value_at(entry, "output"))]
+    def add(location: str, part: WireValue, around: object, entry: Payload | None = None) -> None:
+        containers = [part, *_items(value_at(entry, "output"))]
         is_marked = any(
             mark in payload_part
-            for payload_part in holders
+            for payload_part in containers
             if isinstance(payload_part, Mapping)
             for mark in MARKS
         )
         if blocks and part is not None and not _is_part(part):
             blocks[-1].is_marked = True
         else:
-            key = place, _text_of(part) or _key(part), entry and _key(entry), around
-            blocks.append(PlacedBlock(place, part, key, is_marked, entry))
+            key = location, _text_of(part) or _key(part), entry and _key(entry), around
+            blocks.append(LocatedBlock(location, part, key, is_marked, entry))
 
     settings = _key(order.rest)
     for path in TOOL_PATHS:
@@ -209,7 +209,7 @@ def cache_blocks(payload: Payload, order: CacheOrder) -> list[PlacedBlock]:
     return blocks
 
 
-def beginning_of(order: CacheOrder, blocks: Sequence[PlacedBlock]) -> Payload:
+def beginning_of(order: CacheOrder, blocks: Sequence[LocatedBlock]) -> Payload:
     """Return the payload of the first blocks of a request."""
     lists: dict[str, list[WireValue]] = {"tools": [], "system": []}
     messages: list[WireValue] = []
@@ -220,7 +220,7 @@ def beginning_of(order: CacheOrder, blocks: Sequence[PlacedBlock]) -> Payload:
             messages.append(
                 block.entry if block.part is None else {**block.entry, "content": content}
             )
-        lists.get(block.place, content).append(block.part)
+        lists.get(block.location, content).append(block.part)
     rest: Payload = order.rest if len(blocks) > len(lists["tools"]) else {}
     return {**lists, **rest, "messages": messages}
 

@@ -15,7 +15,7 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import ToolDefinition
 from promptdsl.messages.roles import FLEETING
 from promptdsl.rendering.reports.cache_order import GAP
-from promptdsl.rendering.reports.outcome import Outcome
+from promptdsl.rendering.reports.report_input import ReportInput
 from promptdsl.rendering.reports.token_parts import INLINE, name_of
 from promptdsl.rendering.spans import TimelineEntry
 from promptdsl.rendering.text.layout import Segment, WrittenPiece, WrittenTurn
@@ -52,7 +52,7 @@ class Difference:
         return on_one_line(f"{self.what}{path} was {self.how}{source}")
 
 
-def first_difference(before: Outcome, after: Outcome) -> Difference | None:
+def first_difference(before: ReportInput, after: ReportInput) -> Difference | None:
     """Return the first difference of two prompts, ``None`` for equal prompts.
 
     Cache marks are not compared.
@@ -61,12 +61,12 @@ def first_difference(before: Outcome, after: Outcome) -> Difference | None:
     tools = _tool_difference(old.tools, new.tools)
     if tools is not None:
         return tools
-    form, old_form = new.sent_output, old.sent_output
-    if form is None and old_form is not None:
-        return Difference("removed", "form of the answer", old_form.name, old_form.source)
-    if form is not None and old_form != form:
-        how: How = "added" if old_form is None else "changed"
-        return Difference(how, "form of the answer", form.name, form.source)
+    output, old_output = new.sent_output, old.sent_output
+    if output is None and old_output is not None:
+        return Difference("removed", "form of the answer", old_output.name, old_output.source)
+    if output is not None and old_output != output:
+        how: How = "added" if old_output is None else "changed"
+        return Difference(how, "form of the answer", output.name, output.source)
     # Names of speakers are compared last, because most providers have no names.
     change = _first_change(
         map(_content_without_marks, old.messages), map(_content_without_marks, new.messages)
@@ -107,7 +107,9 @@ def _tool_difference(
 # Messages.
 
 
-def _message_difference(before: Outcome, after: Outcome, how: How, index: int) -> Difference:
+def _message_difference(
+    before: ReportInput, after: ReportInput, how: How, index: int
+) -> Difference:
     """Return the difference at the first message that changed."""
     if how == "added" and before.sent.messages[index].kind in FLEETING:
         # It comes after all that was added, so it is not at its position in the cache.
@@ -184,13 +186,13 @@ class MessageParts:
     message: Message
 
     @classmethod
-    def of(cls, outcome: Outcome, index: int) -> "MessageParts":
+    def of(cls, report_input: ReportInput, index: int) -> "MessageParts":
         """Return the parts of the message with this index."""
-        entries = outcome.timeline()
+        entries = report_input.timeline()
         number = bisect_right(entries, index, key=lambda entry: entry.messages)
         first = entries[number - 1].messages if number else 0
-        message = outcome.sent.messages[index]
-        return cls(outcome.tree.content[number], entries[number], index - first, message)
+        message = report_input.sent.messages[index]
+        return cls(report_input.tree.content[number], entries[number], index - first, message)
 
     @property
     def as_part(self) -> MessagePart:
@@ -232,16 +234,16 @@ class MessageParts:
         _, turn, number = self.pieces[index]
         if turn is None or number < 0:
             return [self._turn_part(turn)]
-        holders = [
+        containers = [
             part
             for part in reversed(turn.nodes)
             if part.page is turn.page and part.start <= number < part.end
         ]
         around = [
-            *(MessagePart(name_of(part.node), part.path, part.node.source) for part in holders),
+            *(MessagePart(name_of(part.node), part.path, part.node.source) for part in containers),
             self._turn_part(turn),
         ]
-        if holders and isinstance(holders[0].node, INLINE):
+        if containers and isinstance(containers[0].node, INLINE):
             text, outer, *others = around
             return [outer._replace(source=text.source or outer.source), *others]
         return around

@@ -9,7 +9,7 @@ The colours are those of the page around it, so that it can be read on light and
 from html import escape
 
 from promptdsl.foundation.unicode import visible
-from promptdsl.rendering.reports.readable import Card, Piece, Readable
+from promptdsl.rendering.reports.cards import Card, Cards, Piece
 
 LONG = 4_000
 """The number of characters from which a card is closed at first."""
@@ -31,7 +31,7 @@ STYLE = """\
   font: 13px/1.5 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere }"""
 
 
-def html_view(readable: Readable) -> str:
+def html_view(readable: Cards) -> str:
     """Return the cards of a request, each a part that can be opened and closed."""
     cards = [*readable.notes(), *readable.cards()]
     others = len(cards) - len(readable.prompt.messages)

@@ -16,7 +16,7 @@ from promptdsl.foundation.errors import OptionError, shown
 from promptdsl.foundation.files import write_all
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.json import JsonDict, JsonObject, write_json
-from promptdsl.foundation.source import door
+from promptdsl.foundation.source import public_api
 from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.rendering.reports.log_reader import FILES, FORMAT, MARK, LogEntry, read_log_file
 from promptdsl.transcript.entries import utc_now
@@ -81,7 +81,7 @@ class PromptLog:
     def __setstate__(self, state: dict[str, object]) -> None:
         vars(self).update(state, _lock=fork_safe_lock(), _file=None)
 
-    @door
+    @public_api
     def append(
         self,
         record: HasRecord | JsonObject,
@@ -147,7 +147,7 @@ class PromptLog:
     def __iter__(self) -> Iterator[LogEntry]:
         return iter(self.read())
 
-    @door
+    @public_api
     def read(self, *, salvage: bool = False) -> tuple[LogEntry, ...]:
         """Return the records of all files, by their times.
 

@@ -149,16 +149,16 @@ def read_log_file(path: str, *, salvage: bool, repairs: list[str]) -> list[LogEn
         with named("read", path), open(path, "rb", opener=_opened) as file:
             for count, line in enumerate(file, 1):
                 start, end = end, end + len(line)
-                place = f"line {count} at byte {start} of {path!r}"
+                location = f"line {count} at byte {start} of {path!r}"
                 if line[-1:] != b"\n":
-                    repairs.append(f"{place} has no end: {len(line)} bytes are not read")
+                    repairs.append(f"{location} has no end: {len(line)} bytes are not read")
                     break
                 try:
                     contents.add(line[:-1], count)
                 except TranscriptError:
                     raise
                 except (ValueError, KeyError, TypeError, RecursionError) as error:
-                    problem = f"{place} is damaged: {_reason(error)}"
+                    problem = f"{location} is damaged: {_reason(error)}"
                     if not salvage:
                         raise TranscriptError(problem, fix=_SALVAGE) from None
                     repairs.append(problem)

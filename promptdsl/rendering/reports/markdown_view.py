@@ -4,10 +4,10 @@ from html import escape
 
 from promptdsl.foundation.escaping import code_fences
 from promptdsl.foundation.unicode import visible
-from promptdsl.rendering.reports.readable import Card, Piece, Readable
+from promptdsl.rendering.reports.cards import Card, Cards, Piece
 
 
-def markdown_view(readable: Readable) -> str:
+def markdown_view(readable: Cards) -> str:
     """Return the cards of a request, each a part that can be opened and closed."""
     cards = (*readable.notes(), *readable.cards())
     return "\n\n".join([f"<p>{_line(readable.summary)}</p>", *map(_part, cards)])

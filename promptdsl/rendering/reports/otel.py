@@ -17,7 +17,7 @@ from promptdsl.messages import (
 from promptdsl.messages.blocks import MediaBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import ToolDefinition
-from promptdsl.rendering.reports.outcome import Outcome
+from promptdsl.rendering.reports.report_input import ReportInput
 from promptdsl.rendering.spans import Span
 from promptdsl.tree.node import Node, walk
 from promptdsl.tree.turn_nodes import RecordedNode
@@ -27,10 +27,10 @@ CONVENTIONS = "0.1.0"
 
 
 def otel_attributes(
-    outcome: Outcome, *, stages: Mapping[str, Node], has_output: bool
+    report_input: ReportInput, *, stages: Mapping[str, Node], has_output: bool
 ) -> dict[str, str | bool]:
     """Return the attributes without text of the prompt."""
-    facts = outcome.facts
+    facts = report_input.facts
     provider, operation = facts.wire.telemetry
     recorded = [_recorded(stages[name]) for name in ("read", "fit")]
     is_compacted = recorded[0] != recorded[1]
@@ -41,19 +41,19 @@ def otel_attributes(
         "gen_ai.provider.name": provider,
         "gen_ai.request.model": facts.model,
         "gen_ai.output.type": "json" if has_output else None,
-        "gen_ai.prompt.version": _version(outcome.spans()),
+        "gen_ai.prompt.version": _version(report_input.spans()),
         "gen_ai.conversation.compacted": is_compacted,
     }
     return {key: value for key, value in attributes.items() if value}
 
 
-def otel_content(outcome: Outcome, tools: Sequence[ToolDefinition]) -> dict[str, str]:
+def otel_content(report_input: ReportInput, tools: Sequence[ToolDefinition]) -> dict[str, str]:
     """Return the attributes with the content that is sent, as JSON texts.
 
     An attribute of a span cannot be a structure.
     """
-    messages = outcome.messages
-    is_apart = outcome.facts.wire.system
+    messages = report_input.messages
+    is_apart = report_input.facts.wire.system
     first = takewhile(lambda message: is_apart and message.role == "system", messages)
     count = len([*first])
     content: dict[str, list[Any]] = {  # Any: JSON

@@ -16,7 +16,7 @@ from promptdsl.rendering.reports.cache_order import (
     shared_by,
 )
 from promptdsl.rendering.reports.first_difference import Difference, first_difference
-from promptdsl.rendering.reports.outcome import Outcome
+from promptdsl.rendering.reports.report_input import ReportInput
 from promptdsl.rendering.reports.token_report import total_of
 
 CACHED = 0.1
@@ -86,8 +86,8 @@ class PrefixReport:
             [
                 head,
                 f"  {self.first}" if self.first else "  nothing differs but cache marks, if any",
-                f"  {what if self.first else ''}a cache serves {served}, "
-                f"{self.after - self.served:,} are read anew",
+                f"  {what if self.first else ''}{served} from the cache, "
+                f"{self.after - self.served:,} billed in full",
                 f"  with a cached token at a tenth it costs {self.cost:,.0f} of {self.after:,} "
                 f"({saved:.0%} saved)",
                 *([f"{pays} {self.pays_from} on"] if self.pays_from else []),
@@ -95,7 +95,7 @@ class PrefixReport:
         )
 
 
-def compared(before: Outcome, after: Outcome) -> PrefixReport:
+def compared(before: ReportInput, after: ReportInput) -> PrefixReport:
     """Return the report on two requests; :class:`TargetError` if their targets differ."""
     tokens, facts = after.tokens, after.facts
     if (before.facts.provider, before.facts.model) != (facts.provider, facts.model):
@@ -109,7 +109,7 @@ def compared(before: Outcome, after: Outcome) -> PrefixReport:
     shared = shared_by(*orders)
     (old, _), (new, label) = (total_of(payload, tokens, facts) for payload in payloads)
     count = new
-    if shared.place:
+    if shared.location:
         count = min(beginning_tokens(shared.payload, tokens, facts), new)
     rule, served = facts.cache_rule, count
     if rule.needs_marks:
@@ -118,9 +118,9 @@ def compared(before: Outcome, after: Outcome) -> PrefixReport:
         cached_beginning = beginning_of(orders[1], blocks[1][: rule.served_blocks(*keys)])
         served = min(beginning_tokens(cached_beginning, tokens, facts), count)
     served = rule.served_tokens(served)
-    if not shared.place:
+    if not shared.location:
         return PrefixReport(new, served, old, new, label, None, extends=True, minimum=rule.minimum)
-    first = first_difference(before, after) or Difference("changed", "the request", shared.place)
+    first = first_difference(before, after) or Difference("changed", "the request", shared.location)
     # A chat template writes an end after the last turn, but not before another turn.
     extends = shared.is_complete or ("prompt" in shared.payload and first.how == "appended")
     dropped = [sum(part.tokens for part in side.dropped()) for side in (before, after)]
@@ -128,9 +128,9 @@ def compared(before: Outcome, after: Outcome) -> PrefixReport:
     return PrefixReport(count, served, old, new, label, first, extends, rule.minimum, more)
 
 
-def _payload(outcome: Outcome) -> Payload:
+def _payload(report_input: ReportInput) -> Payload:
     """Return the payload; without a target, the payload for OpenAI."""
-    if outcome.payload is not None:
-        return outcome.payload
-    payload: Payload = TARGETS[USUAL].write(outcome.sent, facts_for(None, USUAL), None)[0]
+    if report_input.payload is not None:
+        return report_input.payload
+    payload: Payload = TARGETS[USUAL].write(report_input.sent, facts_for(None, USUAL), None)[0]
     return payload

@@ -17,14 +17,14 @@ from promptdsl.foundation.files import atomic_writer
 from promptdsl.foundation.frozen import is_mapping, json_leaf, plain
 from promptdsl.foundation.json import ENCODER, LEVELS, JsonDict, unique
 from promptdsl.foundation.library_section import LibrarySection
-from promptdsl.foundation.source import Source, author, door
+from promptdsl.foundation.source import Source, author, public_api
 from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages import TextBlock, ToolResultBlock
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
+from promptdsl.rendering.reports.cards import Cards
 from promptdsl.rendering.reports.html_view import html_view
-from promptdsl.rendering.reports.readable import Readable
 from promptdsl.rendering.reports.token_tree import shown_parts, token_tree
 from promptdsl.rendering.spans import Span
 from promptdsl.tree.outline import outline_text
@@ -59,7 +59,7 @@ class PromptRecord:
         self._data = data
 
     @classmethod
-    @door
+    @public_api
     def from_dict(cls, data: object) -> Self:
         """Return the record that a JSON value describes; keys that are not known are kept.
 
@@ -85,7 +85,7 @@ class PromptRecord:
         return record
 
     @classmethod
-    @door
+    @public_api
     def load(cls, file: str | os.PathLike[str]) -> Self:
         """Return the record in a file.
 
@@ -118,7 +118,7 @@ class PromptRecord:
             write(f"{self.to_json()}\n".encode())
 
     @property
-    @door
+    @public_api
     def prompt(self) -> Prompt:
         """The messages, the tools and the output schema; ``render()`` takes it.
 
@@ -130,9 +130,11 @@ class PromptRecord:
             raise DataError("the record has no content", fix=fix, at=(author(),))
         messages = tuple(map(Message.from_dict, data["messages"]))
         tools = tuple(ToolDefinition(**_fields(row, ToolDefinition)) for row in data["tools"])
-        form = data["output"]
-        output = None if form is None else OutputSchema(**_fields(form, OutputSchema))
-        is_text = form is not None and form.get("prompted") is True
+        output_format = data["output"]
+        output = (
+            None if output_format is None else OutputSchema(**_fields(output_format, OutputSchema))
+        )
+        is_text = output_format is not None and output_format.get("prompted") is True
         return Prompt(messages, tools, data["tool_choice"], output, prompts_output=is_text)
 
     @property
@@ -158,7 +160,8 @@ class PromptRecord:
     def dropped(self) -> tuple[Dropped, ...]:
         """The parts that were dropped, as ``Rendered.dropped``."""
         rows = self._data["dropped"]
-        return tuple(Dropped(**_fields(_NOTHING | row, Dropped)) for row in rows)
+        texts = ({**_NOTHING, **row, "text": row.get("said", "")} for row in rows)
+        return tuple(Dropped(**_fields(row, Dropped)) for row in texts)
 
     def outline(self) -> str:
         """Return the parts of the request, as ``Rendered.outline()``; empty without content."""
@@ -206,7 +209,7 @@ class PromptRecord:
         facts = ModelFacts(data["model"]["provider"], data["model"]["model"])
         sizes = None if tokens is None else (tokens["total"], tokens["messages"])
         sent_as = {int(index): role for index, role in data.get("sent_as", {}).items()}
-        return html_view(Readable(self.prompt, facts, self.losses, self.dropped, sizes, sent_as))
+        return html_view(Cards(self.prompt, facts, self.losses, self.dropped, sizes, sent_as))
 
     _repr_html_ = html
 

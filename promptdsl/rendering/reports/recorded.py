@@ -27,8 +27,8 @@ from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message, open_calls
 from promptdsl.messages.prompt import CHOICES, OutputSchema, Prompt, ToolDefinition
 from promptdsl.rendering.reports.cache_order import Payload
-from promptdsl.rendering.reports.outcome import Outcome
 from promptdsl.rendering.reports.record import FORMAT, PromptRecord
+from promptdsl.rendering.reports.report_input import ReportInput
 from promptdsl.rendering.reports.token_parts import TokenPart
 from promptdsl.rendering.reports.token_report import TokenReport
 from promptdsl.rendering.spans import Span
@@ -43,7 +43,7 @@ def _fields_of(cls: type, *without: str) -> tuple[str, ...]:
 
 
 PART = _fields_of(TokenPart)
-DROPPED = _fields_of(Dropped, "gone")
+DROPPED = _fields_of(Dropped, "gone", "text")
 LOSS = _fields_of(Loss, "message")
 TOOL, OUTPUT = (
     (*_fields_of(definition, "at"), "source") for definition in (ToolDefinition, OutputSchema)
@@ -52,7 +52,12 @@ TOOL, OUTPUT = (
 FACTS = _fields_of(ModelFacts, "template", "transformation", "role_layers", "wire", "guesses_media")
 _OBJECTS = ("source", "library", "at", "also")
 """The fields that are no plain data."""
-COUNTS = ("total", "label", "method", "typical", "tools", "form", "savings")
+COUNTS = {
+    **{name: name for name in ("total", "label", "method", "typical", "tools")},
+    "form": "frame",
+    "savings": "savings",
+}
+"""The key of each count in a record, and its name in the report."""
 _AS_DATA: Mapping[type, Callable[[Any], object]] = {  # Any: a value of the type
     Source: str,
     LibrarySection: attrgetter("name"),
@@ -63,7 +68,7 @@ _AS_DATA: Mapping[type, Callable[[Any], object]] = {  # Any: a value of the type
 
 
 def record_of(
-    outcome: Outcome,
+    report_input: ReportInput,
     *,
     tokens: JsonDict | None,
     dropped: Iterable[Dropped],
@@ -78,7 +83,7 @@ def record_of(
     if inputs is not None and not is_mapping(inputs):
         fix = "give a mapping of the arguments by name"
         raise OptionError("inputs is not a mapping", fix=fix, at=(author(),))
-    sent, written, facts = outcome.sent, outcome.written_payload, outcome.facts
+    sent, written, facts = report_input.sent, report_input.written_payload, report_input.facts
     can_be_sent = written is not None and not open_calls(sent.messages)
     data: JsonDict = {
         "format": FORMAT,
@@ -86,27 +91,30 @@ def record_of(
         "digest": payload_digest(written.shared) if written and can_be_sent else None,
         "model": dict(_known_facts(facts)),
         "messages": [message.to_dict() for message in sent.messages],
-        "outline": outline_rows(outcome.tree),
-        "spans": _span_rows(outcome.spans()),
+        "outline": outline_rows(report_input.tree),
+        "spans": _span_rows(report_input.spans()),
         "tokens": tokens,
         "budget": None,
-        "dropped": _dropped_rows(tuple(dropped), outcome.stages["fit"]),
-        "losses": _rows(outcome.losses(), LOSS),
+        "dropped": _dropped_rows(tuple(dropped), report_input.stages["fit"]),
+        "losses": _rows(report_input.losses(), LOSS),
         "tools": _rows(sent.tools, TOOL),
         "tool_choice": sent.tool_choice,
         "output": _output_row(sent),
-        "libraries": [*map(attrs.asdict, outcome.libraries())],
+        "libraries": [*map(attrs.asdict, report_input.libraries())],
         "settings": {
             key: {"value": _as_data(value), "layer": layer}
-            for key, value, layer in outcome.config.origins
+            for key, value, layer in report_input.config.origins
         },
         "inputs": None if inputs is None else _as_read(plain(inputs, "inputs")),
     }
-    if sent_as := outcome.sent_as():
+    if sent_as := report_input.sent_as():
         data["sent_as"] = {str(index): role for index, role in sent_as.items()}
-    limit = outcome.budget and outcome.budget.of(facts.window, facts.model)
-    if outcome.budget is not None and limit is not None and tokens is not None:
-        used, reserve = tokens["total"], outcome.budget.reserve + reserved(outcome.stages["read"])
+    limit = report_input.budget and report_input.budget.of(facts.window, facts.model)
+    if report_input.budget is not None and limit is not None and tokens is not None:
+        used, reserve = (
+            tokens["total"],
+            report_input.budget.reserve + reserved(report_input.stages["read"]),
+        )
         free = limit - used - reserve
         data["budget"] = {"limit": limit, "used": used, "reserve": reserve, "free": free}
     return PromptRecord(data if content else _kept(data, KEPT))
@@ -115,7 +123,7 @@ def record_of(
 def tokens_of(report: TokenReport) -> JsonDict:
     """Return the data of a report."""
     return {
-        **{name: getattr(report, name) for name in COUNTS},
+        **{key: getattr(report, name) for key, name in COUNTS.items()},
         "messages": [*report.messages],
         "sections": dict(report.sections),
         "sources": [{"source": str(at), "tokens": n} for at, n in report.sources.items()],
@@ -199,7 +207,9 @@ def _dropped_rows(dropped: Sequence[Dropped], fitted: RootNode) -> list[JsonDict
     runs = [node for node, _ in walk(fitted) if isinstance(node, RecordedNode)] if rows else []
     kept.update(id(item) for run in runs for item in run.items)
     for part, row in zip(dropped, rows, strict=True):
-        text = part.said or "\n\n".join(filter(None, _texts_in(part.gone, kept)))
+        if part.text:
+            row["said"] = part.text  # the key has the old name of the attribute
+        text = part.text or "\n\n".join(filter(None, _texts_in(part.gone, kept)))
         row["text"] = text if is_valid_unicode(text) else _as_read(text)
     return rows
 

@@ -5,7 +5,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from promptdsl.foundation.unicode import visible
-from promptdsl.rendering.reports.readable import Piece, Readable
+from promptdsl.rendering.reports.cards import Cards, Piece
 
 STYLES = {
     "system": "magenta",
@@ -18,7 +18,7 @@ STYLES = {
 }
 
 
-def rich_view(readable: Readable) -> Group:
+def rich_view(readable: Cards) -> Group:
     """Return a panel for each card of a request, below its summary."""
     panels = [
         Panel(

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from promptdsl.foundation.unicode import visible
 from promptdsl.messages.prompt import Prompt
-from promptdsl.rendering.reports.readable import Card, Piece, cards_of
+from promptdsl.rendering.reports.cards import Card, Piece, cards_of
 
 WIDTH = 72
 _LIKE_A_RULE = re.compile(r"^(?=[^\S\n]*\\*[─━┄┅┈┉╌╍═―—⎯⸺⸻])", re.MULTILINE)

@@ -17,7 +17,7 @@ from promptdsl.foundation.source import Source
 from promptdsl.messages import TextBlock, ToolResultBlock
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
-from promptdsl.rendering.reports.outcome import Outcome
+from promptdsl.rendering.reports.report_input import ReportInput
 from promptdsl.rendering.spans import Span, TimelineEntry, joined
 from promptdsl.rendering.text.layout import WrittenNode, WrittenPiece, WrittenTurn
 from promptdsl.tokens import Tokens
@@ -113,7 +113,7 @@ class TokenPart:
 class Ledger:
     """The parts of a request, and their tokens by section and by the author's line."""
 
-    outcome: Outcome
+    report_input: ReportInput
     messages: Sequence[int]
     parts: list[TokenPart] = attrs.field(factory=list[TokenPart])
     sections: dict[str, int] = attrs.field(factory=dict[str, int])
@@ -126,27 +126,27 @@ class Ledger:
 
     def add_tools(self, total: int) -> None:
         """Add the tools and the output schema that are sent, which a request begins with."""
-        sent, tokens = self.outcome.equipped, self.outcome.tokens
+        sent, tokens = self.report_input.equipped, self.report_input.tokens
         output = sent.output
-        form = output_tokens(output, tokens) if output else 0
+        output_format = output_tokens(output, tokens) if output else 0
         if sent.tools:
-            self.parts.append(TokenPart(0, "tools", "", total - form))
+            self.parts.append(TokenPart(0, "tools", "", total - output_format))
         for tool in sent.tools:
             count = tool_tokens(tool, tokens)
             part = TokenPart(1, f"tool {tool.name!r}", tool.name, count, tool.source, tool.cache)
             self.parts.append(part)
             self.charge(tool.source, count)
         if output:
-            part = TokenPart(0, "form of the answer", output.name, form, output.source)
+            part = TokenPart(0, "form of the answer", output.name, output_format, output.source)
             self.parts.append(part)
-            self.charge(output.source, form)
+            self.charge(output.source, output_format)
 
     def add_messages(self) -> None:
         """Add a part for every message, with the parts in it."""
-        outcome = self.outcome
+        report_input = self.report_input
         first = 0
         before: Node | None = None
-        for node, entry in zip(outcome.tree.content, outcome.timeline(), strict=True):
+        for node, entry in zip(report_input.tree.content, report_input.timeline(), strict=True):
             if isinstance(node, RecordedNode):
                 # A line that runs again writes another history, which begins at its first message.
                 continues = (
@@ -171,7 +171,7 @@ class Ledger:
             self.parts.append(TokenPart(0, "history", "history", total, source))
         self.charge(source, total)
         for number, index in enumerate(range(first, end), node.start):
-            message = self.outcome.sent.messages[index]
+            message = self.report_input.sent.messages[index]
             name, mark = f"{message.role} message", mark_in(message)
             tokens = self.messages[index]
             self.parts.append(TokenPart(1, name, f"history[{number}]", tokens, source, mark))
@@ -183,7 +183,7 @@ class Ledger:
         mark: Cache | None = mark_of(node.options)
         if mark is None:
             # The automatic cache marks may be after one of its messages, too.
-            sent, lowered = self.outcome.sent.messages, self.outcome.messages
+            sent, lowered = self.report_input.sent.messages, self.report_input.messages
             placed = (n for n in range(first, entry.messages) if sent[n] is not lowered[n])
             mark = next((mark_in(sent[number]) for number in placed), None)
         if not isinstance(node, MergedNode):
@@ -194,7 +194,7 @@ class Ledger:
             self.charge(source, total - self._add_nodes(turn, source, depth=1))
             return
         self.parts.append(TokenPart(0, name_of(node), "", total, source, mark))
-        tokens, facts = self.outcome.tokens, self.outcome.facts
+        tokens, facts = self.report_input.tokens, self.report_input.facts
         for turn in entry.turns:
             line, name = turn.node.source or source, name_of(turn.node)
             mark = mark_of(turn.node.options)
@@ -208,7 +208,7 @@ class Ledger:
 
     def _add_nodes(self, turn: WrittenTurn, source: Source | None, *, depth: int) -> int:
         """Add the parts of a turn; return the tokens of those directly in it."""
-        tokens, facts = self.outcome.tokens, self.outcome.facts
+        tokens, facts = self.report_input.tokens, self.report_input.facts
         # The tokens before every piece of each page: a result in the turn has its own page.
         sums: dict[int, list[int]] = {}
         for page in {id(part.page): part.page for part in turn.nodes}.values():
@@ -277,8 +277,8 @@ def span_tokens(
     spans: Iterable[Span], messages: Sequence[Message], tokens: Tokens, facts: ModelFacts
 ) -> Iterator[int]:
     """Yield the tokens of each span, without the frames of messages and results."""
-    for place, group in groupby(spans, lambda span: (span.message, span.block, span.inner)):
-        message, index, inner = place
+    for location, group in groupby(spans, lambda span: (span.message, span.block, span.inner)):
+        message, index, inner = location
         block = messages[message].content[index]
         if isinstance(block, ToolResultBlock) and inner is not None:
             block = block.content[inner]

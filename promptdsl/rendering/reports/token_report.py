@@ -6,11 +6,12 @@ from types import MappingProxyType
 
 from promptdsl.budget.dropped import Dropped
 from promptdsl.config.model_facts import ModelFacts
+from promptdsl.foundation.old_names import OldAttribute
 from promptdsl.foundation.source import Source
 from promptdsl.foundation.unicode import on_one_line
 from promptdsl.rendering.measure import definition_tokens
 from promptdsl.rendering.reports.cache_order import Payload
-from promptdsl.rendering.reports.outcome import Outcome
+from promptdsl.rendering.reports.report_input import ReportInput
 from promptdsl.rendering.reports.token_parts import Ledger, TokenPart, span_tokens
 from promptdsl.tokens import Count, Tokens
 from promptdsl.tokens.count import EXACT
@@ -40,15 +41,15 @@ class TokenReport:
     total: int
     """The tokens of the complete request, as it is sent."""
 
-    def __init__(self, outcome: Outcome) -> None:
-        self._outcome = outcome
-        self._tokens = outcome.tokens
-        self.total = outcome.total()
+    def __init__(self, report_input: ReportInput) -> None:
+        self._report_input = report_input
+        self._tokens = report_input.tokens
+        self.total = report_input.total()
 
     @cached_property
     def label(self) -> str:
         """How exact the total is: ``"exact text, assumed frame"``, or the method of an estimate."""
-        return _total(self._outcome, self._tokens)[1]
+        return _total(self._report_input, self._tokens)[1]
 
     @property
     def method(self) -> str:
@@ -58,21 +59,23 @@ class TokenReport:
     @cached_property
     def typical(self) -> int | None:
         """The usual count of an estimate if it is less than ``total``, otherwise ``None``."""
-        usual = _total(self._outcome, _TypicalTokens(self._tokens))[0]
+        usual = _total(self._report_input, _TypicalTokens(self._tokens))[0]
         return usual if usual < self.total else None
 
     @cached_property
     def messages(self) -> tuple[int, ...]:
         """The tokens of each message, its frame included."""
-        return self._outcome.counts()
+        return self._report_input.counts()
 
     @cached_property
     def tools(self) -> int:
         """The tokens of the tools and of the output schema that are sent."""
-        return definition_tokens(self._outcome.equipped, self._tokens, self._outcome.facts)
+        return definition_tokens(
+            self._report_input.equipped, self._tokens, self._report_input.facts
+        )
 
     @property
-    def form(self) -> int:
+    def frame(self) -> int:
         """The tokens of the target's own text, such as the frame of the reply.
 
         Below 0, it is what the target saves, as one that joins messages; then ``parts`` leaves it
@@ -80,10 +83,12 @@ class TokenReport:
         """
         return self.total - sum(self.messages) - self.tools
 
+    form = OldAttribute("TokenReport.form")
+
     @property
     def savings(self) -> str:
         """The tokens that the target's own text saves, in words; empty where it saves nothing."""
-        return f"{OWN} saves {-self.form:,} tokens" if self.form < 0 else ""
+        return f"{OWN} saves {-self.frame:,} tokens" if self.frame < 0 else ""
 
     @property
     def sections(self) -> Mapping[str, int]:
@@ -93,8 +98,12 @@ class TokenReport:
     @cached_property
     def spans(self) -> tuple[int, ...]:
         """The tokens of each of ``rendered.spans()``, in the same order; those of a text add up."""
-        outcome = self._outcome
-        return tuple(span_tokens(outcome.spans(), outcome.messages, self._tokens, outcome.facts))
+        report_input = self._report_input
+        return tuple(
+            span_tokens(
+                report_input.spans(), report_input.messages, self._tokens, report_input.facts
+            )
+        )
 
     @property
     def sources(self) -> Mapping[Source, int]:
@@ -104,15 +113,15 @@ class TokenReport:
     @cached_property
     def parts(self) -> tuple[TokenPart, ...]:
         """All parts in the order of the request, also those that were dropped."""
-        return tuple(_with_dropped(self._ledger.parts, self._outcome.dropped()))
+        return tuple(_with_dropped(self._ledger.parts, self._report_input.dropped()))
 
     @cached_property
     def _ledger(self) -> Ledger:
-        ledger = Ledger(self._outcome, self.messages)
+        ledger = Ledger(self._report_input, self.messages)
         ledger.add_tools(self.tools)
         ledger.add_messages()
-        if self.form > 0:
-            ledger.parts.append(TokenPart(0, OWN, "", self.form))
+        if self.frame > 0:
+            ledger.parts.append(TokenPart(0, OWN, "", self.frame))
         return ledger
 
     def __str__(self) -> str:
@@ -152,11 +161,11 @@ def total_of(payload: Payload, tokens: Tokens, facts: ModelFacts) -> tuple[int, 
     return tally.total, label
 
 
-def _total(outcome: Outcome, tokens: Tokens) -> tuple[int, str]:
+def _total(report_input: ReportInput, tokens: Tokens) -> tuple[int, str]:
     """Return the tokens that are sent, and a label for how exact the count is."""
-    sent, facts = outcome.sent, outcome.facts
-    if outcome.payload is not None:
-        return total_of(outcome.payload, tokens, facts)
+    sent, facts = report_input.sent, report_input.facts
+    if report_input.payload is not None:
+        return total_of(report_input.payload, tokens, facts)
     counter = _LabelledTokens(tokens)
     total = sum(message_tokens(message, counter, facts) for message in sent.messages)
     total += definition_tokens(sent, counter, facts) + REPLY
@@ -203,7 +212,7 @@ def _with_dropped(parts: list[TokenPart], dropped: Iterable[Dropped]) -> Iterabl
     """
     # The indices of the containers (histories by line, the system text and its sections by
     # address), and of the last part inside each.
-    holders: dict[str | Source | None, int] = {}
+    containers: dict[str | Source | None, int] = {}
     ends: dict[int, int] = {}
     open_parts: list[int] = []
     in_system = False
@@ -213,22 +222,22 @@ def _with_dropped(parts: list[TokenPart], dropped: Iterable[Dropped]) -> Iterabl
         open_parts.append(index)
         in_system = part.what in _SYSTEM if not part.depth else in_system
         if part.what == "history":
-            holders.setdefault(part.source, index)
+            containers.setdefault(part.source, index)
         elif in_system:
             is_section = part.depth and part.what.startswith("section ")
-            holders.setdefault(part.path if is_section else "", index)
+            containers.setdefault(part.path if is_section else "", index)
     # The dropped parts by the index of the part they are listed after.
     after: dict[int, list[TokenPart]] = {}
     for dropped_part in dropped:
         index, depth = len(parts) - 1, 0
         if dropped_part.what == "history":
-            holder = holders.get(dropped_part.source)
-            if holder is not None:
-                index, depth = holder, 1
+            container = containers.get(dropped_part.source)
+            if container is not None:
+                index, depth = container, 1
         elif dropped_part.what.startswith("section "):
-            holder = holders.get(dropped_part.path.rpartition("/")[0])
-            if holder is not None:
-                index, depth = ends[holder], parts[holder].depth + 1
+            container = containers.get(dropped_part.path.rpartition("/")[0])
+            if container is not None:
+                index, depth = ends[container], parts[container].depth + 1
         part = TokenPart(
             depth,
             dropped_part.what,

@@ -3,27 +3,27 @@
 from promptdsl.budget.dropped import Dropped
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.rendering.passes.pair import removed_by_pairing
-from promptdsl.rendering.reports.outcome import Outcome
+from promptdsl.rendering.reports.report_input import ReportInput
 from promptdsl.rendering.text.lower import lower
 from promptdsl.tokens.messages import block_tokens
 from promptdsl.tree.rewrite import with_content
 from promptdsl.tree.turn_nodes import RootNode
 
 
-def dropped_by_pairing(root: RootNode, outcome: Outcome) -> tuple[Dropped, ...]:
+def dropped_by_pairing(root: RootNode, report_input: ReportInput) -> tuple[Dropped, ...]:
     """Return the calls and results that pairing removes from a tree, in document order."""
-    config = outcome.config
+    config = report_input.config
     if config.tool_pairing in ("error", "keep"):
         return ()
     removed = removed_by_pairing(root, mode=config.tool_pairing)
     turns = with_content(root, tuple(part.turn for part in removed))
-    messages, _, _ = lower(turns, config=config, media_roots=outcome.media_roots)
+    messages, _, _ = lower(turns, config=config, media_roots=report_input.media_roots)
     dropped: list[Dropped] = []
     for part, message in zip(removed, messages, strict=True):
         (block,) = message.content
-        count = block_tokens(block, outcome.tokens, outcome.facts)
+        count = block_tokens(block, report_input.tokens, report_input.facts)
         what, text = _described(block)
-        _, address = part.place
+        _, address = part.location
         dropped.append(Dropped(what, address, count, None, part.why, part.source, text))
     return tuple(dropped)
 

@@ -1,6 +1,6 @@
 """The text formats, Markdown and XML: the text around the parts of a prompt.
 
-A format returns a frame for each container. ``Form`` is either of the two formats.
+A format returns a frame for each container. ``TextFormat`` is either of the two formats.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ class TextFrame(NamedTuple):
     kind: PieceKind = "section"
 
 
-BARE = TextFrame()
+NO_FRAME = TextFrame()
 
 
 DEEPEST = 6
@@ -53,16 +53,16 @@ class Markdown:
 
     tagged: bool = False
     table: str = "markdown"
-    paragraph: TextFrame = BARE
+    paragraph: TextFrame = NO_FRAME
     checklist: TextFrame = _LIST
     quote: TextFrame = TextFrame("> ", prefix="> ")
     item_alone: TextFrame = TextFrame("- ", prefix="  ")
     """The frame of an item without a list around it, because it has a format of its own."""
-    json: TextFrame = BARE
+    json: TextFrame = NO_FRAME
 
     def section(self, id: str, title: str | None, level: int) -> TextFrame:
         """Return a heading before the section, nothing without a title."""
-        return BARE if title is None else TextFrame(title_line(title, level))
+        return NO_FRAME if title is None else TextFrame(title_line(title, level))
 
     def heading(self, level: int) -> TextFrame:
         """Return the number signs of a heading."""
@@ -94,7 +94,7 @@ class Markdown:
 
     def example(self, *, text_only: bool) -> TextFrame:
         """Return the frame of an example; text sides have no blank line between them."""
-        return _LIST if text_only else BARE
+        return _LIST if text_only else NO_FRAME
 
     def side(self, name: str, *, text_only: bool) -> TextFrame:
         """Return ``Input: `` or ``Output: ``; further lines are indented.
@@ -173,8 +173,8 @@ class Xml:
 
 XML = Xml()
 
-Form: TypeAlias = Markdown | Xml
-FORMATS: Mapping[str, Form] = {"markdown": MARKDOWN, "xml": XML}
+TextFormat: TypeAlias = Markdown | Xml
+FORMATS: Mapping[str, TextFormat] = {"markdown": MARKDOWN, "xml": XML}
 
 
 def line_in_fence(value: str, names: frozenset[str], literals: frozenset[str]) -> str:

@@ -53,16 +53,16 @@ class JoinedTexts:
         """Yield each text of a row and its kind, encoded as one text with separators in it."""
         separator = make(TrustedTextNode, text=self._separator)
         parts: list[Child] = []
-        places: list[tuple[int, int]] = []
+        locations: list[tuple[int, int]] = []
         follows = False
         for text in row:
             if any(map(text_of, text)):  # an empty text has no separator
                 parts += (separator,) if follows else ()
                 follows = True
-            places.append((len(parts), len(parts) + len(text)))
+            locations.append((len(parts), len(parts) + len(text)))
             parts += text
         texts = encode(tuple(parts), rules=rules, note=self.lost.append)
-        for first, end in places:
+        for first, end in locations:
             yield "".join(texts[first:end]), kind_of(parts[first:end], texts[first:end], rules)
 
 

@@ -67,11 +67,11 @@ class LayoutReader:
             numbers.append(end - 1)
             end = self.layout.results.get(end - 1, end - 1)
         page = WrittenPage(numbers[::-1], blocks)
-        for place, number in enumerate(page.numbers):
+        for location, number in enumerate(page.numbers):
             page.pieces += self._pieces(number)
             if number in self.layout.results:
                 inside = self.layout.results[number]
-                page.results[place] = self._page(inside, number, _content(blocks[place]))
+                page.results[location] = self._page(inside, number, _content(blocks[location]))
         return page
 
     def _pieces(self, block: int) -> range:
@@ -84,7 +84,7 @@ class LayoutReader:
     ) -> "list[WrittenNode]":
         """Return the nodes in a turn, in document order; ``outer`` is the page of the turn."""
         layout, first = self.layout, numbers.start
-        results = [(outer.numbers[place], page) for place, page in outer.results.items()]
+        results = [(outer.numbers[location], page) for location, page in outer.results.items()]
         inside = {layout.node_numbers[self._pieces(block)[0]]: page for block, page in results}
         nodes: list[WrittenNode] = []
         for number in numbers:
@@ -110,7 +110,7 @@ class LayoutReader:
     ) -> "Iterator[Segment]":
         """Yield the blocks of a page, each with its pieces; ``first`` is the number of nodes[0]."""
         layout, before = self.layout, 0
-        for place, (number, block) in enumerate(zip(page.numbers, page.blocks, strict=True)):
+        for location, (number, block) in enumerate(zip(page.numbers, page.blocks, strict=True)):
             pieces: list[WrittenPiece] = []
             text, end = block.text if isinstance(block, TextBlock) else "", 0
             for index in self._pieces(number):
@@ -124,7 +124,7 @@ class LayoutReader:
                 pieces.append(WrittenPiece(text[start:end], node, kind))
             mark = layout.cache_marks.get(number, -1)
             if mark >= 0:
-                page.cache_marks[place] = nodes[mark - first]
+                page.cache_marks[location] = nodes[mark - first]
             is_text = isinstance(block, TextBlock) and not block.extra
             yield Segment(None if is_text else block, pieces, before)
             before += len(pieces)
@@ -287,11 +287,13 @@ def message_blocks(
 
     There is a message for each result in the entry, and one for the rest.
     """
-    blocks = [(turn, place, block) for turn in turns for place, block in enumerate(turn.blocks)]
+    blocks = [
+        (turn, location, block) for turn in turns for location, block in enumerate(turn.blocks)
+    ]
     messages: list[list[tuple[WrittenTurn, int]]] = []
     if entry._mask & RESULT << SHIFT:
         messages = [[(turn, n)] for turn, n, block in blocks if isinstance(block, ToolResultBlock)]
-        blocks = [place for place in blocks if not isinstance(place[2], ToolResultBlock)]
+        blocks = [location for location in blocks if not isinstance(location[2], ToolResultBlock)]
     if blocks:
-        messages.append([(turn, place) for turn, place, _ in blocks])
+        messages.append([(turn, location) for turn, location, _ in blocks])
     return messages

@@ -10,7 +10,7 @@ from promptdsl.foundation.escaping import attribute, body, data_text
 from promptdsl.foundation.guards import guard, json_body, minimal_body, written_tags
 from promptdsl.foundation.labelled import Labelled
 from promptdsl.foundation.notice import UNTRUSTED_NOTE
-from promptdsl.foundation.tables import TABLE_TAGS, cell_places, table_text
+from promptdsl.foundation.tables import TABLE_TAGS, cell_locations, table_text
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.messages import Block, TextBlock
 from promptdsl.messages.loss import hint
@@ -22,7 +22,7 @@ from promptdsl.rendering.text.blocks import (
     sendable_block,
 )
 from promptdsl.rendering.text.encode import kind_of, notice, texts_in, written
-from promptdsl.rendering.text.format import Form, TextFrame
+from promptdsl.rendering.text.format import TextFormat, TextFrame
 from promptdsl.rendering.text.joined import is_own_block
 from promptdsl.rendering.text.page import Framed, OpenPart, TextState, margin
 from promptdsl.rendering.text.pieces import (
@@ -273,9 +273,9 @@ def _write_in_frame(
 # Tables.
 
 
-def _table_frame(form: Form, node: TableNode) -> TextFrame:
+def _table_frame(text_format: TextFormat, node: TableNode) -> TextFrame:
     """Return the tags of a table, which writes them itself."""
-    return TextFrame(tags=TABLE_TAGS.get(node.format or form.table, ()))
+    return TextFrame(tags=TABLE_TAGS.get(node.format or text_format.table, ()))
 
 
 def _write_table(state: TextState, node: TableNode, around: OpenPart, frame: TextFrame) -> None:
@@ -297,7 +297,7 @@ def _write_table(state: TextState, node: TableNode, around: OpenPart, frame: Tex
                 notice((text,), note)
             cells.append(value)
         rows.append(tuple(cells))
-    format = node.format or around.form.table
+    format = node.format or around.text_format.table
     try:
         unguarded = table_text(node.columns, rows, format)
     except ContentError as error:
@@ -322,20 +322,20 @@ def _table_runs(
     texts: tuple[str, str],
 ) -> Sequence[TextRun]:
     """Return the runs of a table; ``rows`` are as they were written."""
-    places = [*cell_places(node.columns, rows, format)]
-    return guarded(_cell_runs(node, places, length), *texts)
+    locations = [*cell_locations(node.columns, rows, format)]
+    return guarded(_cell_runs(node, locations, length), *texts)
 
 
 def _cell_runs(
-    node: TableNode, places: Sequence[tuple[int, int]], length: int
+    node: TableNode, locations: Sequence[tuple[int, int]], length: int
 ) -> Iterator[TextRun]:
-    """Yield the runs of a table; ``places`` are the locations of its last cells.
+    """Yield the runs of a table; ``locations`` are the locations of its last cells.
 
     These are at least the cells of the rows.
     """
     cells = [*chain(node.columns or (), *node.rows)]
     end = 0
-    for cell, (start, stop) in zip(cells[len(cells) - len(places) :], places, strict=True):
+    for cell, (start, stop) in zip(cells[len(cells) - len(locations) :], locations, strict=True):
         yield TextRun(start - end, "section")
         is_author = type(cell) is Trusted
         yield (TextRun(stop - start, "author") if is_author else value_run(stop - start, cell))
@@ -376,7 +376,7 @@ def _write_breakpoint(state: TextState, node: CacheBreakpointNode, _around: Open
         state.note(node, hint("cache_mark", "a cache breakpoint", why))
 
 
-def _frame_of_untrusted(_form: Form, _node: Node) -> TextFrame:
+def _frame_of_untrusted(_text_format: TextFormat, _node: Node) -> TextFrame:
     """Return the tag of untrusted text, which is the same in every format."""
     return TextFrame(tags=("untrusted",))
 
@@ -391,11 +391,14 @@ LEAVES: Mapping[type[Node], WriteLeaf] = {
     VerbatimNode: _write_verbatim,
     UntrustedNode: Framed(_frame_of_untrusted, _write_untrusted),
     HeadingNode: Framed(
-        lambda form, node: form.heading(node.level), partial(_write_framed, one_line=True)
+        lambda text_format, node: text_format.heading(node.level),
+        partial(_write_framed, one_line=True),
     ),
-    ParagraphNode: Framed(lambda form, _: form.paragraph, _write_framed),
-    CodeNode: Framed(lambda form, node: form.code(code_of(node), node.language), _write_code),
-    JsonNode: Framed(lambda form, _: form.json, _write_json),
+    ParagraphNode: Framed(lambda text_format, _: text_format.paragraph, _write_framed),
+    CodeNode: Framed(
+        lambda text_format, node: text_format.code(code_of(node), node.language), _write_code
+    ),
+    JsonNode: Framed(lambda text_format, _: text_format.json, _write_json),
     TableNode: Framed(_table_frame, _write_table),
     MediaNode: _write_block,
     ToolUseNode: _write_block,

@@ -44,7 +44,7 @@ from promptdsl.rendering.text.reserved_tags import tags_of
 from promptdsl.rendering.text.walk import ONLY_TITLED, walk
 from promptdsl.rendering.text.ways import instructions, only_string, way_of
 from promptdsl.tree.group_nodes import FragmentNode
-from promptdsl.tree.masks import HOLLOW, RESULT, SHIFT, SPOKEN, SYSTEM
+from promptdsl.tree.masks import OPAQUE, RESULT, SHIFT, SPOKEN, SYSTEM
 from promptdsl.tree.node import DEFAULTS, Child, Node, Options, mark_of
 from promptdsl.tree.part_nodes import ToolUseNode
 from promptdsl.tree.turn_nodes import (
@@ -102,8 +102,8 @@ class Lowering:
     def __init__(
         self, config: Resolved, media_roots: MediaRoots, joints: Joints | None = None
     ) -> None:
-        form = FORMATS[config.format]
-        self.setting = Setting(form, media_roots, config.format_block)
+        text_format = FORMATS[config.format]
+        self.setting = Setting(text_format, media_roots, config.format_block)
         self.layout = Layout([], [], [], [], [], [], [], {}, {}, [], {}, [])
         self.messages: list[Message] = []
         self.losses: list[Loss] = []
@@ -168,7 +168,7 @@ class Lowering:
         """Append the message of a system turn of strings and sections of one string."""
         layout = self.layout
         before = len(layout.ends), len(layout.nodes)
-        is_markdown = turn._node is TurnNode and self.setting.form is MARKDOWN
+        is_markdown = turn._node is TurnNode and self.setting.text_format is MARKDOWN
         text = instructions(layout, turn) if is_markdown else ""
         if text:
             number = self.counts["system"]
@@ -198,7 +198,7 @@ class Lowering:
             self.merged_open_code = 0
             self._append(turn, parts)
         elif isinstance(turn, RecordedNode):
-            items = self._as_text(turn) if turn._mask & HOLLOW else turn.items
+            items = self._as_text(turn) if turn._mask & OPAQUE else turn.items
             self.messages += (
                 items if self.user_rules is self.speech_rules else map(self._guarded, items)
             )
@@ -287,7 +287,7 @@ class Lowering:
         )
         if not options.reserved_tags and turn.kind not in LABEL_OF:
             # In a tree without fences no tags are noted: a turn has only its own tags.
-            tags = tags.and_of(tags_of(turn, self.setting.form).author_tags)
+            tags = tags.and_of(tags_of(turn, self.setting.text_format).author_tags)
         opens_code = max(tags.opens_code, self.merged_open_code)
         if isinstance(turn, ConsolidatedNode):  # for recorded parts nothing is noted
             recorded = (part for part in turn.content if isinstance(part, TurnNode))
@@ -305,7 +305,7 @@ class Lowering:
                 getattr(block, "text", "") for message in turn.items for block in message.content
             ]
             return sum(code_in([text])[1] for text in texts)
-        return tags_of(turn, self.setting.form).opens_code
+        return tags_of(turn, self.setting.text_format).opens_code
 
     def rules(self, turn: TurnNode) -> StringRules:
         """Return the rules by which the strings of a turn become text."""

@@ -18,7 +18,7 @@ from promptdsl.messages.field_checks import CACHES, Cache
 from promptdsl.messages.loss import Loss
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.encode import AuthorTags, Fences, StringRules
-from promptdsl.rendering.text.format import BETWEEN, Form, TextFrame
+from promptdsl.rendering.text.format import BETWEEN, TextFormat, TextFrame
 from promptdsl.rendering.text.joined import JoinedTexts
 from promptdsl.rendering.text.pieces import Layout, PieceKind, TextRun, runs_of
 from promptdsl.tree.node import Child, Node
@@ -283,7 +283,7 @@ class Setting(NamedTuple):
     ``media_roots`` are the folders in which files may be read.
     """
 
-    form: Form
+    text_format: TextFormat
     media_roots: MediaRoots = ()
     format_block: FormatBlock | None = None
 
@@ -309,7 +309,7 @@ class OpenPart:
     node: Node
     children: Iterator[Child]
     rules: StringRules
-    form: Form
+    text_format: TextFormat
     level: int
     """The level of a heading of a section in it, from 2."""
     margin: Margin
@@ -350,12 +350,12 @@ class Framed(Generic[T]):
     No value in the turn may contain the tags of the frame, so ``reserved_tags.py`` reads them.
     """
 
-    frame: Callable[[Form, Any], TextFrame]  # Any: the class it is listed for
+    frame: Callable[[TextFormat, Any], TextFrame]  # Any: the class it is listed for
     write: Callable[["TextState", Any, OpenPart, TextFrame], T]  # Any: the same class
 
     def __call__(self, state: "TextState", node: Node, around: OpenPart) -> T:
         """Write the part, or its opening."""
-        return self.write(state, node, around, self.frame(around.form, node))
+        return self.write(state, node, around, self.frame(around.text_format, node))
 
 
 class TurnText(NamedTuple):
@@ -381,7 +381,7 @@ class TextState:
             node,
             iter(node.content),
             rules,
-            self.setting.form,
+            self.setting.text_format,
             2,
             NO_INDENT,
             node_number=self.page.node_number,

@@ -9,13 +9,13 @@ from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.frozen import new_set
 from promptdsl.foundation.guards import WrittenTags, fold, has_bracket, written_tags
 from promptdsl.rendering.text.encode import AuthorTags, author_text_of
-from promptdsl.rendering.text.format import FORMATS, Form
+from promptdsl.rendering.text.format import FORMATS, TextFormat
 from promptdsl.rendering.text.leaves import LEAVES
 from promptdsl.rendering.text.neighbours import code_in
 from promptdsl.rendering.text.page import Framed
 from promptdsl.rendering.text.walk import CONTAINERS, LISTS
 from promptdsl.tree.group_nodes import FormatNode, FragmentNode
-from promptdsl.tree.masks import HOLLOW, REQUEST, SECTION, SPOKEN, SYSTEM, TURN
+from promptdsl.tree.masks import OPAQUE, REQUEST, SECTION, SPOKEN, SYSTEM, TURN
 from promptdsl.tree.node import Node
 from promptdsl.tree.part_nodes import SectionNode, VerbatimNode
 from promptdsl.tree.rewrite import replace, rewrite
@@ -47,25 +47,25 @@ class TurnTags:
         """The tags that are noted in the options of the turn."""
         return AuthorTags(self.names, frozenset(self.closed), self.opens_code)
 
-    def note(self, turn: Node, form: Form) -> None:
+    def note(self, turn: Node, text_format: TextFormat) -> None:
         """Add the tags of a turn, or of another part of system content."""
         are_values = isinstance(turn, RequestOnlyNode) and turn.grounding
-        waiting: list[tuple[Node, Form]] = [(turn, form)]
+        waiting: list[tuple[Node, TextFormat]] = [(turn, text_format)]
         while waiting:
-            node, form = waiting.pop()
+            node, text_format = waiting.pop()
             kind = node._node
             if isinstance(node, FormatNode):
-                form = FORMATS[node.format]
+                text_format = FORMATS[node.format]
             frame_of = FRAMES.get(kind)
             if frame_of is not None:
                 names = self.sections if kind is SectionNode else self.components
-                names.update(map(fold, frame_of(form, node).tags))
+                names.update(map(fold, frame_of(text_format, node).tags))
             if kind in LISTS:  # each of its parts becomes an item
-                self.components.update(form.item_alone.tags)
+                self.components.update(text_format.item_alone.tags)
             texts = [] if are_values and kind is SectionNode else [*node._authored()]
             for child in node.content:
                 if not isinstance(child, str):
-                    waiting.append((child, form))
+                    waiting.append((child, text_format))
                 elif not are_values:
                     texts.append(child)
             for tags in node.options.tags_of_source:
@@ -82,10 +82,10 @@ class TurnTags:
         self.closed |= tags.closed
 
 
-def tags_of(turn: Node, form: Form) -> TurnTags:
+def tags_of(turn: Node, text_format: TextFormat) -> TurnTags:
     """Return the tags of one turn."""
     tags = TurnTags()
-    tags.note(turn, form)
+    tags.note(turn, text_format)
     return tags
 
 
@@ -99,9 +99,9 @@ def with_reserved_tags(root: RootNode, config: Resolved) -> RootNode:
     """
     system = TurnTags()
     turns: list[tuple[Node, TurnTags]] = []
-    for node, form in _turns(root, FORMATS[config.format]):
+    for node, text_format in _turns(root, FORMATS[config.format]):
         tags = system if node._mask & _SYSTEM else TurnTags()
-        tags.note(node, form)
+        tags.note(node, text_format)
         turns.append((node, tags))
     if not any(
         tags.components or tags.sections or tags.closed or tags.opens_code for _, tags in turns
@@ -128,28 +128,28 @@ def with_reserved_tags(root: RootNode, config: Resolved) -> RootNode:
         )
         return replace(node, options=options)
 
-    # A section may stand beside turns and in one of them, where those of the turn are reserved.
-    return rewrite(root, change, within=TURN | REQUEST | HOLLOW | _SYSTEM, kept=noted)
+    # A section may be placed between turns and also in a turn, where the turn's tags are reserved.
+    return rewrite(root, change, within=TURN | REQUEST | OPAQUE | _SYSTEM, kept=noted)
 
 
 _SYSTEM = SYSTEM | SECTION
 
 
-def _turns(root: RootNode, form: Form) -> Iterator[tuple[Node, Form]]:
+def _turns(root: RootNode, text_format: TextFormat) -> Iterator[tuple[Node, TextFormat]]:
     """Yield the turns and the sections between them, each with its format.
 
     Turns of one string are left out, because they have no value.
     """
-    waiting: list[tuple[Node, Form]] = [(root, form)]
+    waiting: list[tuple[Node, TextFormat]] = [(root, text_format)]
     while waiting:
-        node, form = waiting.pop()
+        node, text_format = waiting.pop()
         if isinstance(node, FragmentNode | RootNode):
             if isinstance(node, FormatNode):
-                form = FORMATS[node.format]
+                text_format = FORMATS[node.format]
             # Outside of turns there is no string.
-            waiting += [(child, form) for child in cast("tuple[Node, ...]", node.content)]
+            waiting += [(child, text_format) for child in cast("tuple[Node, ...]", node.content)]
         elif not (node._mask & SPOKEN and len(node.content) == 1 and type(node.content[0]) is str):
-            yield node, form
+            yield node, text_format
 
 
 FRAMES = {

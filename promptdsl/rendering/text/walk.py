@@ -50,7 +50,7 @@ LISTS = (ListNode, ChecklistNode)
 _ITEMS = (ItemNode, ExampleSideNode)
 _ENTRIES = (FragmentNode, ItemNode, NoteNode)
 _GROUPS = (FragmentNode, NoteNode, ExampleSideNode)
-_HOLDERS = (FragmentNode, NoteNode, TurnNode, RequestOnlyNode, ReserveNode)
+_CONTAINERS_OF_KEYS = (FragmentNode, NoteNode, TurnNode, RequestOnlyNode, ReserveNode)
 """The nodes without a frame: only their children are written."""
 
 ONLY_TITLED = "it has a title but no content"
@@ -105,7 +105,7 @@ class TurnWalk(TextState):
         if page.openings:
             page.write_openings()
         page.flush()
-        setting, before = self.setting._replace(form=around.form), len(layout.ends)
+        setting, before = self.setting._replace(text_format=around.text_format), len(layout.ends)
         inner = Page(layout, page.node_number)
         inside = self.text._replace(page=inner, setting=setting)
         content = TurnWalk(inside, node, self.fences).write()
@@ -140,7 +140,7 @@ def open_part(state: TextState, node: Node, around: OpenPart) -> None:
         node,
         iter(node.content),
         around.rules,
-        around.form,
+        around.text_format,
         around.level,
         around.margin,
         around.listing,
@@ -150,7 +150,7 @@ def open_part(state: TextState, node: Node, around: OpenPart) -> None:
     )
     container = CONTAINERS.get(node._node)
     if container is not None:
-        opening = container.frame(part.form, node)
+        opening = container.frame(part.text_format, node)
         frame = part.frame = container.write(state, node, part, opening)
         if not isinstance(node, LISTS):
             part.listing = None
@@ -165,9 +165,9 @@ def open_part(state: TextState, node: Node, around: OpenPart) -> None:
             state.fences.open(part.tags)
         if node.options.encoding:
             part.rules = part.rules.encoded_by(node.options.encoding)
-    elif isinstance(node, _HOLDERS):
+    elif isinstance(node, _CONTAINERS_OF_KEYS):
         if isinstance(node, FormatNode):
-            part.form = FORMATS[node.format]
+            part.text_format = FORMATS[node.format]
         part.joined = around.joined
         part.separate(part.margin)
     else:
@@ -179,7 +179,7 @@ def open_part(state: TextState, node: Node, around: OpenPart) -> None:
 def open_item(state: TextState, child: Child, around: OpenPart, listing: OpenList) -> bool:
     """Open an item around a child of a list that is not an item; return whether it was opened."""
     if isinstance(child, FormatNode):
-        if FORMATS[child.format] is around.form:
+        if FORMATS[child.format] is around.text_format:
             return False
     elif isinstance(child, _ENTRIES) or (isinstance(child, LISTS) and listing.items):
         return False
@@ -225,12 +225,12 @@ def close_part(state: TextState, part: OpenPart, outside: Margin) -> None:
 def _open_section(
     state: TextState, node: SectionNode, part: OpenPart, frame: TextFrame
 ) -> TextFrame:
-    form, rules, id, title = part.form, part.rules, str(node.options.id), node.title
+    text_format, rules, id, title = part.text_format, part.rules, str(node.options.id), node.title
     is_value = rules.values or isinstance(title, ValueNode)
     text = title.text if isinstance(title, ValueNode) else title
     if text is not None:
         note = partial(state.note, node)
-        if form.tagged:
+        if text_format.tagged:
             notice((text,), note)
             literals = rules.literals
             if is_value:
@@ -241,10 +241,10 @@ def _open_section(
             text = state.fences.encoded(text, rules, field)
         else:
             text = one_line(state.fences.guarded(written(text, note), rules))
-        frame = form.section(id, text, part.level)
+        frame = text_format.section(id, text, part.level)
     if rules.literals:
         tag = f"<{id}></{id}>"
-        if form.tagged and holds(tag, rules.literals):
+        if text_format.tagged and holds(tag, rules.literals):
             # With a reference in it, it is not a tag; without one, it could end the fence.
             raise ContentError(
                 f"the tag <{id}> of this Section contains the delimiter around it",
@@ -254,13 +254,13 @@ def _open_section(
         if text:
             before, _, after = frame.open.rpartition(text)
             text = guard_between(before, text, after, rules.literals)
-            frame = form.section(id, text, part.level)
+            frame = text_format.section(id, text, part.level)
     if text is not None and is_value:
         # An empty title is at the position of any other title.
-        before = form.section(id, "\0", part.level).open.partition("\0")[0]
+        before = text_format.section(id, "\0", part.level).open.partition("\0")[0]
         frame = frame._replace(kind=partial(inserted, frame.open, [(text, title)], before))
     part.level += 1
-    part.rules = rules.in_section(tagged=form.tagged)
+    part.rules = rules.in_section(tagged=text_format.tagged)
     return frame
 
 
@@ -289,33 +289,35 @@ def _attribute_runs(opening: str, raw_values: Sequence[str]) -> Sequence[TextRun
 def _open_list(
     state: TextState, node: ListNode | ChecklistNode, part: OpenPart, frame: TextFrame
 ) -> TextFrame:
-    form, page, gap = part.form, state.page, state.page.gap
-    if part.listing is not None and not form.tagged:
+    text_format, page, gap = part.text_format, state.page, state.page.gap
+    if part.listing is not None and not text_format.tagged:
         # A list directly in a list is a part of the item before it.
         part.margin = part.listing.margin
         page.gap = f"\n{part.margin.prefix}"
     else:
         state.tighten(part)
-    part.rules = part.rules.in_text(tagged=form.tagged)
+    part.rules = part.rules.in_text(tagged=text_format.tagged)
     ordered = isinstance(node, ListNode) and node.ordered
-    marker = form.marker(ordered=ordered, previous="" if page.openings else page.tail)
+    marker = text_format.marker(ordered=ordered, previous="" if page.openings else page.tail)
     part.listing = OpenList(marker, isinstance(node, ChecklistNode), gap)
     return frame
 
 
 def _open_item(_state: TextState, node: ItemNode, part: OpenPart, frame: TextFrame) -> TextFrame:
-    form, listing = part.form, part.listing
-    part.rules = part.rules.in_text(tagged=form.tagged)
+    text_format, listing = part.text_format, part.listing
+    part.rules = part.rules.in_text(tagged=text_format.tagged)
     if listing is None:
         return frame
     if not listing.is_checklist:
-        return form.item(listing.marker, listing.items + 1, done=None, text_only=True)
-    return form.item(listing.marker, 0, done=bool(node.done), text_only=_begins_with_text(node))
+        return text_format.item(listing.marker, listing.items + 1, done=None, text_only=True)
+    return text_format.item(
+        listing.marker, 0, done=bool(node.done), text_only=_begins_with_text(node)
+    )
 
 
 def _open_text(_state: TextState, _node: Node, part: OpenPart, frame: TextFrame) -> TextFrame:
     """Return the frame of a quotation or an example, in which all parts are one text."""
-    part.rules = part.rules.in_text(tagged=part.form.tagged)
+    part.rules = part.rules.in_text(tagged=part.text_format.tagged)
     return frame
 
 
@@ -346,17 +348,21 @@ def _parts_in(content: tuple[Child, ...]) -> Iterator[Child]:
 
 CONTAINERS: Mapping[type[Node], Framed[TextFrame]] = {
     SectionNode: Framed(
-        lambda form, node: form.section(str(node.options.id), None, 1), _open_section
+        lambda text_format, node: text_format.section(str(node.options.id), None, 1), _open_section
     ),
     FenceNode: Framed(lambda _, node: TextFrame(node.open, node.close, node.names), _open_fence),
-    ListNode: Framed(lambda form, node: form.list(ordered=node.ordered), _open_list),
-    ChecklistNode: Framed(lambda form, _: form.checklist, _open_list),
-    ItemNode: Framed(lambda form, _: form.item_alone, _open_item),
-    QuoteNode: Framed(lambda form, _: form.quote, _open_text),
+    ListNode: Framed(lambda text_format, node: text_format.list(ordered=node.ordered), _open_list),
+    ChecklistNode: Framed(lambda text_format, _: text_format.checklist, _open_list),
+    ItemNode: Framed(lambda text_format, _: text_format.item_alone, _open_item),
+    QuoteNode: Framed(lambda text_format, _: text_format.quote, _open_text),
     ExampleNode: Framed(
-        lambda form, node: form.example(text_only=all(map(_is_text_only, node.content))), _open_text
+        lambda text_format, node: text_format.example(
+            text_only=all(map(_is_text_only, node.content))
+        ),
+        _open_text,
     ),
     ExampleSideNode: Framed(
-        lambda form, node: form.side(node.name, text_only=_is_text_only(node)), _open_text
+        lambda text_format, node: text_format.side(node.name, text_only=_is_text_only(node)),
+        _open_text,
     ),
 }

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from promptdsl import *
-from promptdsl.integrations import Bridged
+from promptdsl.integrations import Converted
 from promptdsl.integrations.litellm import from_litellm, to_litellm
 from promptdsl.integrations.openai_agents import from_openai_agents, to_openai_agents
 from tests.providers.pairs.prompts import FILES
@@ -69,7 +69,7 @@ def sent(id: str) -> dict[str, Any]:
     return {" = ".join(models): json.loads(value) for value, models in groups.items()}
 
 
-def _bridged(bridged: Bridged[Any]) -> dict[str, Any]:
+def _bridged(bridged: Converted[Any]) -> dict[str, Any]:
     tools = {"tools": as_json(bridged.tools)} if bridged.tools else {}
     told = [*map(loss_line, bridged.losses)]
     return {"messages": as_json(bridged.messages), **tools, "told": told}
@@ -84,13 +84,15 @@ def read_litellm(given: Any, origin: str | None) -> dict[str, Any]:
     return {**_read(bridged), **_again(given, bridged, origin)}
 
 
-def _read(bridged: Bridged[tuple[Message, ...]]) -> dict[str, Any]:
+def _read(bridged: Converted[tuple[Message, ...]]) -> dict[str, Any]:
     told = [*map(loss_line, bridged.losses)]
     read = [message_data(message) for message in bridged.messages]
     return {"read": read, **({"told": told} if told else {})}
 
 
-def _again(given: Any, bridged: Bridged[tuple[Message, ...]], origin: str | None) -> dict[str, Any]:
+def _again(
+    given: Any, bridged: Converted[tuple[Message, ...]], origin: str | None
+) -> dict[str, Any]:
     kept: Any = {**AS_WRITTEN, "tool_pairing": "keep"}
     rendered = render(Prompt(bridged.messages), provider=origin, transformation=kept)
     back = _bridged(to_litellm(rendered))

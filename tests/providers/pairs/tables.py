@@ -39,7 +39,7 @@ def _sent(pair: Pair, target: str, *, placed: bool) -> dict[str, Any]:
     except PromptError as error:
         return {"refused": error.what}
     told = [*map(loss_line, rendered.losses)]
-    places = {"places": [*map(_place_line, rendered.places())]} if placed else {}
+    places = {"places": [*map(_place_line, rendered.locations())]} if placed else {}
     return {"payload": as_json(payload), "told": told, **places}
 
 
@@ -50,7 +50,7 @@ def loss_line(loss: Loss) -> str:
     return f"{loss.name or loss.kind}{times} at {at or loss.path}: {loss.what}: {loss.why}"
 
 
-def _place_line(place: SentPlace) -> str:
+def _place_line(place: SentLocation) -> str:
     """Return a place in one line: where a block is sent, and what it is sent as."""
     steps = (place.message, place.block, place.inner)
     block = ".".join(str(step) for step in steps if step is not None)

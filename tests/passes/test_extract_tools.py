@@ -14,8 +14,8 @@ from tests.internals import (
     TOOL,
     RecordedNode,
     RootNode,
-    equip,
     equipment_of,
+    extract_tools,
     lost_marks,
     make,
     mask_of,
@@ -28,7 +28,7 @@ SCHEMA = {"type": "object", "properties": {}}
 
 def equipped(*content: Any) -> RootNode:
     """Return an equipped timeline of this content."""
-    root = equip(Timeline(*content), ModelFacts())
+    root = extract_tools(Timeline(*content), ModelFacts())
     assert isinstance(root, RootNode)
     return root
 
@@ -61,13 +61,13 @@ def marked(turn: Node, cache: Any) -> Node:
 def test_nothing_to_do(content: tuple[Node, ...]) -> None:
     """A tree without tools, outputs and breakpoints among its turns is the same object."""
     root = Timeline(*content)
-    assert root is equip(root, ModelFacts())
+    assert root is extract_tools(root, ModelFacts())
 
 
 def test_once_is_enough() -> None:
     """An equipped tree is the same object afterwards."""
     root = equipped(Tool(name="t"), User("a"), CacheBreakpoint())
-    assert root is equip(root, ModelFacts())
+    assert root is extract_tools(root, ModelFacts())
 
 
 def test_what_leaves() -> None:
@@ -188,7 +188,8 @@ def test_behind_tools() -> None:
 
 def recorded(*messages: Message) -> RecordedNode:
     """Return a recording of messages."""
-    return make(RecordedNode, mask=mask_of([*messages]), items=messages, form="messages", start=0)
+    mask = mask_of([*messages])
+    return make(RecordedNode, mask=mask, items=messages, provider_format="messages", start=0)
 
 
 def test_behind_a_recording() -> None:
@@ -295,7 +296,7 @@ def test_outlines() -> None:
     lines = [line.split("  ")[0] for line in outline(written).split("\n") if line[0] != " "]
     after = [
         line.split("  ")[0]
-        for line in outline(equip(written, ModelFacts())).split("\n")
+        for line in outline(extract_tools(written, ModelFacts())).split("\n")
         if line[0] != " "
     ]
     assert [
@@ -319,7 +320,7 @@ def test_any_order(order: list[str]) -> None:
         "s": lambda: System("s"),
     }
     tree = Timeline(*[makers[name]() for name in order])
-    root: Any = equip(tree, ModelFacts())
+    root: Any = extract_tools(tree, ModelFacts())
     first = next((at for at, name in enumerate(order) if name != "c"), len(order))
     roles = {"u": "user", "o": "developer", "s": "system"}
     assert [roles[name] for name in order if name in roles] == [t.role for t in root.content]

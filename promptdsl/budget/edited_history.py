@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from promptdsl.messages.conversation_cache import Recording
+from promptdsl.messages.conversation_cache import ReadCache
 from promptdsl.messages.message import Message
 from promptdsl.tree.recorded import recording
 from promptdsl.tree.rewrite import copied
@@ -12,16 +12,14 @@ from promptdsl.tree.turn_nodes import RecordedNode
 
 
 @attrs.define(eq=False)
-class EditedRecording(Recording):
+class EditedHistory(ReadCache):
     """Recorded messages whose results were edited; ``given`` are the original messages."""
 
-    made_of: Recording | None = None
+    made_of: ReadCache | None = None
     """The recording of the original messages, if they were cleared."""
 
 
-def with_items(
-    run: RecordedNode, items: tuple[Message, ...], known: EditedRecording
-) -> RecordedNode:
+def with_items(run: RecordedNode, items: tuple[Message, ...], known: EditedHistory) -> RecordedNode:
     """Return a run with other messages, the same run if no message differs."""
     if all(new is old for new, old in zip(items, run.items, strict=True)):
         return run
@@ -35,8 +33,8 @@ def as_recorded(run: RecordedNode) -> Sequence[Message]:
     """Return the messages of a run before their results were cut or cleared."""
     known = recording(run)
     items: Sequence[Message] = run.items
-    if isinstance(known, EditedRecording):
-        known = known.made_of if isinstance(known.made_of, EditedRecording) else known
+    if isinstance(known, EditedHistory):
+        known = known.made_of if isinstance(known.made_of, EditedHistory) else known
         first = run.start - known.start
         items = known.messages[first : first + len(items)]
     return items

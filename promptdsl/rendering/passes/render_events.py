@@ -1,4 +1,4 @@
-"""Narrate: renders events as fenced text, in the role that the configuration gives them."""
+"""Render events: writes events as fenced text, in the role that the configuration gives them."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -29,7 +29,7 @@ Narrator = Callable[[str, Mapping[str, object]], tuple[str, ...]]
 _FIELDS = {kind.type: [field.name for field in attrs.fields(kind)] for kind in get_args(EventBlock)}
 
 
-def narrate(root: RootNode, *, config: Resolved, event_pieces: Narrator) -> RootNode:
+def render_events(root: RootNode, *, config: Resolved, event_pieces: Narrator) -> RootNode:
     """Return the tree with every event turn mapped to its role, one fence per event block."""
     content: list[Node] = []
     for child in root.content:

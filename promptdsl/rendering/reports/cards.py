@@ -57,7 +57,7 @@ class Card(NamedTuple):
 
 
 @attrs.frozen(eq=False, slots=False)
-class Readable:
+class Cards:
     """The content of the views of a request.
 
     ``tokens`` are those of the request and of each message, ``None`` where they cannot be counted,

@@ -139,7 +139,7 @@ def test_what_was_recorded_has_the_line_of_its_history() -> None:
     picture = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
     code, data = {"type": "code", "text": "x"}, {"type": "json", "value": 1}
     history, line = History([Message("system", ["a", picture, code, data])]), this_line()
-    nodes = [node for node, _ in walk(stage("consolidate", Timeline(history)).content[0])]
+    nodes = [node for node, _ in walk(stage("merge_system", Timeline(history)).content[0])]
     assert [Source(__file__, line)] * 5 == [node.source for node in nodes]
 
 
@@ -293,16 +293,16 @@ def test_the_same_id_on_other_levels() -> None:
 )
 def test_nothing_to_do(tree: Timeline) -> None:
     """Without system content, or with one turn of it in front, the tree is the same object."""
-    assert did_nothing("consolidate", tree)
+    assert did_nothing("merge_system", tree)
 
 
 def test_a_turn_alone_is_moved_as_it_is() -> None:
     """One system turn behind the conversation becomes the first child, the same object."""
     tree = Timeline(User("u"), System("s"))
-    assert tree.content[1] is stage("consolidate", tree).content[0]
+    assert tree.content[1] is stage("merge_system", tree).content[0]
 
 
 def test_done_twice() -> None:
     """What is consolidated is consolidated: a second time changes nothing."""
-    once = stage("consolidate", Timeline(User("u"), System("a"), Section("s", Value("b"))))
-    assert once is stage("consolidate", once)
+    once = stage("merge_system", Timeline(User("u"), System("a"), Section("s", Value("b"))))
+    assert once is stage("merge_system", once)

@@ -1,4 +1,7 @@
-"""Equip: extracts tools and the output schema; cache breakpoints become cache marks."""
+"""Extract tools: moves tools and the output schema out of the content.
+
+Cache breakpoints become cache marks.
+"""
 
 from collections.abc import Iterator
 from operator import attrgetter
@@ -11,7 +14,7 @@ from promptdsl.foundation.errors import PlacementError
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, ToolDefinition
-from promptdsl.rendering.text.answer_form import mode_of
+from promptdsl.rendering.text.output_text import mode_of
 from promptdsl.rendering.text.page import longer, with_cache_mark
 from promptdsl.tree.masks import CACHE, RESULT, SHIFT, SPOKEN
 from promptdsl.tree.node import Node, make, mark_of
@@ -29,7 +32,7 @@ _EQUIPMENT = frozenset({ToolNode, OutputNode, CacheBreakpointNode})
 _NODE_CLASS = attrgetter("_node")
 
 
-def equip(root: RootNode, facts: ModelFacts) -> RootNode:
+def extract_tools(root: RootNode, facts: ModelFacts) -> RootNode:
     """Return the tree with its tools and its output schema in ``equipment``, not among the turns.
 
     Whether the schema is text of the prompt depends on what the target takes.

@@ -21,7 +21,7 @@ ENDS_CODE = "ends its code fence"
 
 
 @attrs.frozen
-class InjectionPlace:
+class InjectionLocation:
     """A text with the argument in it; ``before`` and ``after`` are the rest of the text.
 
     ``start`` and ``end`` are the texts before and after the argument in its complete block.
@@ -154,9 +154,11 @@ def skeleton(text: str) -> list[str]:
     structure: list[str] = []
     above = ""
     for line in text.splitlines():
-        forms = (line, CONTAINERS.sub("", line, count=1))
-        kinds = [kind for kind, shape in LINES.items() if any(map(shape.fullmatch, forms))]
-        if above.strip() and any(map(UNDERLINE.fullmatch, forms)):
+        provider_formats = (line, CONTAINERS.sub("", line, count=1))
+        kinds = [
+            kind for kind, shape in LINES.items() if any(map(shape.fullmatch, provider_formats))
+        ]
+        if above.strip() and any(map(UNDERLINE.fullmatch, provider_formats)):
             kinds = ["underline"]
         structure += kinds[:1]
         above = line

@@ -1,10 +1,10 @@
-"""Consolidate: all system content becomes one system turn, the first turn of the prompt."""
+"""Merge system: all system content becomes one system turn, the first turn of the prompt."""
 
 from typing import cast
 
 from promptdsl.messages import DataBlock, TextBlock
 from promptdsl.messages.message import Message, leading_systems
-from promptdsl.rendering.text.answer_form import prompted_turn
+from promptdsl.rendering.text.output_text import prompted_turn
 from promptdsl.tree.data_nodes import data_node
 from promptdsl.tree.group_nodes import FormatNode
 from promptdsl.tree.masks import MEDIA, RECORDED, SECTION, SYSTEM, TEXT, bits
@@ -21,7 +21,7 @@ from promptdsl.tree.turn_nodes import (
 )
 
 
-def consolidate(root: RootNode, *, merges: bool) -> RootNode:
+def merge_system(root: RootNode, *, merges: bool) -> RootNode:
     """Return the tree with one system turn, the first of its turns.
 
     It contains every system turn, every loose section, and the system messages at the beginning of
@@ -29,16 +29,18 @@ def consolidate(root: RootNode, *, merges: bool) -> RootNode:
     settings merge no turns, and the prompt begins with recorded system messages and has no other
     system content, these messages stay as they are.
     """
-    forms = [prompted_turn(node) for node in root.equipment if isinstance(node, PromptedOutputNode)]
+    output_turns = [
+        prompted_turn(node) for node in root.equipment if isinstance(node, PromptedOutputNode)
+    ]
     # Most prompts have one system turn, or none: the masks are enough to know that.
     candidates = [child for child in root.content if child._mask & _SYSTEM_CONTENT]
     if not candidates:
-        return with_content(root, (*forms, *root.content)) if forms else root
+        return with_content(root, (*output_turns, *root.content)) if output_turns else root
     first = candidates[0]
     is_recorded = isinstance(first, RecordedNode) and first is root.content[0]
     if not merges and is_recorded and not any(map(_has_system, candidates[1:])):
-        return _behind_recorded(root, forms) if forms else root
-    is_alone = len(candidates) == 1 and not forms
+        return _behind_recorded(root, output_turns) if output_turns else root
+    is_alone = len(candidates) == 1 and not output_turns
     if is_alone and first._mask & SYSTEM and first is root.content[0]:
         return root
     parts: list[Node] = []
@@ -52,7 +54,7 @@ def consolidate(root: RootNode, *, merges: bool) -> RootNode:
                 rest.append(cut(child, count))
         else:
             rest.append(child)
-    parts += forms
+    parts += output_turns
     if not parts:
         return root
     if len(parts) == 1 and parts[0]._mask & SYSTEM:
@@ -86,7 +88,7 @@ def consolidate(root: RootNode, *, merges: bool) -> RootNode:
     return with_content(root, (system, *rest))
 
 
-def _behind_recorded(root: RootNode, forms: list[TurnNode]) -> RootNode:
+def _behind_recorded(root: RootNode, output_turns: list[TurnNode]) -> RootNode:
     """Return the tree with turns after the system messages that the first recording begins with.
 
     These messages are not merged with the turns.
@@ -95,7 +97,7 @@ def _behind_recorded(root: RootNode, forms: list[TurnNode]) -> RootNode:
     count = leading_systems(first.items)
     systems = [cut(first, 0, count)] if count else []
     rest = [cut(first, count)] if count < len(first.items) else []
-    return with_content(root, (*systems, *forms, *rest, *root.content[1:]))
+    return with_content(root, (*systems, *output_turns, *rest, *root.content[1:]))
 
 
 _SYSTEM_CONTENT = SYSTEM | SECTION | RECORDED

@@ -1,7 +1,7 @@
 """The location of each block in a payload, and the notes of a write from which it is found.
 
 In a write with notes, an adapter notes each param that it makes of a block, and each param that
-replaces another. Params are recognised by identity. After the write, ``PlaceNotes.places`` walks
+replaces another. Params are recognised by identity. After the write, ``LocationNotes.places`` walks
 over the payload and finds the address of each param. Params without a note were added by the
 adapter.
 """
@@ -21,7 +21,7 @@ Param: TypeAlias = Mapping[str, Any]  # Any: JSON of a provider
 
 
 @attrs.frozen
-class SentPlace:
+class SentLocation:
     """A location in a payload, and the block that is sent there.
 
     ``message``, ``block`` and ``inner`` are the index of the message, of the block in it, and of
@@ -41,8 +41,8 @@ class SentPlace:
 
     >>> from promptdsl import System, Timeline, User, render
     >>> rendered = render(Timeline(System("Be kind."), User("Hi")), model="gpt-5")
-    >>> place = rendered.places()[1]
-    >>> place.message, place.block, place.role, place.address
+    >>> location = rendered.locations()[1]
+    >>> location.message, location.block, location.role, location.address
     (1, 0, 'user', ('messages', 1, 'content'))
     """
 
@@ -118,7 +118,7 @@ OWN_JOINT = "joint"
 
 
 def joined_texts(
-    joint: str, params: Sequence[Param], notes: "PlaceNotes | None", key: str = "text"
+    joint: str, params: Sequence[Param], notes: "LocationNotes | None", key: str = "text"
 ) -> str:
     """Return the texts of params as one text; with notes it has its pieces."""
     joints = [param.get(OWN_JOINT, joint) if index else "" for index, param in enumerate(params)]
@@ -154,7 +154,7 @@ class _Entry(NamedTuple):
 
 
 @attrs.define(eq=False)
-class PlaceNotes:
+class LocationNotes:
     """The notes of one write."""
 
     blocks: dict[int, BlockNote] = attrs.field(factory=dict[int, BlockNote])
@@ -177,28 +177,28 @@ class PlaceNotes:
             fence, lead = fence or note.fence, lead or note.lead
             self.blocks[id(new)] = note._replace(param=new, fence=fence, lead=lead)
 
-    def places(self, payload: Param, losses: Iterable[Loss]) -> tuple[SentPlace, ...]:
+    def locations(self, payload: Param, losses: Iterable[Loss]) -> tuple[SentLocation, ...]:
         """Return the locations in a payload that was written with these losses, in its order."""
         from promptdsl.tokens.payloads import SYSTEM_PATHS, entries_key, value_at
 
         self.unflagged = {loss.at for loss in losses if loss.name == "error_flag"}
-        places: list[SentPlace] = []
+        locations: list[SentLocation] = []
         for path in SYSTEM_PATHS:
             system = _Entry(None, "system")
-            places += self._in_content(value_at(payload, *path), path, system)
+            locations += self._in_content(value_at(payload, *path), path, system)
         key = entries_key(payload) or ""
         for index, entry in enumerate(payload[key]):
-            places += self._in_entry(entry, (key, index), index)
-        return tuple(places)
+            locations += self._in_entry(entry, (key, index), index)
+        return tuple(locations)
 
-    def _in_entry(self, param: Param, address: Address, index: int) -> Iterator[SentPlace]:
+    def _in_entry(self, param: Param, address: Address, index: int) -> Iterator[SentLocation]:
         note, role = self.blocks.get(id(param)), param.get("role")
         if note and role is None:
             role = "tool" if isinstance(note.block, ToolResultBlock) else note.role
         role = "assistant" if role == "model" else str(role)
         if note and isinstance(note.block, TextBlock):
             text = (0, param["content"])
-            yield self._place(_Entry(index, role), (*address, "content"), note, text)
+            yield self._location(_Entry(index, role), (*address, "content"), note, text)
         elif note:
             yield from self._in_param(param, address, _Entry(index, role))
         else:
@@ -206,31 +206,31 @@ class PlaceNotes:
             named = speaker if isinstance(speaker, str) else None
             yield from self._in_values(param, address, _Entry(index, role, named))
 
-    def _in_values(self, param: Param, address: Address, entry: _Entry) -> Iterator[SentPlace]:
+    def _in_values(self, param: Param, address: Address, entry: _Entry) -> Iterator[SentLocation]:
         """Yield the locations in an entry or a result, at any depth."""
         for key, value in param.items():
             if key in _CONTENTS or isinstance(value, JoinedText):
                 yield from self._in_content(value, (*address, key), entry)
             elif is_mapping(value):
                 if note := self.blocks.get(id(value)):
-                    yield self._place(entry, (*address, key), note)
+                    yield self._location(entry, (*address, key), note)
                 else:
                     yield from self._in_values(value, (*address, key), entry)
 
-    def _in_content(self, value: object, address: Address, entry: _Entry) -> Iterator[SentPlace]:
+    def _in_content(self, value: object, address: Address, entry: _Entry) -> Iterator[SentLocation]:
         """Yield the locations in a text, or in a list of params."""
         if isinstance(value, JoinedText):
             for piece in value.pieces:
                 text = value[piece.start : piece.end]
-                yield self._place(entry, address, piece.note, (piece.start, text))
+                yield self._location(entry, address, piece.note, (piece.start, text))
         elif isinstance(value, str) and value:
-            yield self._place(entry, address, None, (0, value))
+            yield self._location(entry, address, None, (0, value))
         elif is_list(value):
             for index, param in enumerate(value):
                 if is_mapping(param):
                     yield from self._in_param(param, (*address, index), entry)
 
-    def _in_param(self, param: Param, address: Address, entry: _Entry) -> Iterator[SentPlace]:
+    def _in_param(self, param: Param, address: Address, entry: _Entry) -> Iterator[SentLocation]:
         """Yield the location of a param, and the locations in it if it is a result."""
         note = self.blocks.get(id(param))
         key = next((key for key in ("text", "refusal") if isinstance(param.get(key), str)), "")
@@ -238,19 +238,19 @@ class PlaceNotes:
         if isinstance(text, JoinedText):
             yield from self._in_content(text, (*address, key), entry)
         elif isinstance(text, str) and (note is None or isinstance(note.block, TextBlock)):
-            yield self._place(entry, (*address, key), note, (0, text))
+            yield self._location(entry, (*address, key), note, (0, text))
         else:
-            yield self._place(entry, address, note, param)
+            yield self._location(entry, address, note, param)
             if note and isinstance(note.block, ToolResultBlock):
                 yield from self._in_values(param, address, entry)
 
-    def _place(
+    def _location(
         self,
         entry: _Entry,
         address: Address,
         note: BlockNote | None,
         value: Param | tuple[int, str] = EMPTY,
-    ) -> SentPlace:
+    ) -> SentLocation:
         """Return the location of a param, or of a text after an offset in its string."""
         start = end = None
         text = ""
@@ -258,7 +258,7 @@ class PlaceNotes:
             start, text = value
             end = start + len(text)
         if note is None:
-            return SentPlace(address, entry.number, entry.role, start, end, text)
+            return SentLocation(address, entry.number, entry.role, start, end, text)
         id = name = None
         if is_mapping(value) and isinstance(note.block, ToolUseBlock | ToolResultBlock):
             for fields in (value, *filter(is_mapping, value.values())):
@@ -267,5 +267,5 @@ class PlaceNotes:
         has_flag = getattr(note.block, "is_error", False) and note.at not in self.unflagged
         cache = self.caches.get(note.at)
         fence, (message, block, inner) = note.fence, (*note.at, None)[:3]
-        place = (address, entry.number, entry.role, start, end, text, message, block, inner)
-        return SentPlace(*place, fence, id, name, entry.speaker, cache, has_flag)
+        location = (address, entry.number, entry.role, start, end, text, message, block, inner)
+        return SentLocation(*location, fence, id, name, entry.speaker, cache, has_flag)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from promptdsl import *
 from tests.errors import this_line
 from tests.hostile import HOSTILE
-from tests.internals import EventBlockNode, field, narrate, resolve
+from tests.internals import EventBlockNode, field, render_events, resolve
 from tests.renders import comes_to, did_nothing, losses_of, only_text, stage
 from tests.tolerant_reader import OWN, guarded
 
@@ -458,13 +458,13 @@ def test_format_block_returns_something_else() -> None:
 def test_nothing_to_do() -> None:
     """A tree without events is the same object afterwards."""
     tree = Timeline(System("s"), User("u"))
-    assert did_nothing("narrate", tree)
+    assert did_nothing("render_events", tree)
 
 
 def test_other_turns_stay_as_they_are() -> None:
     """A turn that is no event is the same object afterwards."""
     tree = Timeline(User("u"), Event(UserAction("left")))
-    assert tree.content[0] is stage("narrate", tree).content[0]
+    assert tree.content[0] is stage("render_events", tree).content[0]
 
 
 def test_what_is_told_has_the_line_of_its_event() -> None:
@@ -474,7 +474,7 @@ def test_what_is_told_has_the_line_of_its_event() -> None:
         "text",
         UserAction("left"),
     )
-    turn = stage("narrate", Timeline(event)).content[0]
+    turn = stage("render_events", Timeline(event)).content[0]
     text, block = turn.content
     assert [Source(__file__, first), Source(__file__, first), Source(__file__, first + 2)] == [
         node.source for node in (turn, text, block)
@@ -491,7 +491,7 @@ def test_the_narrator_is_handed_in() -> None:
         return ("said",)
 
     tree = Timeline(Event(UserAction("<b>", n=1)))
-    done = narrate(tree, config=resolve([]), event_pieces=narrator)
+    done = render_events(tree, config=resolve([]), event_pieces=narrator)
     given_ = {"action": "&lt;b&gt;", "target": None, "actor": None, "details": (("n", "1"),)}
     assert [("user_action", given_)] == asked
     assert [] == [node for node in done.content[0].content if isinstance(node, EventBlockNode)]

@@ -15,7 +15,7 @@ from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.written import WrittenPayload
 from promptdsl.rendering.measure import message_counts, messages_total
 from promptdsl.rendering.reports.cache_order import Payload
-from promptdsl.rendering.reports.readable import read
+from promptdsl.rendering.reports.cards import read
 from promptdsl.rendering.spans import Span, TimelineEntry
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.tokens import Tokens
@@ -23,7 +23,7 @@ from promptdsl.tree.turn_nodes import RootNode
 
 
 @attrs.frozen(eq=False)
-class Outcome:
+class ReportInput:
     """The input of all reports, made of the result of a render.
 
     ``tree`` is the tree after all passes. ``messages`` are the messages that it became. ``sent`` is
@@ -76,8 +76,8 @@ class Outcome:
         }
         if written is None or not instructions:
             return {}
-        places = {place.message: place.role for place in read(written.places) or ()}
-        return {index: "user" for index in sorted(instructions) if places.get(index) == "user"}
+        locations = {location.message: location.role for location in read(written.locations) or ()}
+        return {index: "user" for index in sorted(instructions) if locations.get(index) == "user"}
 
     def counts(self) -> tuple[int, ...]:
         """Return the tokens of each message, its frame included."""

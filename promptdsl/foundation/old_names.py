@@ -1,0 +1,70 @@
+"""Old public names: each works until a release, and warns at the line that uses it.
+
+``OLD_NAMES`` is the only list. A class keeps an old attribute with :class:`OldAttribute`; a module
+asks :func:`new_name`; :class:`PassName` is for the names of stages.
+"""
+
+import warnings
+from typing import Any, NamedTuple
+
+
+class Renamed(NamedTuple):
+    """The new name, and the release in which the old one goes."""
+
+    new: str
+    gone_in: str
+
+
+OLD_NAMES = {
+    "promptdsl.SentPlace": Renamed("SentLocation", "0.3.0"),
+    "promptdsl.integrations.Bridged": Renamed("Converted", "0.3.0"),
+    "Rendered.places": Renamed("locations", "0.3.0"),
+    "Dropped.said": Renamed("text", "0.3.0"),
+    "TokenReport.form": Renamed("frame", "0.3.0"),
+    "Change.place": Renamed("location", "0.3.0"),
+    "TableRow.place": Renamed("location", "0.3.0"),
+    "SharedPrefix.is_whole": Renamed("is_complete", "0.3.0"),
+    "Stage.name equip": Renamed("extract_tools", "0.3.0"),
+    "Stage.name consolidate": Renamed("merge_system", "0.3.0"),
+    "Stage.name narrate": Renamed("render_events", "0.3.0"),
+}
+
+
+def new_name(old: str, stacklevel: int = 3) -> str:
+    """Return the new name of an old one, and warn at the line of the user.
+
+    ``stacklevel`` counts the calls from here to that line. Raises :class:`KeyError` for a name that
+    was not renamed.
+    """
+    new, gone_in = OLD_NAMES[old]
+    message = f"{old} is now {new}; the old name goes in promptdsl {gone_in}"
+    warnings.warn(message, DeprecationWarning, stacklevel=stacklevel)
+    return new
+
+
+class OldAttribute:
+    """An attribute under its old name, ``Class.name``: the value of the new one, with a warning."""
+
+    def __init__(self, old: str) -> None:
+        self._old = old
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:  # Any: as the new name
+        """Return the value of the new attribute; of a class, this object."""
+        return self if instance is None else getattr(instance, new_name(self._old))
+
+
+class PassName(str):
+    """The name of a stage. It is equal to the old name of the pass, too, with a warning."""
+
+    __slots__ = ()
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        renamed = OLD_NAMES.get(f"Stage.name {other}")
+        if renamed is None or not str.__eq__(self, renamed.new):
+            return str.__eq__(self, other) is True
+        new_name(f"Stage.name {other}")
+        return True
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
