@@ -399,7 +399,7 @@ WRONG_DATA: dict[str, tuple[Callable[[], object], str, str]] = {
     "a reply that is a stream": (
         lambda: read_response(iter("ab")),
         "a dictionary is needed, not str_ascii_iterator",
-        "it is a stream: reading = read_stream(stream); for event in reading: ...; "
+        "read a stream by reading = read_stream(stream); for event in reading: ...; "
         "then reading.message",
     ),
     "a reply that is being read": (

@@ -200,7 +200,7 @@ class PairingError(PromptError):
     ...     render(Timeline(ToolMessage("call_1", "21 degrees")))
     ... except PairingError as error:
     ...     print(error.what)
-    the result 'call_1' answers no open call
+    no tool call is waiting for the result 'call_1'
     """
 
 

@@ -171,7 +171,7 @@ def advice_about(reply: object, reader: str = "read_response") -> str:
         return f"await the client: {reader}(await client...)"
     if hasattr(reply, "__aiter__"):
         loop = "reading = aread_stream(stream); async for event in reading: ..."
-        advice = f"it is a stream: {loop}; then reading.message"
+        advice = f"read an asynchronous stream by {loop}; then reading.message"
         return "read its message: reading.message" if hasattr(reply, "__iter__") else advice
     if hasattr(reply, "__enter__") and not hasattr(reply, "__iter__"):
         return "open it: with ... as stream: reading = read_stream(stream)"
@@ -185,7 +185,7 @@ def advice_about(reply: object, reader: str = "read_response") -> str:
     is_iterator = hasattr(reply, "__iter__") and hasattr(reply, "close")
     if is_event or is_iterator or "stream" in fields or hasattr(reply, "__next__"):
         loop = "reading = read_stream(stream); for event in reading: ..."
-        return f"it is a stream: {loop}; then reading.message"
+        return f"read a stream by {loop}; then reading.message"
     if "role" in fields:
         return "it is a message: read it with a History, such as History.from_openai([message])"
     return "the request failed: read reply['error']" if fields.get("error") else ""

@@ -52,7 +52,7 @@ def check_next(message: Message, waiting: Mapping[str, ToolUseBlock]) -> None:
     for id, count in Counter(results).items():
         if id not in waiting or count > 1:
             known = ", ".join(map(repr, waiting)) or "none"
-            what = f"the result {id!r} answers no open call"
+            what = f"no tool call is waiting for the result {id!r}"
             raise TranscriptError(what, fix=f"the open calls are: {known}")
     still = [id for id in waiting if id not in results]
     if still and closes_calls(message):

@@ -293,7 +293,9 @@ class Transcript(StoredLog):
         """Set tags, such as the title; ``None`` removes one. Return the entry."""
         with self._lock:
             if not metadata:
-                raise TranscriptError("no tag is given", fix='write tag(title="Invoice 77")')
+                raise TranscriptError(
+                    "tag() needs at least one tag", fix='write tag(title="Invoice 77")'
+                )
             data = {"metadata": plain(metadata, "metadata")}
             return self._commit([New("metadata", data, None)])[0]
 

@@ -233,9 +233,12 @@ def test_a_recorded_call_without_a_result() -> None:
 def test_a_result_without_a_call() -> None:
     """A result that answers no call is an error with its line."""
     orphan, written = ToolMessage("a", "rain"), this_line()
-    with pytest.raises(PairingError, match="the result 'a' answers no open call") as caught:
+    with pytest.raises(PairingError, match=WAITS_FOR_A) as caught:
         render(timeline_of(User("u"), orphan))
     assert (f"{__file__}:{written}",) == caught.value.at
+
+
+WAITS_FOR_A = "no tool call is waiting for the result 'a'"
 
 
 @pytest.mark.parametrize(
@@ -248,16 +251,25 @@ def test_a_result_without_a_call() -> None:
         ([calls("a"), History([Message("assistant", "x")])], "the call 'a' has no result"),
         ([calls("a"), Developer("d"), User("u")], "the call 'a' has no result"),
         ([calls("a"), Event("e"), Assistant("x")], "the call 'a' has no result"),
-        ([calls("a"), User(ToolResult("b", "x"))], "the result 'b' answers no open call"),
-        ([calls("a"), result("a"), result("a")], "the result 'a' answers no open call"),
-        ([calls("a"), recorded_result("a"), recorded_result("a")], "the result 'a' answers no"),
-        ([result("a"), calls("a")], "the result 'a' answers no open call"),
-        ([calls("a"), result("a"), Assistant("x"), result("a")], "the result 'a' answers no open"),
-        ([calls("a"), User(ToolResult("a", "x"), ToolResult("a", "y"))], "the result 'a' answers"),
+        ([calls("a"), User(ToolResult("b", "x"))], "no tool call is waiting for the result 'b'"),
+        ([calls("a"), result("a"), result("a")], WAITS_FOR_A),
+        (
+            [calls("a"), recorded_result("a"), recorded_result("a")],
+            WAITS_FOR_A,
+        ),
+        ([result("a"), calls("a")], WAITS_FOR_A),
+        (
+            [calls("a"), result("a"), Assistant("x"), result("a")],
+            WAITS_FOR_A,
+        ),
+        (
+            [calls("a"), User(ToolResult("a", "x"), ToolResult("a", "y"))],
+            WAITS_FOR_A,
+        ),
         ([calls("a"), History([Message("user", "v")]), result("a")], "the call 'a' has no result"),
         ([calls("a"), History([Message("assistant", "v")])], "the call 'a' has no result"),
         ([calls("a", "a"), result("a")], "the call id 'a' is used twice in one turn"),
-        ([USER_CALLS, result("a")], "the result 'a' answers no open call"),
+        ([USER_CALLS, result("a")], WAITS_FOR_A),
         ([recorded_calls("a", "a"), result("a")], "the call id 'a' is used twice in one turn"),
         ([calls("a", "b"), User(ToolResult("a", "x"), "more"), result("b")], "the call 'b' has no"),
     ],
@@ -279,7 +291,7 @@ def test_what_does_not_pair(content: Content, message: str) -> None:
         ),
         (
             [result("x")],
-            "the result 'x' answers no open call",
+            "no tool call is waiting for the result 'x'",
             "write it directly after the turn with the call, or render(..., "
             'transformation={"tool_pairing": "prune"})',
         ),
@@ -765,12 +777,12 @@ ENDED = [("user", ()), ("assistant", ()), ("calls", "ab"), ("results", "ba"), ("
 @pytest.mark.parametrize(
     ("steps", "expected"),
     [
-        ([("user", ()), ("results", "a")], "the result 'a' answers no open call"),
-        ([*ENDED, ("results", "aa")], "the result 'a' answers no open call"),
+        ([("user", ()), ("results", "a")], WAITS_FOR_A),
+        ([*ENDED, ("results", "aa")], WAITS_FOR_A),
         ([*ENDED, ("user", ())], "the call 'a' has no result before the next turn"),
         ([*ENDED, ("assistant", ())], "the call 'a' has no result before the next turn"),
         ([*ENDED, ("calls", "b")], "the call 'a' has no result before the next turn"),
-        ([*ENDED, ("results", "b")], "the result 'b' answers no open call"),
+        ([*ENDED, ("results", "b")], "no tool call is waiting for the result 'b'"),
         ([*ENDED, ("results", "a"), ("calls", "bb")], "the call id 'b' is used twice in one turn"),
     ],
 )

@@ -1,7 +1,8 @@
-"""Only calls of components write. A string or a name on a line of its own does nothing, in a block
-too, so its text is not sent. The same is true of a call of a function that returns a str and does
-nothing else. The rule reports only what is certain. It does not report a name that may already be
-written in this block, or a call that may have an effect, such as writing into the block.
+"""Only calls of components write into a prompt. A string or a variable alone on a line does
+nothing, also inside a `with` block: its text is not sent. The same is true of a call of a function
+that returns a str and does nothing else. The rule reports only what is certain. It does not report
+a name that may already be written in this block, or a call that may have an effect, such as writing
+into the block.
 """
 
 import ast

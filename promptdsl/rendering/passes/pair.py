@@ -181,7 +181,7 @@ def _take(step: _Step, open_calls: OpenCalls) -> PairingError | None:
     for id in step.answers:
         if id not in open_calls:
             return PairingError(
-                f"the result {id!r} answers no open call",
+                f"no tool call is waiting for the result {id!r}",
                 fix=_advice(id, open_calls),
                 at=(step.node.source,),
             )
