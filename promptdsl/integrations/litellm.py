@@ -30,9 +30,9 @@ from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.integrations import Converted
 from promptdsl.integrations.losses import Conversion, strictly
 from promptdsl.integrations.values import (
-    FROM,
     ITEM,
     MESSAGE_CACHE_MARK,
+    ORIGIN_KEY,
     SIGNATURE,
     CacheableBlock,
     MediaBlock,
@@ -260,7 +260,7 @@ def _answer_blocks(blocks: list[Block], item: JsonObject, origin: str | None) ->
     if not keys:
         return [*thoughts, *others]
     first = thoughts[0] if thoughts else ReasoningBlock("", origin=origin)
-    extra = {**first.extra, **keys, FROM: origin or _CHAT}
+    extra = {**first.extra, **keys, ORIGIN_KEY: origin or _CHAT}
     return [attrs.evolve(first, extra=extra), *thoughts[1:], *others]
 
 
@@ -271,7 +271,7 @@ def _further_keys(chat_thoughts: list[ReasoningBlock], item: JsonObject) -> dict
         keys |= block.extra
     keys |= {key: item[key] for key in (_FIELDS, _ITEMS) if item.get(key)}
     keys.pop("thinking_blocks", None)
-    keys.pop(FROM, None)
+    keys.pop(ORIGIN_KEY, None)
     fields = dict(mapping_of(keys.get(_FIELDS)))
     if "thinking_blocks" in fields and fields["thinking_blocks"] == item.get("thinking_blocks"):
         # LiteLLM repeats the thinking blocks in its replies.
@@ -355,9 +355,9 @@ def _signed_call(
             extra[SIGNATURE] = signature
     if of_function:
         conversion.hint("unsent_key", f"{_FIELDS} of a function")
-    extra.pop(FROM, None)
+    extra.pop(ORIGIN_KEY, None)
     if not extra.keys() <= {SIGNATURE}:
-        extra[FROM] = origin or _CHAT
+        extra[ORIGIN_KEY] = origin or _CHAT
     return attrs.evolve(block, extra=extra, cache=cache)
 
 

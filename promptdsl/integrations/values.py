@@ -43,7 +43,7 @@ ITEM = "item"
 No provider gets this data as content.
 """
 
-FROM = "origin_of_keys"
+ORIGIN_KEY = "origin_of_keys"
 """The key in ``extra`` of a block with the origin of its other keys there."""
 
 MESSAGE_CACHE_MARK: JsonObject = {"mark": "message"}

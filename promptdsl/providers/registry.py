@@ -21,7 +21,10 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.provider_names import AdapterName, ProviderName
 from promptdsl.providers.shared.memory import CachedWrite
-from promptdsl.providers.shared.origins import message_of_server, prompt_of_server
+from promptdsl.providers.shared.origins import (
+    message_with_server_as_origin,
+    prompt_with_server_as_origin,
+)
 from promptdsl.providers.shared.read_keys import ReadKeys
 from promptdsl.providers.shared.request import Param
 
@@ -100,13 +103,13 @@ def _of_server(loaded: Any, name: str, wire: Wire) -> Any:  # Any: as above
     if name == "read":
 
         def read(data: object) -> Prompt:
-            return prompt_of_server(loaded(data), wire)
+            return prompt_with_server_as_origin(loaded(data), wire)
 
         return read
     if name == "read_response":
 
         def read_response(data: object) -> Message:
-            return message_of_server(loaded(data), wire)
+            return message_with_server_as_origin(loaded(data), wire)
 
         return read_response
     return loaded

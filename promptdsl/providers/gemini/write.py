@@ -27,9 +27,9 @@ from promptdsl.providers.gemini.spelling import is_base64
 from promptdsl.providers.gemini.tools import NO_MARKS, sent_name, settings_of, tools_of
 from promptdsl.providers.shared.blocks import (
     CONTAINERS,
-    FROM,
     ITEM,
     JSON,
+    ORIGIN_KEY,
     SIGNATURE,
     BlockRules,
     block_params,
@@ -237,7 +237,7 @@ def _tool_call_part(request: Contents, location: Location, block: b.ToolUseBlock
     call = {"id": id, "name": name, "args": arguments_of(request, location, block)}
     if signature := _kept_signature(signature_of(block.extra)):
         # Google's servers with the Chat format write it under another key.
-        left_out = (*CONTAINERS, FROM)
+        left_out = (*CONTAINERS, ORIGIN_KEY)
         others = {key: value for key, value in block.extra.items() if key not in left_out}
         block = attrs.evolve(block, extra={**others, SIGNATURE: signature})
     param = _with_extra(request, location, {"function_call": call}, block)

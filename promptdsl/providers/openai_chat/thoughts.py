@@ -16,8 +16,8 @@ from promptdsl.messages import Block, ReasoningBlock, TextBlock, ToolUseBlock
 from promptdsl.messages.fast_path import text_block
 from promptdsl.providers.openai_chat.tools import ChatRequest
 from promptdsl.providers.shared.blocks import (
-    FROM,
     ITEM,
+    ORIGIN_KEY,
     SIGNATURE,
     is_signed,
     lose_keys,
@@ -69,7 +69,7 @@ def read_thoughts(answer: Param, facts: ModelFacts) -> list[Block]:
     thoughts: list[Block] = [ReasoningBlock(text, origin=origin) for text in read]
     if state:
         text = next(iter(read), "")
-        extra = {**state, FROM: origin}
+        extra = {**state, ORIGIN_KEY: origin}
         thoughts[:1] = [ReasoningBlock(text, origin=origin, extra=extra)]
     return thoughts
 
@@ -103,7 +103,7 @@ def text_behind(text: str, tags: tuple[str, str]) -> str:
 def read_call_keys(call: Param, facts: ModelFacts) -> JsonObject:
     """Return the further keys of a call as the ``extra`` of its block, with their origin."""
     keys = {key: call[key] for key in (*CALL_KEYS, *facts.kept_keys) if call.get(key)}
-    return {**keys, FROM: facts.wire.unnamed} if keys else EMPTY
+    return {**keys, ORIGIN_KEY: facts.wire.unnamed} if keys else EMPTY
 
 
 def add_state(message: Param, delta: Param, kept_keys: Sequence[str]) -> None:
@@ -224,7 +224,7 @@ def _send_keys(request: ChatLike, location: Location, block: ReasoningBlock, ent
             why = "an answer has one value for this key, and a later one is sent"
             request.lose(location, "content", f"key {key!r}", why)
         entry[key] = value
-    if FROM in block.extra:
+    if ORIGIN_KEY in block.extra:
         lose_keys(request, location, block, known=kept)
     signed = bool(block.signature or block.encrypted)
     if signed and block.origin in facts.answer_origins and not is_thinking(block, facts):
@@ -360,7 +360,7 @@ def call_keys(request: ChatLike, location: Location, block: ToolUseBlock, *, fir
     wrote elsewhere, or a substitute.
     """
     facts = request.facts
-    is_returned = block.extra.get(FROM) in facts.answer_origins
+    is_returned = block.extra.get(ORIGIN_KEY) in facts.answer_origins
     keys = _kept(block.extra, facts) if is_returned else {}
     sent = [*keys]
     signature = signature_for(block, facts)

@@ -24,13 +24,13 @@ ITEM = "item"
 JSON = "json"
 """The key in the ``extra`` of a text that is the JSON of a value. It is never a loss."""
 
-FROM = "origin_of_keys"
+ORIGIN_KEY = "origin_of_keys"
 """The key in ``extra`` for the origin of the further keys of a block. It is never a loss."""
 
 SIGNATURE = "thought_signature"
 """The key of Gemini's signature, also in ``extra`` of calls that other servers wrote."""
 
-_SILENT = (ITEM, JSON, FROM)
+_SILENT = (ITEM, JSON, ORIGIN_KEY)
 
 
 class BlockRules(NamedTuple):
@@ -157,7 +157,7 @@ def lose_reasoning(
     if origin is not None and wire_of(origin).is_server:
         reason = f"it comes from {origin}, and {request.facts.provider} does not take it"
     request.hint(location, "unsent_reasoning", what, reason)
-    if FROM in getattr(block, "extra", {}):
+    if ORIGIN_KEY in getattr(block, "extra", {}):
         lose_keys(request, location, block)
 
 
@@ -191,7 +191,7 @@ def lose_keys(
 
 
 def _why_unsent(request: Request, kind: str, extra: JsonObject) -> str:
-    origin, provider = extra.get(FROM), request.facts.provider
+    origin, provider = extra.get(ORIGIN_KEY), request.facts.provider
     if origin is None:
         return f"the target takes no such key on a block of type {kind}"
     why = f"it comes from {origin}, and {provider} does not take it"
