@@ -268,20 +268,20 @@ def _call_of(reply: StreamedReply, number: object, delta: Param) -> Param:
     begins a call. Any other delta continues the call with its number, or else the last call.
     """
     id, function = delta.get("id"), delta["function"]
-    if isinstance(id, str) and id in reply.named:
-        return reply.named[id]
+    if isinstance(id, str) and id in reply.call_by_id:
+        return reply.call_by_id[id]
     latest = reply.calls[-1] if reply.calls else None
     key = None if number is None else number_of(number)
-    known = latest if key is None else reply.last.get(key)
+    known = latest if key is None else reply.last_call_by_number.get(key)
     if known is None and not (id or function.get("name")):
         known = latest
     if known is None or _begins_another(known, id, function):
         known = {"id": "", "function": {"name": "", "arguments": ""}}
         reply.calls.append(known)
     if key is not None:
-        reply.last[key] = known
+        reply.last_call_by_number[key] = known
     if isinstance(id, str) and id:
-        reply.named[id] = known
+        reply.call_by_id[id] = known
     return known
 
 

@@ -1,13 +1,16 @@
-"""The reply of a stream so far, in the format of a complete response."""
+"""The reply of a stream so far, in the format of a complete response.
+
+A reader of a provider makes one :class:`StreamedReply` for a stream, and adds each event to it with
+the functions below. A delta is the piece of a part that one event contains.
+"""
 
 from collections.abc import Iterable
 from typing import Any
 
 from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import is_list, is_mapping
-from promptdsl.foundation.json import read_json
+from promptdsl.foundation.json import JsonDict, read_json
 from promptdsl.providers.shared.checks import items
-from promptdsl.providers.shared.request import Param
 
 _COMPLETE = {
     *("id", "toolUseId", "name", "type", "finish_reason", "stop_reason"),
@@ -17,20 +20,24 @@ _COMPLETE = {
 
 
 class StreamedReply:
-    """A response, its parts (blocks, items or calls) by number, and whether it has ended."""
+    """A response, its parts (blocks or items) by number, and whether it has ended.
+
+    The reader of Chat uses the three fields of calls instead of ``parts``, because some servers
+    send no number with a call, or use a number again for the next call.
+    """
 
     def __init__(self) -> None:
-        self.response: Param = {}
-        self.parts: dict[int, Param] = {}
-        self.calls: list[Param] = []
+        self.response: JsonDict = {}
+        self.parts: dict[int, JsonDict] = {}
+        self.calls: list[JsonDict] = []
         """The calls of Chat, in the order in which they began."""
-        self.last: dict[int, Param] = {}
-        """The last call by the number that its server sends."""
-        self.named: dict[str, Param] = {}
-        """The call by its id."""
+        self.last_call_by_number: dict[int, JsonDict] = {}
+        """The call of Chat that began last with a number, by this number."""
+        self.call_by_id: dict[str, JsonDict] = {}
+        """The call of Chat by its id."""
         self.ended = False
 
-    def part(self, number: object) -> Param:
+    def part(self, number: object) -> JsonDict:
         """Return the part with a number, a new one if there is none."""
         return self.parts.setdefault(number_of(number), {})
 
@@ -48,7 +55,7 @@ def number_of(number: object) -> int:
     raise DataError(f"the number of a part is an integer, not {type(number).__name__}")
 
 
-def merge(fields: Param, delta: Param) -> None:
+def merge(fields: JsonDict, delta: JsonDict) -> None:
     """Add a delta: texts, bytes and lists are appended, mappings merged, other values replaced.
 
     ``None`` and an empty text change nothing. The delta itself is not changed.
@@ -68,16 +75,16 @@ def merge(fields: Param, delta: Param) -> None:
             fields[key] = piece
 
 
-def replace(fields: Param, later: Param) -> None:
+def replace(fields: JsonDict, later: JsonDict) -> None:
     """Replace values by later ones; ``None`` changes nothing."""
-    fields |= {key: value for key, value in later.items() if value is not None}
+    fields.update({key: value for key, value in later.items() if value is not None})
 
 
-def add_parts(message: Param, content: object) -> None:
+def add_parts(message: JsonDict, content: object) -> None:
     """Add a piece of content, a text or a list of parts, to a message.
 
     The content is a text as long as all pieces are texts. Otherwise it is a list in which
-    neighbours of one type are one part.
+    the pieces of one text, or of one thought, are one part.
     """
     known = message.get("content")
     if is_list(content) or is_list(known):
@@ -92,8 +99,12 @@ def _as_parts(content: object) -> list[object]:
     return [*items(content or (), "content")]
 
 
-_GOING_ON = ("text", "thinking")
-"""The types of parts that come in pieces; each has its text, or its parts, under its type."""
+_IN_PIECES = ("text", "thinking")
+"""The types of parts that come in pieces.
+
+Each has its text, or a list of parts, under its type: ``{"type": "text", "text": "Hel"}`` or
+``{"type": "thinking", "thinking": [{"type": "text", "text": "So"}]}``.
+"""
 
 
 def _joined_parts(parts: list[object]) -> list[object]:
@@ -102,11 +113,12 @@ def _joined_parts(parts: list[object]) -> list[object]:
     for part in parts:
         last: Any = joined[-1] if joined else None
         kind = part.get("type") if is_mapping(part) else None
-        goes_on = is_mapping(last) and last.get("type") == kind and "signature" not in last
-        if not (goes_on and kind in _GOING_ON and is_mapping(part)):
+        # A signature ends a thought: what follows is the next thought.
+        is_open = is_mapping(last) and last.get("type") == kind and "signature" not in last
+        if not (is_open and kind in _IN_PIECES and is_mapping(part)):
             joined.append(part)
             continue
-        longer: Param = dict(last)
+        longer: JsonDict = dict(last)
         merge(longer, dict(part))
         if is_list(longer.get(kind)):
             longer[kind] = _joined_parts(longer[kind])
@@ -115,12 +127,18 @@ def _joined_parts(parts: list[object]) -> list[object]:
 
 
 def are_complete(arguments: object) -> bool:
-    """Return whether the arguments of a call are a complete JSON object."""
+    """Return whether the arguments of a call are complete.
+
+    A text is complete if it is a JSON object. Any other value, such as a mapping, is complete.
+    """
     return not isinstance(arguments, str) or is_mapping(read_json(arguments))
 
 
-def parse_input(call: Param) -> None:
-    """Replace the input of a call, now a complete JSON text, by its object."""
+def parse_input(call: JsonDict) -> None:
+    """Replace the input of a call by its object, if it is the complete JSON text of one.
+
+    An empty text is a call without arguments: its object is empty.
+    """
     text = call.get("input")
     value = read_json(text or "{}") if isinstance(text, str) else None
     if is_mapping(value):
