@@ -1,7 +1,12 @@
 """The types of content blocks: frozen values, independent of trees and providers.
 
-The fields of a block are checked, and copied so that nobody can change them. A new type is a class
-here and a member of ``DataBlock`` or ``Block``; ``docs/design.md`` lists the other files to change.
+The fields of a block are checked, and copied so that nobody can change them. ``_checks`` has the
+check of each field. ``extra`` are keys of a provider that this version does not know. A mapping has
+no hash, so fields with mappings or any other data are left out of the hash of a block
+(``hash=False``); they still count when blocks are compared.
+
+A new type is a class here and a member of ``DataBlock`` or ``Block``; ``docs/design.md`` lists the
+other files to change.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +15,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, cast, get_args
 import attrs
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.frozen import EMPTY, is_list, plain, thawed
+from promptdsl.foundation.frozen import EMPTY, is_list, thawed
 from promptdsl.foundation.json import ABSENT, JsonDict, JsonObject, JsonValue, read_json
 from promptdsl.foundation.source import end_traceback
 from promptdsl.messages import field_checks as f
@@ -29,24 +34,21 @@ class AnyBlock:
     _checks: ClassVar[Mapping[str, Check]]
 
     def __attrs_post_init__(self) -> None:
-        cls = type(self)
-        plan = _PLANS.get(cls)
-        if plan is None:
-            defaults = {field.name: field.default for field in fields_of(cls)}
-            plan = tuple((name, check, defaults[name]) for name, check in cls._checks.items())
-            _PLANS[cls] = plan
+        fields_to_check = _FIELDS_TO_CHECK.get(type(self)) or _fields_to_check(type(self))
         try:
-            for name, check, default in plan:
+            for name, check, default in fields_to_check:
                 value = getattr(self, name)
                 # Most optional fields have their default, most other fields are strings.
                 if value is default or (check is f.string and type(value) is str):
                     continue
                 kept = check(value, name)
+                # A check returns another object if it has made a copy, which replaces the value.
                 if kept is not value:
                     _set(self, name, kept)
                 if name == "extra" and kept is not EMPTY:
                     refuse_known(self.type, self._checks, getattr(self, name))
                 elif name == "error_type":
+                    # A result with the type of an error is the result of a failed call.
                     _set(self, "is_error", True)
         except DataError as error:
             end_traceback(error)
@@ -60,8 +62,18 @@ class AnyBlock:
         return dict(written(self))
 
 
-_PLANS: dict[type[AnyBlock], tuple[tuple[str, Check, object], ...]] = {}
-"""The fields of each type of block: name, check, and the default that needs no check."""
+_FieldsToCheck: TypeAlias = tuple[tuple[str, Check, object], ...]
+"""Fields in their order: the name, the check, and the default, which needs no check."""
+
+_FIELDS_TO_CHECK: dict[type[AnyBlock], _FieldsToCheck] = {}
+"""The fields of each type of block, noted when its first block is made."""
+
+
+def _fields_to_check(block_class: type[AnyBlock]) -> _FieldsToCheck:
+    defaults = {field.name: field.default for field in fields_of(block_class)}
+    fields = tuple((name, check, defaults[name]) for name, check in block_class._checks.items())
+    _FIELDS_TO_CHECK[block_class] = fields
+    return fields
 
 
 @attrs.frozen
@@ -178,8 +190,8 @@ class VideoBlock(_MediaBlock):
 class ToolUseBlock(AnyBlock):
     """A call of a tool by the model.
 
-    ``arguments`` is the JSON text of the input: unchanged when it came as text, otherwise written
-    once from the mapping, so that nothing can change it later.
+    ``arguments`` is the JSON text of the input, unchanged: it need not be valid JSON. For an input
+    that is a mapping, :func:`block_from_dict` writes this text.
 
     >>> from promptdsl import ToolUseBlock
     >>> ToolUseBlock("call_1", "find", '{"query": "tea"}').input
@@ -209,13 +221,19 @@ def _as_blocks(value: "str | Block | Sequence[Block]") -> "tuple[Block, ...]":
 
 
 def _result_content(value: object, key: str) -> tuple[object, ...]:
-    """Return the blocks of a result; :class:`DataError` for a result in a result in it."""
+    """Return the blocks of a result; raises :class:`DataError` for other values.
+
+    A result may contain a result, but not one that contains another result.
+    """
     blocks = tuple(value) if is_list(value) else (value,)
     for number, block in enumerate(blocks):
         if isinstance(block, ToolResultBlock) and any(
             isinstance(inner, ToolResultBlock) for inner in block.content
         ):
-            raise DataError(f"{key!r} of a 'tool_result' block contains a 'tool_result' block")
+            raise DataError(
+                f"{key!r} of a 'tool_result' block contains a result with another result in it",
+                fix="a result may contain a result, but not one that contains another",
+            )
         if not isinstance(block, AnyBlock):
             raise DataError(
                 f"{key}[{number}] is a block, not {f.kind_of(block)}",
@@ -310,6 +328,7 @@ class StateChangeBlock(AnyBlock):
         details=f.event_mapping,
     )
     key: str
+    # ``None`` is a value that the application may have had, so ``ABSENT`` stands for no value.
     old: object = attrs.field(default=ABSENT, hash=False)
     new: object = attrs.field(default=ABSENT, hash=False)
     trigger: object = attrs.field(default=None, hash=False)
@@ -344,7 +363,7 @@ class JsonBlock(AnyBlock):
     """
 
     type: ClassVar[Literal["json"]] = "json"
-    _checks = checks(value=plain)
+    _checks = checks(value=f.json_value)
     value: JsonValue = attrs.field(hash=False)
     extra: JsonObject = attrs.field(default=EMPTY, hash=False)
 
@@ -377,6 +396,7 @@ class UnknownBlock(AnyBlock):
     """
 
     type: ClassVar[Literal["unknown"]] = "unknown"
+    # Without ``checks()``, as the block has no ``extra``: all its keys are in ``data``.
     _checks: ClassVar[Mapping[str, Check]] = {"data": f.json_mapping, "origin": f.optional}
     data: JsonObject = attrs.field(hash=False)
     origin: str | None = None

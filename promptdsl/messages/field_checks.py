@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, TypeVar, get_args
 from promptdsl.foundation.errors import DataError, nearest
 from promptdsl.foundation.escaping import is_rare
 from promptdsl.foundation.frozen import Around, FrozenDict, FrozenList, is_mapping, json_leaf, plain
-from promptdsl.foundation.json import ABSENT, LEVELS, JsonObject
+from promptdsl.foundation.json import ABSENT, LEVELS, JsonObject, JsonValue
 from promptdsl.foundation.unicode import exact
 from promptdsl.messages.media.source import MediaSource
 
@@ -29,7 +29,10 @@ ERROR_TYPES: tuple[ErrorType, ...] = get_args(ErrorType)
 
 
 def checks(**by_field: Check) -> Mapping[str, Check]:
-    """Return the check of each field, in the order of the fields; the last one is ``extra``."""
+    """Return the check of each field, in the order of the fields.
+
+    The last one is that of ``extra``, which almost every block has.
+    """
     return {**by_field, "extra": json_mapping}
 
 
@@ -107,6 +110,11 @@ def media(value: object, key: str) -> MediaSource:
             fix="block_from_dict() takes it as a dictionary",
         )
     return value
+
+
+def json_value(value: object, key: str) -> JsonValue:
+    """Return a frozen copy of a JSON value."""
+    return plain(value, key)
 
 
 def json_mapping(value: object, key: str) -> JsonObject:

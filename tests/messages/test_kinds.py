@@ -195,7 +195,11 @@ def test_results_in_results(depth: int) -> None:
             block = ToolResultBlock("1", (block,))
         return block
 
-    assert "contains a 'tool_result' block" in raised(DataError, nest).what
+    error = raised(DataError, nest)
+    assert (
+        "'content' of a 'tool_result' block contains a result with another result in it",
+        "a result may contain a result, but not one that contains another",
+    ) == (error.what, error.fix)
 
 
 def test_what_kind_of_attachment() -> None:
