@@ -70,7 +70,7 @@ def to_litellm(
     ``strict=True`` :class:`LossError` when text or media is lost.
     """
     target = rendered if rendered.facts.provider else rendered.for_target(_GATEWAY)
-    written = target._behind(_GATEWAY, **_changes_for(target.facts))
+    written = target._through_gateway(_GATEWAY, **_changes_for(target.facts))
     payload = written.payload()
     losses = partial(_losses, target, written)
     tools = tuple(payload.get("tools", ()))

@@ -11,7 +11,7 @@ from promptdsl.rendering.text.layout import WrittenNode
 from promptdsl.tree.turn_nodes import ToolTurnNode
 
 
-def located_losses(
+def losses_with_lines(
     losses: Sequence[Loss], source: Source | None, trace: Callable[[], Trace]
 ) -> tuple[Loss, ...]:
     """Return the losses; those in messages get their message, an address and a line.
@@ -42,10 +42,10 @@ def located_losses(
     return tuple(located)
 
 
-def reported(losses: Iterable[Loss], *, silent: Collection[str]) -> tuple[Loss, ...]:
-    """Return the losses, hints last.
+def counted_losses(losses: Iterable[Loss], *, silent: Collection[str]) -> tuple[Loss, ...]:
+    """Return the losses, hints last; equal hints of a line are one hint, which counts them.
 
-    There is one hint for each cause on a line. Hints with a name in ``silent`` are left out.
+    Hints with a name in ``silent`` are left out.
     """
     causes: dict[object, list[Loss]] = {}
     for loss in losses:

@@ -1,4 +1,8 @@
-"""The result of rendering: messages, losses, and each provider's payload."""
+"""The result of rendering: messages, losses, and each provider's payload.
+
+``render.py`` makes a :class:`Rendered` of all that it has. What few users read, such as hints,
+spans and token counts, is made when it is first read.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
@@ -76,21 +80,41 @@ class Rendered:
     config: Resolved
     facts: ModelFacts
     _dropped: "Callable[[], tuple[Dropped, ...]]" = attrs.field(alias="dropped")
+    """Returns what a budget or a limit dropped; pairs of calls and results are added later."""
     _stages: tuple[tuple[str, RootNode], ...] = attrs.field(alias="stages")
+    """The tree as ``written``, then the tree after each pass, with the name of the pass."""
     _prompt: Prompt = attrs.field(alias="prompt")
-    _marked: Prompt = attrs.field(alias="marked")
-    _again: "Callable[[str], Rendered]" = attrs.field(alias="again")
-    _written: "WrittenPayload | None" = attrs.field(alias="written")
+    """The messages, tools and output schema, with the cache marks of the author only."""
+    _prompt_with_marks: Prompt = attrs.field(alias="marked")
+    """The prompt as its payload is written: also with automatic cache marks, and with the bytes
+    that a ``media_loader`` returned. The number and order of its messages are the same.
+    """
+    _render_for: "Callable[[str], Rendered]" = attrs.field(alias="again")
+    """Renders the same tree for another provider, by its name."""
+    _written_payload: "WrittenPayload | None" = attrs.field(alias="written")
+    """The payload and its losses, ``None`` without a target."""
     _budget: "Budget | None" = attrs.field(alias="budget")
     _media_roots: "MediaRoots" = attrs.field(alias="media_roots")
+    """The folders whose files may be sent."""
     _losses: tuple[Loss, ...] = attrs.field(alias="losses")
-    """The losses before their lines are looked up."""
-    _hints: bool = attrs.field(alias="hints")
+    """The losses and hints of passes and of the payload, without addresses and source lines."""
+    _wants_hints: bool = attrs.field(alias="hints")
+    """Whether ``losses`` has hints: the option ``hints`` of ``render``."""
     _is_part: bool = attrs.field(alias="is_part")
+    """Whether a part of a conversation was rendered, so that hints about its end do not apply."""
     _layout: "Layout" = attrs.field(alias="layout")
-    _write: "Callable[[Prompt, ModelFacts], WrittenPayload]" = attrs.field(alias="write")
+    """Which node of the last tree wrote which piece of the messages."""
+    _write_payload: "Callable[[Prompt, ModelFacts], WrittenPayload]" = attrs.field(alias="write")
+    """Writes the payload of a prompt for a target with these facts."""
 
-    @property  # of a field that is a tuple, jedi does not know the items
+    @property
+    def _last_tree(self) -> RootNode:
+        """The tree after all passes, which the messages were made of."""
+        return self._stages[-1][1]
+
+    # A property, because jedi, which completes names in editors, does not know the type of the
+    # items of a tuple that is a field.
+    @property
     def messages(self) -> tuple[Message, ...]:
         """The messages that are sent, neutral of any provider."""
         return self._messages
@@ -110,7 +134,7 @@ class Rendered:
             volatile_hints,
         )
 
-        if not self._hints:
+        if not self._wants_hints:
             return self.located(self._losses)
         stages = dict(self._stages)
         names = [tool.name for tool in self.tools]
@@ -133,11 +157,11 @@ class Rendered:
         This is for losses of a conversion to another library: with ``at=(0, 1)``, a loss is about
         the second block of the first message.
         """
-        from promptdsl.rendering.losses import located_losses, reported
+        from promptdsl.rendering.losses import counted_losses, losses_with_lines
 
-        shown_losses = tuple(loss for loss in losses if self._hints or loss.kind != "hint")
-        located = located_losses(shown_losses, self._stages[-1][1].source, lambda: self._trace)
-        return reported(located, silent=self.config.silent_hints)
+        wanted = tuple(loss for loss in losses if self._wants_hints or loss.kind != "hint")
+        with_lines = losses_with_lines(wanted, self._last_tree.source, lambda: self._trace)
+        return counted_losses(with_lines, silent=self.config.silent_hints)
 
     @cached_property
     @public_api
@@ -147,6 +171,7 @@ class Rendered:
         After them come the tool calls and results that ``tool_pairing`` removed.
         """
         stages = dict(self._stages)
+        # A pass without work keeps the tree: pairing has dropped no call and no result.
         if stages["place"] is stages["pair"]:
             return self._dropped()
         from promptdsl.rendering.reports.unpaired import dropped_by_pairing
@@ -211,19 +236,19 @@ class Rendered:
 
     @cached_property
     def _spans(self) -> "tuple[Span, ...]":
-        return tuple(self._trace.spans(self._marked.messages))
+        return tuple(self._trace.spans(self._prompt_with_marks.messages))
 
     @cached_property
     def _trace(self) -> "Trace":
         """What wrote each piece of the messages; made once, for losses, spans and reports."""
         from promptdsl.rendering.spans import Trace
 
-        return Trace(self._stages[-1][1], self.messages, self._layout)
+        return Trace(self._last_tree, self.messages, self._layout)
 
     def __getstate__(self) -> dict[str, object]:
         made_again = ("_trace", "_cards", "_locations", "_sent_as", "tokens")
         state = {name: value for name, value in vars(self).items() if name not in made_again}
-        return {**state, "_layout": packed(self._layout, self._stages[-1][1])}
+        return {**state, "_layout": packed(self._layout, self._last_tree)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         layout = unpacked(state["_layout"], state["_stages"][-1][1])
@@ -248,18 +273,19 @@ class Rendered:
         if all(span.kind != "volatile" for span in self._spans):
             return self
         spans = tuple(masked_spans(self._spans, mask))
-        prompt, marked = (with_texts(version, spans) for version in (self._prompt, self._marked))
+        prompt = with_texts(self._prompt, spans)
+        prompt_with_marks = with_texts(self._prompt_with_marks, spans)
 
-        def again(provider: str) -> Rendered:
-            return self._again(provider).masked(mask)
+        def render_for(provider: str) -> Rendered:
+            return self._render_for(provider).masked(mask)
 
         masked = attrs.evolve(
             self,
             messages=prompt.messages,
             prompt=prompt,
-            marked=marked,
-            again=again,
-            written=self._written and WrittenPayload(marked, self.facts),
+            marked=prompt_with_marks,
+            again=render_for,
+            written=self._written_payload and WrittenPayload(prompt_with_marks, self.facts),
         )
         for name in ("losses", "dropped", "libraries"):
             if name in vars(self):
@@ -272,7 +298,7 @@ class Rendered:
         """Return the parts of the request, one per line, with their size and their source line."""
         from promptdsl.tree.outline import outline
 
-        return outline(self._stages[-1][1])
+        return outline(self._last_tree)
 
     @public_api
     def record(
@@ -280,9 +306,9 @@ class Rendered:
     ) -> "PromptRecord":
         """Return what is sent, and why, as one JSON value that can be kept and printed later.
 
-        ``inputs`` are the arguments that the prompt was made with. Without ``content``, it has no
-        texts, names, ids and files. Raises what ``tokens`` raises, :class:`OptionError` for inputs
-        that are no mapping, :class:`DataError` for one that JSON cannot express.
+        ``inputs`` are the arguments that the prompt was made with. Without ``content``, the record
+        has no texts, names, ids and files. Raises what ``tokens`` raises, :class:`OptionError` for
+        inputs that are no mapping, :class:`DataError` for one that JSON cannot express.
         """
         from promptdsl.rendering.reports.recorded import record_of, tokens_of
 
@@ -349,7 +375,7 @@ class Rendered:
         self._sendable()
         return self._locations
 
-    places = OldAttribute("Rendered.places")
+    places = OldAttribute("Rendered.places")  # the old name of ``locations``, which warns
 
     @cached_property
     def _locations(self) -> "tuple[SentLocation, ...]":
@@ -357,12 +383,15 @@ class Rendered:
 
     @property
     def _is_waiting(self) -> bool:
-        """Whether the last tool calls have no results yet, so that nothing can be sent."""
+        """Whether the last tool calls have no results yet, so that nothing can be sent.
+
+        A snapshot shows this.
+        """
         return bool(open_calls(self.messages))
 
     @property
     def _asks_nothing(self) -> bool:
-        """Whether nothing is sent of what was written for the user or as a history."""
+        """Whether nothing of the user's turns or history is sent. Batches leave out such rows."""
         from promptdsl.rendering.conversation_hints import asks_nothing
 
         lost = self.located(self._losses) if self._losses else ()
@@ -373,7 +402,7 @@ class Rendered:
 
         Raises :class:`TargetError` and :class:`PendingToolCalls`.
         """
-        if self._written is None:
+        if self._written_payload is None:
             from promptdsl.rendering.target_errors import no_target
 
             raise no_target(self.facts.model)
@@ -382,7 +411,7 @@ class Rendered:
             from promptdsl.rendering.target_errors import unanswered
 
             raise unanswered(waiting)
-        return self._written
+        return self._written_payload
 
     @public_api
     def to_openai(self) -> "OpenAIPayload":
@@ -445,20 +474,28 @@ class Rendered:
         Without a model it uses careful defaults of that provider. Lazies are not called again.
         Raises :class:`TargetError` for an unknown provider.
         """
-        return self._again(provider)
+        return self._render_for(provider)
 
-    def _behind(self, gateway: str, **changes: Any) -> "Rendered":  # Any: each fact has its type
-        """Return the same messages as they go to the same model through a gateway, a provider.
+    def _through_gateway(
+        self,
+        gateway: str,
+        **changes: Any,  # Any: each fact has its type
+    ) -> "Rendered":
+        """Return the same messages for the same model, written in the format of a gateway.
 
-        ``changes`` are the facts of the gateway that depend on this model.
+        ``gateway`` is the name of a provider that passes requests on to this model. ``changes`` are
+        its facts that depend on the model. Its fact ``behind`` is the facts of the model.
         """
         from promptdsl.config.models import facts_for, facts_with
 
         known_facts = facts_for(self.facts.model, gateway)
         facts = facts_with(known_facts, (*changes.items(), ("behind", self.facts)))
-        written = self._write(self._marked, facts)
-        before = {id(loss) for loss in (self._written.losses if self._written else ())}
-        kept = tuple(loss for loss in self._losses if id(loss) not in before)
+        written = self._write_payload(self._prompt_with_marks, facts)
+        # The losses of the first payload are replaced by those of the gateway's payload. They are
+        # recognised by identity, because a loss of a pass may be equal to one of them.
+        first_payload = self._written_payload
+        replaced = {id(loss) for loss in (first_payload.losses if first_payload else ())}
+        kept = tuple(loss for loss in self._losses if id(loss) not in replaced)
         return attrs.evolve(
             self,
             facts=facts,
@@ -508,31 +545,33 @@ class Rendered:
         from promptdsl.tokens import tokens_for
 
         counter = None if self._budget is None else self._budget.counter
+        # What takes time to make is passed as a function: most reports need only some of it.
         return ReportInput(
-            self._stages[-1][1],
-            self.messages,
-            self._marked,
-            self._written,
-            lambda: self.dropped,
-            self.config,
-            self.facts,
-            tokens_for(self.facts, counter),
-            self._media_roots,
-            self.spans,
-            lambda: self._trace.entries,
-            lambda: self.losses,
-            lambda: self.libraries,
-            self._budget,
-            dict(self._stages),
+            tree=self._last_tree,
+            messages=self.messages,
+            sent=self._prompt_with_marks,
+            written_payload=self._written_payload,
+            dropped=lambda: self.dropped,
+            config=self.config,
+            facts=self.facts,
+            tokens=tokens_for(self.facts, counter),
+            media_roots=self._media_roots,
+            spans=self.spans,
+            timeline=lambda: self._trace.entries,
+            losses=lambda: self.losses,
+            libraries=lambda: self.libraries,
+            budget=self._budget,
+            stages=dict(self._stages),
         )
 
     @cached_property
     def _cards(self) -> "Cards":
-        from promptdsl.rendering.reports.cards import Cards, read
+        from promptdsl.rendering.reports.cards import Cards, or_none_on_error
 
-        tokens = read(lambda: (self.tokens.total, self.tokens.messages))
-        dropped = read(lambda: self.dropped) or ()
-        return Cards(self._marked, self.facts, self.losses, dropped, tokens, self._sent_as)
+        tokens = or_none_on_error(lambda: (self.tokens.total, self.tokens.messages))
+        dropped = or_none_on_error(lambda: self.dropped) or ()
+        prompt = self._prompt_with_marks
+        return Cards(prompt, self.facts, self.losses, dropped, tokens, self._sent_as)
 
     if not TYPE_CHECKING:
         # For a type checker, a __getattr__ has every attribute.
@@ -548,17 +587,17 @@ class Rendered:
     def __str__(self) -> str:
         from promptdsl.rendering.reports.text_view import text_view
 
-        return text_view(self._marked, self._sent_as)
+        return text_view(self._prompt_with_marks, self._sent_as)
 
     def __repr__(self) -> str:
         return f"<{self._cards.summary}>"
 
     def _repr_html_(self) -> str:
-        from promptdsl.rendering.reports.cards import read
+        from promptdsl.rendering.reports.cards import or_none_on_error
         from promptdsl.rendering.reports.recorded import record_of, tokens_of
 
-        tokens = read(lambda: tokens_of(self.tokens))
-        dropped = read(lambda: self.dropped) or ()
+        tokens = or_none_on_error(lambda: tokens_of(self.tokens))
+        dropped = or_none_on_error(lambda: self.dropped) or ()
         return record_of(self._report_input(), tokens=tokens, dropped=dropped).html()
 
     def _repr_markdown_(self) -> str:
@@ -576,4 +615,5 @@ class Rendered:
 
         raise no_text()
 
+    # Adding a result to a text is the same error as formatting it.
     __add__ = __radd__ = __format__

@@ -18,7 +18,7 @@ def rendered(
 ) -> Rendered:
     """Return a render of exactly these messages, also those no pass would let through."""
     some = render(User("Hi."), provider=provider, model=model)
-    marked = attrs.evolve(some._marked, messages=tuple(messages))
+    marked = attrs.evolve(some._prompt_with_marks, messages=tuple(messages))
     written = Written(marked, some.facts) if provider else None
     recorded = make(RecordedNode, items=marked.messages, provider_format="messages", start=0)
     finished = replace(some._stages[-1][1], content=(recorded,), mask=0)

@@ -25,7 +25,7 @@ from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 T = TypeVar("T")
 
 
-def read(function: Callable[[], T]) -> T | None:
+def or_none_on_error(function: Callable[[], T]) -> T | None:
     """Return what a function returns, ``None`` if it raises: a view has to work all the same."""
     with suppress(Exception):
         return function()

@@ -15,7 +15,7 @@ from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.written import WrittenPayload
 from promptdsl.rendering.measure import message_counts, messages_total
 from promptdsl.rendering.reports.cache_order import Payload
-from promptdsl.rendering.reports.cards import read
+from promptdsl.rendering.reports.cards import or_none_on_error
 from promptdsl.rendering.spans import Span, TimelineEntry
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.tokens import Tokens
@@ -76,7 +76,10 @@ class ReportInput:
         }
         if written is None or not instructions:
             return {}
-        locations = {location.message: location.role for location in read(written.locations) or ()}
+        locations = {
+            location.message: location.role
+            for location in or_none_on_error(written.locations) or ()
+        }
         return {index: "user" for index in sorted(instructions) if locations.get(index) == "user"}
 
     def counts(self) -> tuple[int, ...]:
