@@ -1,4 +1,16 @@
-"""Write a prompt as the arguments of ``client.messages.create``."""
+"""Write a prompt as the arguments of ``client.messages.create``.
+
+A ``request`` is the state while it is written: its turns, losses and cache marks so far (``Turns``
+in ``providers/shared/two_sided.py``). A *param* is a dictionary of the payload. Each function
+``_x_param`` writes one type of block; :func:`write` at the end writes all of it.
+
+``location`` is where the block is. ``location.message.role`` is the role of its message,
+``location.role`` that of the content there: ``result`` for what is in a tool result.
+``location.leads`` is whether the message is part of the system text.
+
+A cache mark is only noted at first, because a request may have four: the marks are chosen and
+written when all turns are known.
+"""
 
 from functools import partial
 from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
@@ -6,6 +18,7 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.frozen import EMPTY
+from promptdsl.foundation.unicode import is_blank
 from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.prompt import Prompt
@@ -17,7 +30,7 @@ from promptdsl.providers.shared.blocks import (
     block_params,
     further_keys,
     holds_file,
-    lose_blank,
+    left_out_as_blank,
     lose_reasoning,
     lose_source,
     misplaced,
@@ -65,16 +78,18 @@ def _with_extra(
 ) -> Param:
     """Return a param with the keys in ``extra`` that its type may have; note its cache mark."""
     if block.extra:
-        kind = param["type"]
-        cited = kind == "text" and location.message.role != "assistant"
-        param |= further_keys(request, location, block, () if cited else EXTRA[kind])
+        known = EXTRA[param["type"]]
+        # The only further key of a text is ``citations``, and only a text of the model may have it.
+        if param["type"] == "text" and location.message.role != "assistant":
+            known = ()
+        param |= further_keys(request, location, block, known)
     if mark := cache or block.cache:
         request.mark(location, param, mark)
     return param
 
 
 def _text_param(request: Turns, location: Location, block: TextBlock) -> Param | None:
-    if lose_blank(request, location, block):
+    if left_out_as_blank(request, location, block):
         return None
     return _with_extra(request, location, {"type": "text", "text": block.text}, block)
 
@@ -82,25 +97,26 @@ def _text_param(request: Turns, location: Location, block: TextBlock) -> Param |
 def _reasoning_param(request: Turns, location: Location, block: b.ReasoningBlock) -> Param | None:
     """Return reasoning unchanged, ``None`` (a hint) if the service would refuse it."""
     is_native = location.message.role == "assistant" and block.origin in request.facts.origins
-    if is_native and not is_sendable(
-        request, location, block.text, block.signature, block.encrypted
-    ):
+    if not is_native:
+        lose_reasoning(request, location, block, _NOT_SIGNED)
         return None
-    if is_native and location.number >= request.first_valid_reasoning and block.encrypted:
+    if not is_sendable(request, location, block.text, block.signature, block.encrypted):
+        return None
+    is_valid = location.number >= request.first_valid_reasoning
+    if is_valid and block.encrypted:
         return {"type": "redacted_thinking", "data": block.encrypted}
-    # A server may sign nothing, and still take its reasoning back.
-    if block.signature or request.facts.reasoning_back != "never":
-        signature = block.signature or ""
-    else:
-        signature = None
-    if is_native and location.number >= request.first_valid_reasoning and signature is not None:
-        return {"type": "thinking", "thinking": block.text, "signature": signature}
-    reason = "not signed by this provider"
-    if is_native and (block.encrypted or block.signature):
+    # Some servers do not sign reasoning, but accept it back unsigned.
+    if is_valid and (block.signature or request.facts.reasoning_back != "never"):
+        return {"type": "thinking", "thinking": block.text, "signature": block.signature or ""}
+    reason = _NOT_SIGNED
+    if block.encrypted or block.signature:
         cause = "a budget" if request.prompt.trimmed else "grounding"
         reason = f"{cause} changed the content before it"
     lose_reasoning(request, location, block, reason)
     return None
+
+
+_NOT_SIGNED = "not signed by this provider"
 
 
 def _media_param(
@@ -111,6 +127,7 @@ def _media_param(
             location, "content", f"{block.type} block", f"this model takes no {block.type}"
         )
         return None
+    # For its hint only: ``source_param`` replaces lone surrogates in every source, too.
     request.clean(location, block.source.value, f"the {block.source.kind} of the {block.type}")
     source = source_param(block.type, block.source)
     if source is None:
@@ -119,15 +136,21 @@ def _media_param(
         lose_source(request, location, block, reason, loadable=loadable)
         return None
     param: Param = {"type": block.type, "source": source}
-    for key, value in (("title", block.title), ("detail", block.detail)):
-        if value and block.is_document and key == "title":
-            title = "" if value.isspace() else CONTROL.sub("_", value)[:_LONGEST_TITLE]
-            lose_title(request, location, value, title)
-            if title := request.clean(location, title, "a title"):
-                param["title"] = title
-        elif value:
-            request.hint(location, "media_field", key, f"{block.type} blocks have no {key}")
+    if block.title and block.is_document:
+        if title := _document_title(request, location, block.title):
+            param["title"] = title
+    elif block.title:
+        request.hint(location, "media_field", "title", f"{block.type} blocks have no title")
+    if block.detail:
+        request.hint(location, "media_field", "detail", f"{block.type} blocks have no detail")
     return _with_extra(request, location, param, block)
+
+
+def _document_title(request: Turns, location: Location, title: str) -> str:
+    """Return a title as the service takes it, empty if it has none; a hint if it changed."""
+    taken = "" if title.isspace() else CONTROL.sub("_", title)[:_LONGEST_TITLE]
+    lose_title(request, location, title, taken)
+    return request.clean(location, taken, "a title")
 
 
 def _call_param(request: Turns, location: Location, block: ToolUseBlock) -> Param:
@@ -143,39 +166,51 @@ def _call_param(request: Turns, location: Location, block: ToolUseBlock) -> Para
 
 
 def _result_param(request: Turns, location: Location, block: ToolResultBlock) -> Param:
-    id, content = result_id(request, block.tool_use_id), block.content
-    # Most results are one text, which is written here, without calling a writer.
-    string = request.prompt.lone_text == "string"
-    is_short = len(content) == 1 and not block.is_error and request.notes is None
-    inner = content[0] if is_short else None
-    if type(inner) is TextBlock and inner.cache is block.cache is None:
-        text, plain = inner.text, inner.extra is block.extra is EMPTY
-        if plain and text and not text.isspace():
-            sent = text if string else [{"type": "text", "text": text}]
-            return {"type": "tool_result", "tool_use_id": id, "content": sent}
+    id = result_id(request, block.tool_use_id)
+    as_string = request.prompt.lone_text == "string"
     param: Param = {"type": "tool_result", "tool_use_id": id}
-    before = len(request.marks)
+    # Most results are one text, which is written here, without calling a writer.
+    plain_text = _plain_result_text(block)
+    if plain_text is not None and request.notes is None:
+        content = plain_text if as_string else [{"type": "text", "text": plain_text}]
+        return {**param, "content": content}
+    first_mark = len(request.marks)
     # The result of a failed call has only texts, and at least one.
     inside = location.inside("error result" if block.is_error else "result", id)
-    params = block_params(request, inside, content, _RULES)
+    params = block_params(request, inside, block.content, _RULES)
     if block.is_error and not params:
         error = utf8((block.error_type or "").strip())
         params = [{"type": "text", "text": error or "error"}]
     if params:
-        param["content"] = _lone_text(request, params) if string else params
-    param |= {"is_error": True} if block.is_error else {}
-    cache = longest_mark(request, before, block.cache)
+        param["content"] = _string_or_params(request, params) if as_string else params
+    if block.is_error:
+        param["is_error"] = True
+    cache = longest_mark(request, first_mark, block.cache)
     return _with_extra(request, location, param, block, cache=cache)
+
+
+def _plain_result_text(block: ToolResultBlock) -> str | None:
+    """Return the text of a result that is nothing but one text, ``None`` for any other result.
+
+    A result with a cache mark, with further keys or with a blank text is another result.
+    """
+    if len(block.content) != 1 or block.is_error:
+        return None
+    inner = block.content[0]
+    if type(inner) is not TextBlock or is_blank(inner.text):
+        return None
+    has_mark = block.cache is not None or inner.cache is not None
+    return None if has_mark or block.extra or inner.extra else inner.text
 
 
 def _unknown_param(request: Turns, location: Location, block: b.UnknownBlock) -> Param | None:
     kind = str(block.data.get("type"))
-    answers = kind == "server_tool_use" or kind.endswith("_tool_result")
-    # The service refuses types in an answer that only a user may send.
-    from_user = kind in ("image", "document", "search_result", "container_upload")
-    is_misplaced = (location.message.role == "assistant") != answers and (answers or from_user)
     if location.role == "developer":
         is_misplaced = location.leads or kind not in _TOOL_CHANGES
+    elif location.message.role == "assistant":
+        is_misplaced = kind in _USER_TYPES
+    else:
+        is_misplaced = kind == "server_tool_use" or kind.endswith("_tool_result")
     if is_misplaced:
         request.lose(location, "content", f"{kind} block", misplaced(location))
         return None
@@ -187,6 +222,8 @@ def _unknown_param(request: Turns, location: Location, block: b.UnknownBlock) ->
     return param
 
 
+_USER_TYPES = ("image", "document", "search_result", "container_upload")
+"""The types of blocks that only a user may send: the service refuses them in an answer."""
 _TOOL_CHANGES = ("tool_addition", "tool_removal")
 """The blocks of a later system message that add a tool or remove one."""
 _TEXT = frozenset({"text", "reasoning"})
@@ -230,22 +267,25 @@ class AnthropicPayload(TypedDict):
 _DIALECT = Dialect("tool_result")
 
 
-def _lone_text(request: Turns, content: list[Param]) -> str | list[Param]:
+def _string_or_params(request: Turns, params: list[Param]) -> str | list[Param]:
     """Return a content as a string if it is one text without a cache mark or other keys."""
-    is_lone = len(content) == 1 and content[0].keys() == {"type", "text"}
-    if is_lone and content[0]["type"] == "text":
-        return joined_texts("", content, request.notes)
-    return content
+    is_lone = len(params) == 1 and params[0].keys() == {"type", "text"}
+    if is_lone and params[0]["type"] == "text":
+        return joined_texts("", params, request.notes)
+    return params
 
 
-def _shorten(request: Turns, stop: int) -> None:
-    """Make turns before an index strings if they are one text. Texts with a mark come later."""
+def _finish_turns(request: Turns, stop: int) -> None:
+    """Replace the content of each turn before ``stop`` by a string if it is one text.
+
+    A text with a cache mark is left: :func:`write` calls this again when the marks are written.
+    """
     marked = {id(mark.param) for mark in request.marks}
     for index in range(request.finished, stop):
         turn = request.entries[index]
         content: str | list[Param] = turn["content"]
         if isinstance(content, list) and marked.isdisjoint(map(id, content)):
-            content = _lone_text(request, content)
+            content = _string_or_params(request, content)
             if isinstance(content, str):
                 request.entries[index] = {**turn, "content": content}
     request.finished = stop
@@ -254,7 +294,11 @@ def _shorten(request: Turns, stop: int) -> None:
 def write(
     prompt: Prompt, facts: ModelFacts, cached_write: CachedWrite | None = None
 ) -> tuple[AnthropicPayload, tuple[Loss, ...]]:
-    """Return the payload of a prompt, whose roles are mapped, and its losses."""
+    """Return the payload of a prompt and its losses.
+
+    Passes have given each message a role that the target takes.
+    """
+    # Where the service checks that the content before reasoning has not changed.
     first_valid_reasoning = valid_reasoning_from(prompt) if facts.binds_reasoning else 0
     request = Turns(prompt, facts, dialect=_DIALECT, first_valid_reasoning=first_valid_reasoning)
     tools = write_tools(request, "anthropic", tool_param) if prompt.tools else []
@@ -264,7 +308,7 @@ def write(
         )
         if kind in NEEDED:
             request.hint(tool, "needed_key", f"tool {tool.name!r}", f"it needs {NEEDED[kind]}")
-    finish_turns = _shorten if prompt.lone_text == "string" else None
+    finish_turns = _finish_turns if prompt.lone_text == "string" else None
     write_turns(request, cached_write, partial(message_params, rules=_RULES), finish_turns)
     if request.called and not tools:
         reason = "a conversation with calls needs its tools: add them with Tool(...)"
@@ -272,7 +316,8 @@ def write(
     settings = settings_of(request) if prompt.has_choice_or_output else {}
     if request.marks:
         write_marks(request, tools, _with_mark)
-        if finish_turns:  # texts whose marks are not sent
+        if finish_turns:
+            # A text whose mark was not chosen can be a string now: look at all turns again.
             request.marks, request.finished = [], 0
             finish_turns(request, len(request.entries))
     system = {"system": request.system} if request.system else {}
@@ -282,4 +327,8 @@ def write(
 
 
 def _with_mark(param: Param, ttl: Param) -> list[Param]:
+    """Return the list with a param and its cache mark in it; ``ttl`` is empty or has ``ttl``.
+
+    Other providers send a mark as a second param.
+    """
     return [{**param, "cache_control": {"type": "ephemeral", **ttl}}]

@@ -21,7 +21,7 @@ from promptdsl.providers.shared.blocks import (
     block_params,
     further_keys,
     holds_file,
-    lose_blank,
+    left_out_as_blank,
     lose_reasoning,
     lose_source,
 )
@@ -82,7 +82,10 @@ _SOURCE_KEYS = ("bucketOwner", "format")
 def write(
     prompt: Prompt, facts: ModelFacts, cached_write: CachedWrite | None = None
 ) -> tuple[BedrockPayload, tuple[Loss, ...]]:
-    """Return the payload of a prompt, whose roles are mapped, and its losses."""
+    """Return the payload of a prompt and its losses.
+
+    Passes have given each message a role that the target takes.
+    """
     # The service refuses the role "system", although its model lists it and Claude takes it.
     facts = attrs.evolve(facts, instructions=False) if facts.instructions else facts
     first_valid_reasoning = valid_reasoning_from(prompt) if facts.binds_reasoning else 0
@@ -197,7 +200,7 @@ def _text_param(request: Converse, location: Location, block: b.TextBlock) -> Pa
         value = read_json(block.text)
         if isinstance(value, dict):
             return _with_extra(request, location, {"json": json_copy(value)}, block, used=(JSON,))
-    texts = [] if lose_blank(request, location, block) else [{"text": block.text}]
+    texts = [] if left_out_as_blank(request, location, block) else [{"text": block.text}]
     # An answer is sent with its citations. Those of Nova's searches have no text.
     answer = location.message.role == "assistant"
     citations = block.extra.get("citationsContent") if answer else None

@@ -18,7 +18,12 @@ from promptdsl.providers.chat_template.probe import probed
 from promptdsl.providers.chat_template.request import ORIGIN, Abilities, Templated
 from promptdsl.providers.chat_template.run import render, render_open
 from promptdsl.providers.chat_template.tools import lose_settings, tools_of
-from promptdsl.providers.shared.blocks import lose_blank, lose_block, lose_keys, lose_reasoning
+from promptdsl.providers.shared.blocks import (
+    left_out_as_blank,
+    lose_block,
+    lose_keys,
+    lose_reasoning,
+)
 from promptdsl.providers.shared.clean import arguments_of, fenced, has_arguments, utf8
 from promptdsl.providers.shared.ids import call_id, result_id
 from promptdsl.providers.shared.memory import CachedWrite
@@ -95,7 +100,7 @@ def _message_params(request: Templated, location: Location) -> list[Param]:
             case b.TextBlock():
                 _lose_hints(request, location, block)
                 param: Param | None = {"type": "text", "text": utf8(block.text)}
-                if lose_blank(request, location, block):
+                if left_out_as_blank(request, location, block):
                     continue
             case b.ToolUseBlock() if message.role == "assistant":
                 param = _call_param(request, location, block)
@@ -215,7 +220,7 @@ def _result_param(request: Templated, location: Location, block: b.ToolResultBlo
     for request.block, inner in enumerate(block.content):
         if isinstance(inner, b.TextBlock):
             _lose_hints(request, location, inner)
-            if not lose_blank(request, location, inner):
+            if not left_out_as_blank(request, location, inner):
                 texts.append({"text": utf8(inner.text)})
                 request.note(location, inner, texts[-1])
         else:

@@ -35,7 +35,7 @@ from promptdsl.providers.shared.blocks import (
     block_params,
     further_keys,
     holds_file,
-    lose_blank,
+    left_out_as_blank,
     lose_reasoning,
     lose_source,
     signature_of,
@@ -109,7 +109,10 @@ class Contents(Turns):
 def write(
     prompt: Prompt, facts: ModelFacts, cached_write: CachedWrite | None = None
 ) -> tuple[GeminiPayload, tuple[Loss, ...]]:
-    """Return the payload of a prompt, whose roles are mapped, and its losses."""
+    """Return the payload of a prompt and its losses.
+
+    Passes have given each message a role that the target takes.
+    """
     request = Contents(prompt, facts, dialect=_DIALECT)
     tools = tools_of(request) if prompt.tools else []
     write_turns(request, cached_write, partial(message_params, rules=_RULES), _finish_turns)
@@ -163,7 +166,7 @@ def _text_part(request: Turns, location: Location, block: b.TextBlock) -> Param 
     """Return a text. A blank text is sent only if it has a signature."""
     may_sign = SIGNATURE in _KEYS[location.role]["text"]
     signature = _kept_signature(block.extra.get(SIGNATURE)) if may_sign else None
-    if not signature and lose_blank(request, location, block):
+    if not signature and left_out_as_blank(request, location, block):
         return None
     return _with_extra(request, location, {"text": block.text}, block)
 

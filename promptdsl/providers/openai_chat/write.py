@@ -25,7 +25,7 @@ from promptdsl.providers.shared.blocks import (
     ITEM,
     LOADER,
     SIGNATURE,
-    lose_blank,
+    left_out_as_blank,
     lose_block,
     lose_keys,
     misplaced,
@@ -107,7 +107,7 @@ def _text_part(request: ChatRequest, location: Location, block: TextBlock) -> Pa
     audio = block.extra.get("audio")
     part = _recording_part(request, location, audio) if audio else None
     known = ["refusal", "audio"] if part else ["refusal"]
-    if part is None and not lose_blank(request, location, block):
+    if part is None and not left_out_as_blank(request, location, block):
         refused = location.role == "assistant" and block.extra.get("refusal") is True
         kind = "refusal" if refused and _takes_refusals(request, location) else "text"
         part = {"type": kind, kind: block.text}
@@ -329,7 +329,10 @@ class OpenAIPayload(TypedDict):
 def write(
     prompt: Prompt, facts: ModelFacts, cached_write: CachedWrite | None = None
 ) -> tuple[OpenAIPayload, tuple[Loss, ...]]:
-    """Return the payload of a prompt, whose roles are mapped, and its losses."""
+    """Return the payload of a prompt and its losses.
+
+    Passes have given each message a role that the target takes.
+    """
     request = ChatRequest(prompt, facts)
     tools = tools_of(request) if prompt.tools else []
     before = len(request.losses)

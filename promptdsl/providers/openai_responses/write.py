@@ -26,7 +26,7 @@ from promptdsl.providers.openai_responses.items import (
 from promptdsl.providers.openai_responses.media import media_part, needs_bytes
 from promptdsl.providers.openai_responses.tools import settings_of, tools_of
 from promptdsl.providers.shared.blocks import (
-    lose_blank,
+    left_out_as_blank,
     lose_block,
     lose_keys,
     lose_mark,
@@ -94,7 +94,10 @@ _MARKED_KEYS = {
 def write(
     prompt: Prompt, facts: ModelFacts, cached_write: CachedWrite | None = None
 ) -> tuple[ResponsesPayload, tuple[Loss, ...]]:
-    """Return the payload of a prompt, whose roles are mapped, and its losses."""
+    """Return the payload of a prompt and its losses.
+
+    Passes have given each message a role that the target takes.
+    """
     request = Items(prompt, facts)
     tools = tools_of(request) if prompt.tools else []
     before = len(request.losses)
@@ -224,7 +227,7 @@ def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> Param 
     location = draft.location
     if location.role != "assistant":
         lose_keys(request, location, block, known=("refusal",))
-        blank = lose_blank(request, location, block)
+        blank = left_out_as_blank(request, location, block)
         text = None if blank else {"type": "input_text", "text": block.text}
         part = marked(request, location, block.cache, text)
         draft.parts += [part] if part else []
@@ -237,7 +240,7 @@ def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> Param 
     begins = origin != draft.origin
     is_taken = begins and bool(draft.parts) and origin.get("id") == draft.origin.get("id")
     is_kept = not is_taken and keeps_id(request, "message", origin, thoughts)
-    if not is_kept and lose_blank(request, location, block):
+    if not is_kept and left_out_as_blank(request, location, block):
         return None
     # A text of the model is sent in the message in which it was recorded.
     if begins:

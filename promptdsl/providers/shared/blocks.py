@@ -1,4 +1,8 @@
-"""Write the blocks of a message as a provider takes them; any other block or key is a loss."""
+"""Write the blocks of a message as a provider takes them; any other block or key is a loss.
+
+A function ``lose_x`` records that ``x`` is not sent, as a loss or a hint of the request. It does
+not change what is sent.
+"""
 
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from typing import Any, NamedTuple
@@ -124,8 +128,8 @@ def misplaced(location: Location) -> str:
     return f"the target takes no such block in {_WHERE[location.role]}"
 
 
-def lose_blank(request: Request, location: Location, block: TextBlock) -> bool:
-    """Return whether a text is blank, so that it is not sent; a hint if it has white space."""
+def left_out_as_blank(request: Request, location: Location, block: TextBlock) -> bool:
+    """Return whether a text is blank and so not sent; record a hint if it has white space."""
     if not is_blank(block.text):
         return False
     if block.text:
