@@ -129,7 +129,7 @@ def changes(expected: PromptFile, actual: PromptFile) -> list[Change]:
     return all_changes
 
 
-def sources(file: PromptFile) -> dict[Location, Source]:
+def source_by_location(file: PromptFile) -> dict[Location, Source]:
     """Return the source lines of the messages and sections of a file, as far as they are known."""
     by_location: dict[Location, Source] = {}
     for entry in named(file):

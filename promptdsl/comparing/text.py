@@ -1,4 +1,13 @@
-"""The text of a diff, as of a failing snapshot: one sentence, then each change at its location."""
+"""The text of a diff, as of a failing snapshot: one sentence, then each change at its location.
+
+Of a :class:`Change`, ``before`` and ``after`` are its lines in the two files. ``was`` and ``now``
+are short: its neighbour, its name or the title of its message. The clauses of the sentence are made
+here by functions named ``_x_clause`` or ``_x_clauses``.
+
+The header of a file has lines such as ``model: gpt-5`` and ``dropped: user[0]/rules/style, ~60
+tokens: ...``. The last one says what a budget drops, by its address: the turn ``user[0]``, then the
+sections, from the outer one to the inner one. In system text an address has no turn.
+"""
 
 import os
 import re
@@ -10,7 +19,7 @@ from typing import NamedTuple
 
 import attrs
 
-from promptdsl.comparing.changes import HEADER, LISTED, Change, changes, sources
+from promptdsl.comparing.changes import HEADER, LISTED, Change, changes, source_by_location
 from promptdsl.comparing.lines import AROUND, Row, WordHunk, hunks_of, rows_of
 from promptdsl.comparing.snapshot_file import PromptFile
 from promptdsl.comparing.titles import NOT_SENT, title_of
@@ -18,7 +27,7 @@ from promptdsl.comparing.titles import NOT_SENT, title_of
 LONG = 60
 """The length of a changed line, in characters, from which its changed words follow it."""
 EXCHANGE = ("user", "assistant", "tool", "history")
-"""The first words of the addresses of turns that a budget drops together."""
+"""The first words of the addresses of turns, such as ``user[0]``, that a budget drops together."""
 NOUNS = {
     "hint": ("hint", "hints", "added", "removed"),
     "loss": ("loss", "losses", "added", "removed"),
@@ -29,21 +38,22 @@ NOUNS = {
 SHORT = 60
 """The most characters of a changed header line that is complete in the first sentence."""
 _LABEL = re.compile(r"⟦[a-z][^⟧]*⟧")
-"""The sign of a value that changes."""
+"""The label that stands for a ``Volatile`` value in a snapshot."""
 _NUMBERED = re.compile(r"^(system|developer|user|assistant|tool|event|ephemeral|history)\[[0-9]+\]")
 """The beginning of the address of a turn without an id."""
 
 
-class DroppedAddresses(NamedTuple):
-    """The addresses in the header of what a budget drops, or does not drop any more.
+class BudgetAddresses(NamedTuple):
+    """The addresses of what a budget drops, or of what it does not drop any more.
 
-    ``words`` are the first words of these. ``paths`` are the addresses without the number of a
-    turn, as the number may differ in the other prompt.
+    ``first_words`` are their first words: ``user`` for ``user[0]/rules/style``. ``unnumbered`` are
+    the addresses without the number of the turn, which may differ in the other prompt:
+    ``user/rules/style``.
     """
 
     addresses: frozenset[str]
-    words: frozenset[str]
-    paths: frozenset[str]
+    first_words: frozenset[str]
+    unnumbered: frozenset[str]
 
 
 def failure_text(expected: PromptFile, actual: PromptFile, *, exact: int | None = None) -> str:
@@ -78,13 +88,13 @@ def change_lines(all_changes: Sequence[Change], after: PromptFile) -> Iterator[s
     A change that is complete in the sentence, such as another model, has no lines. ``after`` is
     the second file: it may know the source lines of its locations.
     """
-    written_at = sources(after)
+    source_lines = source_by_location(after)
     with_lines = [change for change in all_changes if not change.minor and not _is_short(change)]
 
     def heading(change: Change) -> str:
         if change.location[0] == HEADER:
             return HEADER
-        source = None if change.kind == "removed" else written_at.get(change.location)
+        source = None if change.kind == "removed" else source_lines.get(change.location)
         # The path is shown as by pytest: relative to the current folder, if the file is in it.
         line = str(source or "").removeprefix(os.path.join(os.getcwd(), ""))
         return " > ".join(change.location) + (f" ({line})" if line else "")
@@ -95,7 +105,7 @@ def change_lines(all_changes: Sequence[Change], after: PromptFile) -> Iterator[s
             if note := note_of(change):
                 yield f"({note})"
             if not _is_moved_mark(change) and (change.before, change.after) != (None, None):
-                yield from _diff(change)
+                yield from _diff_lines(change)
 
 
 def sentence(all_changes: Sequence[Change], exact: int | None = None) -> str:
@@ -104,43 +114,52 @@ def sentence(all_changes: Sequence[Change], exact: int | None = None) -> str:
 
 
 def _clauses(major: Sequence[Change], exact: int | None) -> Iterator[str]:
-    """Yield the clauses of the sentence: model, messages and sections, cache marks, header."""
+    """Yield the clauses of the sentence: model, messages and sections, cache marks, header.
+
+    ``exact`` is the token count of the second prompt.
+    """
     header = [change for change in major if change.location[0] == HEADER]
     in_messages = [change for change in major if change.location[0] != HEADER]
-    budgeted = _budgeted_by_kind(header)
-    yield from (f"model {_shift(line)}" for line in header if line.location[1] == "model")
+    addresses = _addresses_by_change_kind(header)
+    yield from (
+        f"model {_before_and_after(line) or 'changed'}"
+        for line in header
+        if line.location[1] == "model"
+    )
     for kind in ("renamed", "changed", "added", "removed", "moved", "role"):
         by_verb: dict[str, list[Change]] = defaultdict(list)
         for change in in_messages:
             if change.kind == kind:
-                by_verb[_verb(change, budgeted)].append(change)
+                by_verb[_verb_clause(change, addresses)].append(change)
         for verb, some in by_verb.items():
-            yield f"{_names(some)} {verb}{_count(some) if kind == 'changed' else ''}"
-    yield from (_cache(change) for change in in_messages if change.kind == "cache")
+            yield f"{_names_clause(some)} {verb}{_count_clause(some) if kind == 'changed' else ''}"
+    yield from (_cache_clause(change) for change in in_messages if change.kind == "cache")
     for change in in_messages:
-        before, after = ({*_LABEL.findall(text or "")} for text in (change.before, change.after))
-        if change.kind == "changed" and before - after:
-            yield f"`{change.location[-1]}` has no {' and '.join(sorted(before - after))} any more"
+        labels_before = {*_LABEL.findall(change.before or "")}
+        missing = sorted(labels_before.difference(_LABEL.findall(change.after or "")))
+        if change.kind == "changed" and missing:
+            yield f"`{change.location[-1]}` has no {' and '.join(missing)} any more"
     # The clauses so far already report some lines of the header.
     is_reported = {
         "model": True,
         "cache": any(change.kind == "cache" for change in in_messages),
-        "dropped": any(_is_dropped(change, budgeted) for change in in_messages),
+        "dropped": any(_is_of_budget(change, addresses) for change in in_messages),
     }
-    yield from _of_header([line for line in header if not is_reported.get(line.location[1])], exact)
+    unreported = [line for line in header if not is_reported.get(line.location[1])]
+    yield from _header_clauses(unreported, exact)
     if exact is not None and not any(line.location[1] == "tokens" for line in header):
         yield f"{exact:,} tokens now"
 
 
-def _of_header(header: Sequence[Change], exact: int | None) -> Iterator[str]:
+def _header_clauses(header: Sequence[Change], exact: int | None) -> Iterator[str]:
     """Yield the clauses for changes of the header; ``exact`` is the token count after them."""
     for (name, kind), group in groupby(header, key=lambda line: (line.location[1], line.kind)):
         lines = [*group]
         if kind == "moved":
             yield f"{name} moved"
         elif kind == "changed" and name not in LISTED:
-            now = f"{exact:,}" if name == "tokens" and exact is not None else ""
-            yield from (f"{name} {_shift(line, now)}" for line in lines)
+            count = f"{exact:,}" if name == "tokens" and exact is not None else ""
+            yield from (f"{name} {_before_and_after(line, count) or 'changed'}" for line in lines)
         else:
             singular, plural, added, removed = NOUNS.get(
                 name, (f"{name} line", f"{name} lines", "added", "removed")
@@ -150,7 +169,7 @@ def _of_header(header: Sequence[Change], exact: int | None) -> Iterator[str]:
             yield f"{len(lines)} {noun} {verb}"
 
 
-def _names(some: Sequence[Change]) -> str:
+def _names_clause(some: Sequence[Change]) -> str:
     """Return the names of changed locations; for a renamed one, the old name."""
     names = [*dict.fromkeys(f"`{_name(change)}`" for change in some)]
     shown = names if len(names) <= 4 else [*names[:3], f"{len(names) - 3} more"]
@@ -163,7 +182,8 @@ def _name(change: Change) -> str:
     return change.location[0] if change.kind == "role" else change.location[-1]
 
 
-def _count(some: Sequence[Change]) -> str:
+def _count_clause(some: Sequence[Change]) -> str:
+    """Return how many lines changed, such as ``: 2 lines``."""
     all_hunks = (hunk for change in some for hunk in hunks_of(change))
     count = sum(max(len(hunk.removed), len(hunk.added)) for hunk in all_hunks)
     texts = ((change.before or "", change.after or "") for change in some)
@@ -171,92 +191,106 @@ def _count(some: Sequence[Change]) -> str:
     return f": {blanks}{count} line{'s' if count != 1 else ''}"
 
 
-def _verb(change: Change, budgeted: Mapping[str, DroppedAddresses]) -> str:
+def _verb_clause(change: Change, addresses: Mapping[str, BudgetAddresses]) -> str:
     """Return the verb for the change of a message, a section or a block."""
     if change.kind == "role":
-        return _sent(change)
+        return _role_clause(change)
     if change.kind == "renamed":
         if not _is_strictness(change):
             return f"renamed to `{change.now}`"
         return "strict now" if title_of(change.now).is_strict else "not strict any more"
-    if _is_dropped(change, budgeted):
+    if _is_of_budget(change, addresses):
         return "dropped for the budget" if change.kind == "removed" else "not dropped any more"
     return change.kind
 
 
 def _is_strictness(change: Change) -> bool:
-    was, now = title_of(change.was), title_of(change.now)
-    return was.is_strict != now.is_strict and was.what == now.what
+    """Return whether an entry is renamed only because it is strict now, or not any more."""
+    old, new = title_of(change.was), title_of(change.now)
+    return old.is_strict != new.is_strict and old.what == new.what
 
 
-def _budgeted(addresses: Collection[str]) -> DroppedAddresses:
-    return DroppedAddresses(
-        frozenset(addresses),
-        frozenset(address.partition("[")[0] for address in addresses),
-        frozenset(_NUMBERED.sub(r"\1", address) for address in addresses),
-    )
+def _addresses_by_change_kind(header: Sequence[Change]) -> dict[str, BudgetAddresses]:
+    """Return what a budget drops now (``removed``), and what it does not drop any more (``added``).
 
-
-def _budgeted_by_kind(header: Sequence[Change]) -> dict[str, DroppedAddresses]:
-    """Return what a budget drops (``removed``), and what it does not drop any more (``added``)."""
-    addresses: dict[str, set[str]] = {"added": set(), "removed": set()}
+    The keys are the kinds of the changes in the messages. They are opposite to the kinds of the
+    changes in the header: an ``added`` header line reports a ``removed`` message or section.
+    """
+    by_line_kind: dict[str, set[str]] = {"added": set(), "removed": set()}
     for line in header:
         address, _, why = (line.after or line.before or "").partition(", ~")
         # A result that is cut or cleared is still in the prompt.
-        if line.location[1] == "dropped" and line.kind in addresses and " result" not in why:
-            addresses[line.kind].add(address.removeprefix("dropped: "))
-    dropped = addresses["added"]
+        if line.location[1] == "dropped" and line.kind in by_line_kind and " result" not in why:
+            by_line_kind[line.kind].add(address.removeprefix("dropped: "))
+    dropped_now = by_line_kind["added"]
     # An address that is dropped before and after does not count.
-    return {
-        "removed": _budgeted(dropped),
-        "added": _budgeted(addresses["removed"] - dropped),
-    }
+    not_any_more = by_line_kind["removed"] - dropped_now
+    return {"removed": _budget_addresses(dropped_now), "added": _budget_addresses(not_any_more)}
 
 
-def _is_dropped(change: Change, budgeted: Mapping[str, DroppedAddresses]) -> bool:
+def _budget_addresses(addresses: Collection[str]) -> BudgetAddresses:
+    return BudgetAddresses(
+        addresses=frozenset(addresses),
+        first_words=frozenset(address.partition("[")[0] for address in addresses),
+        unnumbered=frozenset(_NUMBERED.sub(r"\1", address) for address in addresses),
+    )
+
+
+def _is_of_budget(change: Change, addresses: Mapping[str, BudgetAddresses]) -> bool:
     """Return whether a message or section changed because a budget drops it, or does not any more.
 
     It is recognised by its address. When a turn is dropped, its whole exchange is dropped.
     """
-    parts = budgeted.get(change.kind)
-    if parts is None:
+    possible = addresses.get(change.kind)
+    if possible is None:
         return False
+    # ``user greeting`` is the message of the turn with the id ``greeting``.
     message, *section = change.location
     word, _, id = message.partition(" ")
     if not section:
-        is_in_exchange = word in EXCHANGE and not parts.words.isdisjoint(EXCHANGE)
-        return is_in_exchange or word in parts.words or id in parts.addresses
-    # A section is dropped with the sections around it. In system text, an address has no turn.
+        is_in_exchange = word in EXCHANGE and not possible.first_words.isdisjoint(EXCHANGE)
+        return is_in_exchange or word in possible.first_words or id in possible.addresses
+    # A section is dropped with the sections around it: ``rules/style`` also with ``rules``.
     path = section[0].partition(", ")[0].split("/")
-    around = [*accumulate(path, "{}/{}".format)]
+    prefixes = [*accumulate(path, "{}/{}".format)]
     if word == "system":
-        return not parts.addresses.isdisjoint(around)
-    return not parts.paths.isdisjoint(f"{turn}/{end}" for turn in (id, word) for end in around)
+        return not possible.addresses.isdisjoint(prefixes)
+    # The address begins with the id of the turn, else with its word: ``user/rules/style``.
+    with_turn = (f"{turn}/{prefix}" for turn in (id, word) for prefix in prefixes)
+    return not possible.unnumbered.isdisjoint(with_turn)
 
 
-def _sent(change: Change) -> str:
-    """Return how a message is sent after the change."""
-    titles = title_of(change.was), title_of(change.now)
-    was, now = (attrs.evolve(title, note="") for title in titles)
-    if titles[1].note == NOT_SENT:
+def _role_clause(change: Change) -> str:
+    """Return how a message is sent after the change.
+
+    The note of a title says that its message is not sent, or is sent in the message above it.
+    """
+    old, new = title_of(change.was), title_of(change.now)
+    old_without_note, new_without_note = attrs.evolve(old, note=""), attrs.evolve(new, note="")
+    if new.note == NOT_SENT:
         return "not sent any more"
-    if titles[0].note == NOT_SENT:
-        return f"sent now, as {now}"
-    if was == now:
-        return f"sent in {'the message above it' if titles[1].note else 'its own message'}"
-    if not now.id and attrs.evolve(was, is_named=now.is_named) == now:
-        return f"sent {'with' if now.is_named else 'without'} its name"
-    return f"sent as {now}, was {was}"
+    if old.note == NOT_SENT:
+        return f"sent now, as {new_without_note}"
+    # Only the note differs.
+    if old_without_note == new_without_note:
+        return f"sent in {'the message above it' if new.note else 'its own message'}"
+    # Only the name differs: it is sent now, or not any more.
+    with_new_name = attrs.evolve(old_without_note, is_named=new.is_named)
+    if not new.id and with_new_name == new_without_note:
+        return f"sent {'with' if new.is_named else 'without'} its name"
+    return f"sent as {new_without_note}, was {old_without_note}"
 
 
-def _cache(change: Change) -> str:
+def _cache_clause(change: Change) -> str:
+    """Return the clause for a cache mark: its location, and how it changed."""
     if change.before and change.after and change.was != change.now:
         return f"the cache mark moved from `{change.was}` to `{change.now}`"
     verb = "changed" if change.before and change.after else "added" if change.after else "removed"
     if verb == "changed":
-        was, now = (NOT_SENT in text for text in (change.before or "", change.after or ""))
-        if was != now:
-            verb = "not sent any more" if now else "sent now"
+        was_unsent = NOT_SENT in (change.before or "")
+        is_unsent = NOT_SENT in (change.after or "")
+        if was_unsent != is_unsent:
+            verb = "not sent any more" if is_unsent else "sent now"
     return f"the cache mark after `{change.location[-1]}` {verb}"
 
 
@@ -264,20 +298,24 @@ def _is_short(change: Change) -> bool:
     """Return whether the first sentence shows a change completely: a short line of the header."""
     if (change.location[0], change.kind) != (HEADER, "changed") or change.location[1] in LISTED:
         return False
-    return _shift(change) != "changed"
+    return _before_and_after(change) is not None
 
 
-def _shift(change: Change, now: str = "") -> str:
-    """Return a header line before and after, without equal words at the end; long: "changed".
+def _before_and_after(change: Change, count: str = "") -> str | None:
+    """Return a header line before and after, as ``gpt-4o -> gpt-5``; ``None`` if this is long.
 
-    ``now`` is the exact number that replaces the first word of the line after.
+    Equal words at the end are left out. ``count`` is the exact number that replaces the first word
+    of the line after.
     """
-    name = len(change.location[1]) + 2
-    before, after = ((text or "")[name:].split(" ") for text in (change.before, change.after))
+    prefix_length = len(change.location[1]) + len(": ")
+    before = (change.before or "")[prefix_length:].split(" ")
+    after = (change.after or "")[prefix_length:].split(" ")
     while before[1:] and after[1:] and before[-1] == after[-1]:
         before, after = before[:-1], after[:-1]
-    shift = f"{' '.join(before)} -> {' '.join([now, *after[1:]] if now else after)}"
-    return shift if len(shift) <= SHORT else "changed"
+    if count:
+        after = [count, *after[1:]]
+    text = f"{' '.join(before)} -> {' '.join(after)}"
+    return text if len(text) <= SHORT else None
 
 
 def note_of(change: Change) -> str:
@@ -300,7 +338,7 @@ def _is_moved_mark(change: Change) -> bool:
     return change.kind == "cache" and change.before == change.after
 
 
-def _diff(change: Change) -> list[str]:
+def _diff_lines(change: Change) -> list[str]:
     """Return the lines of a change, each with its sign, and only a few of the equal lines."""
     lines: list[str] = []
     for row in rows_of(change):
@@ -308,6 +346,7 @@ def _diff(change: Change) -> list[str]:
             lines.append(f"  {row.before}")
         elif row.kind == "skipped":
             lines.append(f"… {row.size} equal lines")
+        # A changed row is shown as a removed line and an added one.
         if row.kind in ("removed", "changed"):
             lines.append(f"- {row.before}")
         if row.kind in ("added", "changed"):
@@ -328,6 +367,7 @@ def _other_letters(row: Row) -> str:
     for before, after in texts:
         pairs = [pair for pair in zip(before, after, strict=False) if pair[0] != pair[1]]
         names = [[unicodedata.name(letter, "") for letter in pair] for pair in pairs]
+        # "CYRILLIC SMALL LETTER A" is a letter of the script "CYRILLIC".
         scripts = [{name.split(" ")[0] for name in pair if " LETTER " in name} for pair in names]
         if len(before) == len(after) and all(len(pair) == 2 for pair in scripts):
             letters |= dict.fromkeys(f"{new}, was {old}" for old, new in names)
