@@ -129,6 +129,7 @@ from promptdsl.foundation.remedies import (
     message_remedy,
     text_remedy,
 )
+from promptdsl.foundation.signatures import listed_signature
 from promptdsl.foundation.source import note_caller, source_of
 from promptdsl.foundation.tables import FORMATS, cell_locations, table_text
 from promptdsl.foundation.trusted import Trusted
@@ -558,6 +559,7 @@ __all__ = [
     "labelled",
     "last_cut",
     "left_open",
+    "listed_signature",
     "located",
     "log_module",
     "lost_marks",

@@ -36,8 +36,8 @@ def allow_left_out(component: type) -> None:
     called once for each class, when the class is created.
     """
     for name, attribute in vars(component).items():
+        is_class_method = isinstance(attribute, classmethod)
         function: object = getattr(attribute, "__func__", attribute)
-        is_class_method = function is not attribute
         is_called = name == "__init__" or (is_class_method and not name.startswith("_"))
         if is_called and isinstance(function, FunctionType):
             defaults = function.__defaults__ or ()
@@ -48,10 +48,15 @@ def allow_left_out(component: type) -> None:
 class ListedSignature:
     """The ``__signature__`` of a class that takes the options of a ``TypedDict``.
 
-    ``_options_type`` of the class is the ``TypedDict``, ``_option_defaults`` are defaults by name.
+    The class has two attributes for it: ``_options_type`` is the ``TypedDict``,
+    ``_option_defaults`` are the defaults of its options by name.
     """
 
-    def __get__(self, instance: object, cls: Any) -> "Signature":  # Any: a class with these two
+    def __get__(
+        self,
+        instance: object,
+        cls: Any,  # Any: a class with the two attributes
+    ) -> "Signature":
         if instance is not None:
             raise AttributeError("an instance cannot be called: only its class has a signature")
         return listed_signature(cls.__init__, cls._options_type, cls._option_defaults)
@@ -77,12 +82,16 @@ def listed_signature(
         if parameter.kind is not Parameter.VAR_POSITIONAL
         or parameter.annotation not in (Never, "Never")
     ]
-    # ``**options: Never`` is declared only to refuse unknown keywords: it is not shown, either.
-    refuses_others = options is not None or (shown and shown[-1].annotation in (Never, "Never"))
-    if refuses_others and shown[-1].kind is Parameter.VAR_KEYWORD:
+    # ``**options`` is not shown, either: its options are listed instead. ``**options: Never`` is
+    # declared only to refuse unknown keywords.
+    takes_keywords = bool(shown) and shown[-1].kind is Parameter.VAR_KEYWORD
+    if takes_keywords and (options is not None or shown[-1].annotation in (Never, "Never")):
         shown.pop()
+    annotations = {} if options is None else options.__annotations__
     listed = [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=defaults.get(name, ...), annotation=type)
-        for name, type in ({} if options is None else options.__annotations__).items()
+        Parameter(
+            name, Parameter.KEYWORD_ONLY, default=defaults.get(name, ...), annotation=annotation
+        )
+        for name, annotation in annotations.items()
     ]
     return full.replace(parameters=[*shown, *listed])

@@ -3,12 +3,13 @@
 import inspect
 import pydoc
 import re
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
 
 import promptdsl
 from promptdsl import *
+from tests.internals import listed_signature
 
 TURN: dict[str, Any] = {
     "metadata": {},
@@ -79,6 +80,23 @@ def test_settings_are_listed() -> None:
     """The settings of a configuration are listed with their defaults."""
     parameters = inspect.signature(MessageTransformationConfig).parameters
     assert ("markdown", ...) == (parameters["format"].default, parameters["role_mapping"].default)
+
+
+class _Limits(TypedDict, total=False):
+    limit: int
+    offset: int
+
+
+def test_a_function_without_parameters_has_its_options() -> None:
+    """A function that declares no parameter is shown with its options alone."""
+
+    def search() -> None:
+        pass
+
+    signature = listed_signature(search, _Limits, {"limit": 3})
+    assert [("limit", 3), ("offset", ...)] == [
+        (name, parameter.default) for name, parameter in signature.parameters.items()
+    ]
 
 
 @pytest.mark.parametrize("component", [Template, UserAction])
