@@ -17,48 +17,49 @@ from promptdsl.messages.media.source import data_url
 from promptdsl.tokens.count import TextTokens
 from promptdsl.tokens.images import image_tokens
 
-PAGE: Size = (1075, 1520)
+PAGE_SIZE: Size = (1075, 1520)
 """The size of a page's picture: A4 at 130 dots an inch, as in Anthropic's documentation."""
 
-PAGE_TEXT = 3_000
+PAGE_TEXT_TOKENS = 3_000
 """The tokens of a page's text, sent with its picture: 1,500 to 3,000 (Anthropic, "PDF support")."""
 
-GEMINI_PAGE = {"tiles-258": 258, "resolution": 560}
+GEMINI_PAGE_TOKENS = {"tiles-258": 258, "resolution": 560}
 """The tokens of a page for Gemini, by the formula of its pictures.
 
 Sources: "Document understanding", "Media resolution".
 """
 
 BYTES_PER_PAGE = 25_000
-"""The size of a page, assumed for documents whose pages cannot be counted."""
+"""The bytes of a page, assumed for documents whose pages cannot be counted."""
 
-PAGES = 10
+ASSUMED_PAGES = 10
 """The count of pages, assumed for a document that is only an address or an id."""
 
-AUDIO_PER_SECOND = 32
+AUDIO_TOKENS = 32
 """The tokens of a second of sound for Gemini ("Audio understanding"). OpenAI bills 10."""
 
-VIDEO_PER_SECOND = {"resolution": 70 + AUDIO_PER_SECOND}
-FILM_PER_SECOND = 263 + AUDIO_PER_SECOND
-"""The tokens of a second of film for Gemini: one frame and its sound.
+VIDEO_TOKENS = 263 + AUDIO_TOKENS
+VIDEO_TOKENS_BY_FORMULA: Mapping[str, int] = {"resolution": 70 + AUDIO_TOKENS}
+"""The tokens of a second of video for Gemini: one frame and its sound.
 
+Models with one of these formulas for pictures have another number.
 Sources: "Video understanding", "Media resolution".
 """
 
-BYTES_PER_SECOND: Mapping[str, int] = {"audio": 8_000, "video": 62_500}
-"""The bytes of a second, assumed without a header: 64 and 500 kbit/s.
+ASSUMED_RATES: Mapping[str, int] = {"audio": 8_000, "video": 62_500}
+"""The bytes of a second of a recording, assumed without a header: 64 and 500 kbit/s.
 
 The rates are low, so the assumed recordings are long and their counts are high.
 """
 
-SECONDS = 300
-"""The length assumed for a recording or film that is only an address or an id."""
+ASSUMED_SECONDS = 300
+"""The length assumed for a recording or video that is only an address or an id."""
 
-SLOWEST = 1_000
+LOWEST_RATE = 1_000
 """The lowest rate that is accepted from the header of a recording, in bytes a second."""
 
 _TEXTUAL = ("text/", "application/json", "application/xml", "application/yaml")
-_PAGE = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
+_PDF_PAGE = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
 
 
 def _text_or_none(value: object) -> str | None:
@@ -91,7 +92,7 @@ def attachment_tokens(media: AttachedMedia, tokens: TextTokens, facts: ModelFact
     - A picture counts by the formula of the model.
     - A document of plain text counts as that text; another document as its pages, each with its
       text and its picture.
-    - Recordings and films count by the second.
+    - Recordings and videos count by the second.
     - An address counts as a picture of 2048 x 2048 pixels, a document of 10 pages, or 5 minutes.
     """
     formula, data = facts.image_tokens or "", media.data
@@ -100,24 +101,25 @@ def attachment_tokens(media: AttachedMedia, tokens: TextTokens, facts: ModelFact
     if media.kind == "document":
         if data is not None and (media.media_type or "").lower().startswith(_TEXTUAL):
             return tokens.of(_decoded(data).decode("utf-8", "replace"))
-        pages = PAGES
+        pages = ASSUMED_PAGES
         if data is not None:
-            # A PDF has a name for each page, unless it is compressed.
+            # An uncompressed PDF contains ``/Type /Page`` for each page.
             content = _decoded(data)
-            pages = len(_PAGE.findall(content)) or ceil(len(content) / BYTES_PER_PAGE) or 1
-        return pages * (GEMINI_PAGE.get(formula) or PAGE_TEXT + image_tokens(PAGE, facts))
-    seconds = SECONDS
+            pages = len(_PDF_PAGE.findall(content)) or ceil(len(content) / BYTES_PER_PAGE) or 1
+        with_picture = PAGE_TEXT_TOKENS + image_tokens(PAGE_SIZE, facts)
+        return pages * (GEMINI_PAGE_TOKENS.get(formula) or with_picture)
+    seconds = ASSUMED_SECONDS
     if data is not None:
         size = len(data) if isinstance(data, bytes) else len(data) * 3 // 4
-        rate = BYTES_PER_SECOND[media.kind]
+        rate = ASSUMED_RATES[media.kind]
         # The header of a WAV recording has its bytes for a second (RFC 2361).
         head = _decoded(data[:64])
         if head[:4] == b"RIFF" and head[8:16] == b"WAVEfmt " and len(head) >= 32:
-            rate = max(int.from_bytes(head[28:32], "little"), SLOWEST)
+            rate = max(int.from_bytes(head[28:32], "little"), LOWEST_RATE)
         seconds = ceil(size / rate) or 1
     if media.kind == "audio":
-        return seconds * AUDIO_PER_SECOND
-    return seconds * VIDEO_PER_SECOND.get(formula, FILM_PER_SECOND)
+        return seconds * AUDIO_TOKENS
+    return seconds * VIDEO_TOKENS_BY_FORMULA.get(formula, VIDEO_TOKENS)
 
 
 def pixels(data: str | bytes | None) -> Size | None:
