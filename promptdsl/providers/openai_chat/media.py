@@ -19,9 +19,10 @@ from promptdsl.providers.shared.request import Param
 
 AUDIO = "chat_audio"
 """The type of an unknown block with the audio of an answer, which is not sent in its content."""
-_KNOWN = frozenset(
+_KNOWN_TYPES = frozenset(
     {"text", "refusal", "image_url", "input_audio", "file", "function", "custom", AUDIO}
 )
+"""The types of parts, and of calls, that are read as a block of their own."""
 
 _AUDIO_FORMATS = {
     "audio/wav": "wav",
@@ -32,10 +33,11 @@ _AUDIO_FORMATS = {
 _AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
 
-def media_part(block: b.MediaBlock, *, address: str = "") -> Param | None:
+def media_part(block: b.MediaBlock, *, url_key: str | None = None) -> Param | None:
     """Return an attachment as a part, ``None`` if its source or its media type is refused.
 
-    ``address`` is the key for the address of a document, empty if an address is refused.
+    ``url_key`` is the key in a ``file`` for the URL of a document, ``None`` if a URL is refused.
+    LiteLLM takes a URL in ``file_id``, and servers with Chat's format take one in ``file_data``.
     """
     source = with_bytes(block.source)
     if block.type == "image":
@@ -47,11 +49,11 @@ def media_part(block: b.MediaBlock, *, address: str = "") -> Param | None:
         if source.kind != "base64" or format is None:
             return None
         return {"type": "input_audio", "input_audio": {"data": source.value, "format": format}}
-    if address == "file_id" and block.is_document and block.is_url:
-        return {"type": "file", "file": {address: source.value}}
-    if address and block.is_document and block.is_url:
+    if url_key is not None and block.is_document and block.is_url:
+        if url_key == "file_id":
+            return {"type": "file", "file": {url_key: source.value}}
         name = file_name(block.title, source.media_type or "application/pdf")
-        return {"type": "file", "file": {address: source.value, "filename": name}}
+        return {"type": "file", "file": {url_key: source.value, "filename": name}}
     if block.type == "document":
         is_uploaded = source.kind == "file_id"
         file = {"file_id": source.value} if is_uploaded else file_data(source, block.title)
@@ -75,7 +77,7 @@ def _read_audio(audio: Mapping[str, object], cache: Cache | None) -> b.AudioBloc
     data = required(audio, "data", str)
     source = read_file_data(data, media_type)
     if source.media_type != media_type:
-        # A data URL with another type, or none, is kept unchanged: the format is used.
+        # A data URL that names another type, or none, is kept: its type is that of ``format``.
         source = MediaSource("base64", data, media_type, from_data=True)
     return b.AudioBlock(source, cache=cache)
 
@@ -94,10 +96,13 @@ MEDIA_READERS: Mapping[str, Callable[[Mapping[str, object], Cache | None], b.Blo
     "input_audio": _read_audio,
     "file": _read_file,
 }
-"""The functions that read an attachment, by the type of its part, which is also its key."""
+"""The functions that read an attachment, by the type of its part.
+
+A part has its content under its type: ``{"type": "file", "file": {...}}``.
+"""
 
 
 def is_sendable_part(data: Mapping[str, object], origin: str) -> bool:
     """Return whether a part of an unknown type may be sent unchanged, and read as such."""
     kind = data.get("type")
-    return isinstance(kind, str) and kind not in _KNOWN and owner_of(data, origin) is None
+    return isinstance(kind, str) and kind not in _KNOWN_TYPES and owner_of(data, origin) is None

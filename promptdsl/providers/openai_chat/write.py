@@ -237,11 +237,11 @@ def _write_result(request: ChatRequest, location: Location, block: ToolResultBlo
 
 def _media_part(request: ChatRequest, location: Location, block: b.MediaBlock) -> Param | None:
     able, here = block.type in request.facts.media, location.role in ("user", "result")
-    facts, address = request.facts, ""
+    facts, url_key = request.facts, None
     if facts.file_addresses:
-        # LiteLLM uses the key of an id for it (prompt_templates/factory.py, 1.110).
-        address = "file_id" if facts.litellm_keys else "file_data"
-    part = media_part(block, address=address) if able and here else None
+        # LiteLLM takes a URL in the key of an id (prompt_templates/factory.py, 1.110).
+        url_key = "file_id" if facts.litellm_keys else "file_data"
+    part = media_part(block, url_key=url_key) if able and here else None
     if part is None:
         reason = f"this model takes no {block.type}" if here and not able else misplaced(location)
         if able and here and needs_bytes(block, "user"):
