@@ -1,4 +1,4 @@
-"""The errors of a result without a payload, for another target, or without an attribute."""
+"""The errors of a ``Rendered``: it has no such payload, no such attribute, or is no text."""
 
 from collections.abc import Sequence
 
@@ -31,15 +31,16 @@ def no_target(model: str | None) -> TargetError:
 def other_target(target: str, facts: ModelFacts) -> TargetError:
     """Return the error for a method like ``to_openai()`` of a result for another target."""
     model, own_method = facts.model, f"to_{facts.wire.provider_format}"
-    named = f"model={model!r}, " if facts_for(model, target).known else ""
-    fix = (
-        f"render it for that target: render(tree, {named}provider={target!r}), "
-        f"or call for_target({target!r}).to_{target}()"
-    )
     if facts.wire.is_server:
         fix = f"call {own_method}() or payload(): {facts.provider} has this interface"
     elif wire_of(target).some_models and not facts.chat:
         fix = f"call {own_method}(): OpenAI serves {model!r} in the Responses API alone"
+    else:
+        model_argument = f"model={model!r}, " if facts_for(model, target).known else ""
+        fix = (
+            f"render it for that target: render(tree, {model_argument}provider={target!r}), "
+            f"or call for_target({target!r}).to_{target}()"
+        )
     problem = f"this was rendered for {facts.provider}, so it has no to_{target}()"
     return TargetError(problem, fix=fix, at=(author(),))
 
@@ -56,7 +57,10 @@ def unanswered(waiting: Sequence[tuple[Message, ToolUseBlock]]) -> PendingToolCa
 
 
 def unknown_name(name: str, names: Sequence[str]) -> UnknownNameError:
-    """Return the error for a public name that a result does not have; it has ``names``."""
+    """Return the error for a public name that a result does not have.
+
+    ``names`` are the names that it has.
+    """
     fix = nearest(name, names)
     if name.startswith("to_"):
         targets = ", ".join(
