@@ -1,4 +1,7 @@
-"""Writing a report to a file: over an older report, but never over another file."""
+"""Writing a report, or another text with prompts in it, to a file that has no other content.
+
+An older report may be overwritten, another file of the user never.
+"""
 
 import os
 from collections.abc import Callable
@@ -9,10 +12,11 @@ from promptdsl.foundation.files import atomic_writer
 
 
 def write_over(path: str, text: str, may_replace: Callable[[str], bool]) -> None:
-    """Write a text with prompts in it to a file, completely or not at all, and make its folder.
+    """Write a text to a file, completely or not at all, and make its folder.
 
-    An existing file is overwritten if it is empty, or if ``may_replace`` is true for its text.
-    Raises :class:`DataError` for any other file, and :class:`OSError` if writing fails.
+    An existing file is overwritten if it is empty, or if ``may_replace`` is true for its text, such
+    as that of an older report. Raises :class:`DataError` for any other file, and :class:`OSError`
+    if writing fails. Prompts may be confidential, so only its owner may read a new file.
     """
     if os.path.isfile(path):
         old = Path(path).read_bytes().decode(errors="replace")
