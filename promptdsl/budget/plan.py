@@ -16,7 +16,7 @@ from promptdsl.budget.slots import Slot, changed, first_alternatives
 from promptdsl.budget.units import ConversationUnit
 from promptdsl.messages.message import spoken
 from promptdsl.tokens.frames import REPLY
-from promptdsl.tokens.tools import tools_frame
+from promptdsl.tokens.tools import TOOLS_TEXT, tools_frame
 from promptdsl.tree.group_nodes import GroupNode
 from promptdsl.tree.masks import RECORDED
 from promptdsl.tree.node import Node, make
@@ -87,7 +87,7 @@ class Plan:
         """Return the parts that have to stay, the largest first."""
         needed = needed_by(self.entries, self.order.within, self.measure)
         if self._tools_frame:
-            needed.append(Needed("the provider's instructions for tools", self._tools_frame, None))
+            needed.append(Needed(TOOLS_TEXT, self._tools_frame, None))
         return sorted(needed, key=attrgetter("tokens"), reverse=True)
 
 

@@ -1,11 +1,11 @@
 """``promptdsl tokens``: the tokens of a prompt, part by part."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from promptdsl import PromptRecord
+from promptdsl import PromptRecord, Source
 from promptdsl.cli.arguments import read_arguments
 from promptdsl.cli.commands import TARGET, AddParser, add_command
 from promptdsl.cli.options import (
@@ -50,12 +50,16 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         record = rendered.record()
     notes = render_notes(rendered, arguments)
     if arguments.json:
-        return _json_text(record, record.token_parts(**shown)), notes
+        return _json_text(record, record.token_parts(**shown), rendered.tokens.sources), notes
     # Dropped parts are struck through on a terminal that can do so.
     return relative(record.token_tree(**shown, strike=is_colourful())), notes
 
 
-def _json_text(record: PromptRecord, parts: Sequence[dict[str, Any]]) -> str:  # Any: JSON data
+def _json_text(
+    record: PromptRecord,
+    parts: Sequence[dict[str, Any]],  # Any: JSON data
+    sources: Mapping[Source, int],
+) -> str:
     """Return the tokens of a record as JSON, with the file and the line of each source."""
     data = record.to_dict()
     tokens, libraries = data["tokens"], {row["name"]: row for row in data["libraries"]}
@@ -70,7 +74,7 @@ def _json_text(record: PromptRecord, parts: Sequence[dict[str, Any]]) -> str:  #
             **{name: tokens[name] for name in names},
             "libraries": data["libraries"],
             "sources": [
-                {**located(row["source"]), "tokens": row["tokens"]} for row in tokens["sources"]
+                {**located(str(source)), "tokens": count} for source, count in sources.items()
             ],
             "parts": [{key: row[key] for key in row if key != "source"} for row in rows],
         }

@@ -314,7 +314,12 @@ class Rendered:
 
         tokens, dropped = tokens_of(self.tokens), self.dropped
         return record_of(
-            self._report_input(), tokens=tokens, dropped=dropped, inputs=inputs, content=content
+            self._report_input(),
+            tokens=tokens,
+            span_tokens=self.tokens.spans,
+            dropped=dropped,
+            inputs=inputs,
+            content=content,
         )
 
     @cached_property
@@ -379,7 +384,8 @@ class Rendered:
 
     @cached_property
     def _locations(self) -> "tuple[SentLocation, ...]":
-        return self._sendable().locations()
+        """The locations, also of calls that are open; empty without a target."""
+        return () if self._written is None else self._written.locations()
 
     @property
     def _is_waiting(self) -> bool:
@@ -551,6 +557,7 @@ class Rendered:
             messages=self.messages,
             sent=self._prompt_with_marks,
             written_payload=self._written_payload,
+            locations=lambda: self._locations,
             dropped=lambda: self.dropped,
             config=self.config,
             facts=self.facts,

@@ -13,6 +13,9 @@ from promptdsl.messages.prompt import OutputSchema, ToolDefinition
 from promptdsl.tokens.count import TextTokens
 from promptdsl.tokens.wire_json import MARKS, WireObject, WireValue, compact, pruned
 
+TOOLS_TEXT = "the provider's instructions for tools"
+"""The name of the text that a provider adds to a request with tools, in reports and errors."""
+
 PER_TOOL = 7
 """The frame of each tool (OpenAI Cookbook, "How to count tokens with tiktoken", for gpt-4o)."""
 

@@ -39,7 +39,7 @@ def test_a_payload_is_shown_the_same_way(cli: Command, tmp_path: Path) -> None:
     (file := tmp_path / "p.json").write_text(json.dumps(PAYLOAD))
     out = cli("records", "show", str(file)).out
     assert (True, True, False) == (
-        "<PromptRecord 1.0 for openai gpt-5: 1 message" in out,
+        "<PromptRecord 1.1 for openai gpt-5: 1 message" in out,
         "  conversation history[0]\n    Hi there." in out,
         ".py:" in out,
     )

@@ -80,6 +80,7 @@ def test_parts_and_lines_are_data(cli: Command) -> None:
             "dropped": None,
             "file": "support.py",
             "line": line,
+            "message": [0, 0],
         }
     ] == found["parts"][1:2]
 

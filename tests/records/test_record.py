@@ -1,6 +1,7 @@
 """A record: what was sent, and why, as one value that is kept, read again and printed."""
 
 import json
+import os
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -104,9 +105,44 @@ def test_a_text_has_the_line_that_wrote_it() -> None:
     found = data_of(render(System("Be kind to ", Value("Ada"), ".")))
     text = found["messages"][0]["content"][0]["text"]
     pieces = [(text[it["start"] : it["end"]], it["kind"], it["source"]) for it in found["spans"]]
-    source = f"{__file__}:{line}"
+    source = f"test_record.py:{line}"
     expected = [("Be kind to ", "author"), ("Ada", "value"), (".", "author")]
     assert [(*it, source) for it in expected] == pieces
+    assert f"{Path(__file__).parent}{os.sep}" == found["root"]
+
+
+def test_a_piece_has_its_tokens() -> None:
+    """Each piece has its tokens; those of a text add up to the text."""
+    found = data_of(render(System("Be kind: ", Value("Ada Lee"), " here."), counter=words))
+    assert [2, 2, 1] == [it["tokens"] for it in found["spans"]]
+
+
+def test_the_text_of_the_provider_for_tools_is_a_part() -> None:
+    """What a provider adds to a request with tools is the last part of its tools."""
+    found = data_of(support(provider="anthropic", model="claude-sonnet-4-5"))
+    whole, tool, text = found["tokens"]["parts"][:3]
+    assert ("the provider's instructions for tools", 589) == (text["what"], text["tokens"])
+    assert whole["tokens"] == tool["tokens"] + text["tokens"]
+
+
+def test_a_part_has_its_messages() -> None:
+    """Each part has the first and the last message that it is in; a tool is in none."""
+    found = data_of(support())
+    assert [
+        ("tools", None),
+        ("tool 'find'", None),
+        ("the provider's instructions for tools", None),
+        ("system turn", [0, 0]),
+        ("text", [0, 0]),
+        ("section 'note'", [0, 0]),
+        ("history", [1, 2]),
+        ("user message", [1, 1]),
+        ("assistant message", [2, 2]),
+        ("user turn (merged)", [3, 3]),
+        ("user message", [3, 3]),
+        ("user turn", [3, 3]),
+        ("the target's own form", None),
+    ] == [(part["what"], part.get("message")) for part in found["tokens"]["parts"]]
 
 
 def test_settings_have_their_layers() -> None:

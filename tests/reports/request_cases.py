@@ -241,9 +241,10 @@ def counted(name: str) -> dict[str, Any]:
         {
             "counts": {key: it for key, it in data["tokens"].items() if not isinstance(it, list)},
             "messages": data["tokens"]["messages"],
-            "parts": [[*row.values()] for row in data["tokens"]["parts"]],
+            "parts": [[*row.values()] for row in record.token_parts()],
             "sections": dict(report.sections),
             "sources": {str(source): count for source, count in report.sources.items()},
+            "sent": data["sent"],
             "spans": [
                 [it.message, it.block, it.inner, it.address, it.text, count, it == again]
                 for it, count, again in spans
@@ -251,9 +252,18 @@ def counted(name: str) -> dict[str, Any]:
             "report": str(report),
             "largest first": record.token_tree(largest_first=True, strike=True),
             "one level": record.token_tree(depth=1),
-            **{key: data[key] for key in ("budget", "dropped", "losses", "libraries", "inputs")},
+            **{key: with_files(data, key) for key in ("dropped", "losses")},
+            **{key: data[key] for key in ("budget", "libraries", "inputs")},
         },
     )
+
+
+def with_files(data: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    """Return rows of a record whose sources have the whole path of this file."""
+    return [
+        row | ({"source": data["root"] + row["source"]} if "source" in row else {})
+        for row in data[key]
+    ]
 
 
 def undigested(rendered: Rendered, data: dict[str, Any]) -> dict[str, Any]:

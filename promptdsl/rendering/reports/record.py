@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import Any, Self
@@ -25,11 +26,12 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.rendering.reports.cards import Cards
 from promptdsl.rendering.reports.html_view import html_view
+from promptdsl.rendering.reports.source_root import with_complete_sources
 from promptdsl.rendering.reports.token_tree import shown_parts, token_tree
 from promptdsl.rendering.spans import Span
 from promptdsl.tree.outline import outline_text
 
-FORMAT = "1.0"
+FORMAT = "1.1"
 """The version of the format of a record."""
 AROUND = 8
 """The levels of a record around the data of an author."""
@@ -47,7 +49,7 @@ class PromptRecord:
     >>> rendered = render(Timeline(System("Be kind."), User("Hi")), model="gpt-5")
     >>> record = rendered.record(inputs={"name": "Ada"})
     >>> record
-    <PromptRecord 1.0 for openai gpt-5: 2 messages, 15 tokens>
+    <PromptRecord 1.1 for openai gpt-5: 2 messages, 15 tokens>
     >>> PromptRecord.from_dict(record.to_dict()) == record
     True
     >>> record.to_dict()["inputs"]
@@ -57,6 +59,11 @@ class PromptRecord:
     def __init__(self, data: Mapping[str, Any]) -> None:  # Any: JSON data
         """Keep the JSON value of a record, which is not checked: :meth:`from_dict` does that."""
         self._data = data
+
+    @cached_property
+    def _complete(self) -> Mapping[str, Any]:  # Any: JSON data
+        """The JSON value, with the complete file of each source."""
+        return with_complete_sources(self._data)
 
     @classmethod
     @public_api
@@ -101,7 +108,10 @@ class PromptRecord:
         return cls.from_dict(data)
 
     def to_dict(self) -> JsonDict:
-        """Return the JSON value; its containers are those of the record: do not change them."""
+        """Return the JSON value; its containers are those of the record: do not change them.
+
+        Its sources are relative to its ``root``; all other results have complete files.
+        """
         return dict(self._data)
 
     def to_json(self) -> str:
@@ -124,7 +134,7 @@ class PromptRecord:
 
         Raises :class:`DataError` for a record without content.
         """
-        data = self._data
+        data = self._complete
         if not data["content"]:
             fix = "make it with record(content=True)"
             raise DataError("the record has no content", fix=fix, at=(author(),))
@@ -142,7 +152,7 @@ class PromptRecord:
         """The pieces of the messages, as ``Rendered.spans()``; raises what ``prompt`` raises."""
         messages: tuple[Message, ...] = self.prompt.messages
         spans: list[Span] = []
-        for row in self._data["spans"]:
+        for row in self._complete["spans"]:
             block = messages[int(row["message"])].content[int(row["block"])]
             if isinstance(block, ToolResultBlock) and "inner" in row:
                 block = block.content[int(row["inner"])]
@@ -153,25 +163,27 @@ class PromptRecord:
     @property
     def losses(self) -> tuple[Loss, ...]:
         """The parts that the target cannot express, and the hints, as ``Rendered.losses``."""
-        rows = ({**_NOTHING, "what": row.get("name", ""), **row} for row in self._data["losses"])
+        rows = (
+            {**_NOTHING, "what": row.get("name", ""), **row} for row in self._complete["losses"]
+        )
         return tuple(Loss(**_fields(row, Loss)) for row in rows)
 
     @property
     def dropped(self) -> tuple[Dropped, ...]:
         """The parts that were dropped, as ``Rendered.dropped``."""
-        rows = self._data["dropped"]
+        rows = self._complete["dropped"]
         texts = ({**_NOTHING, **row, "text": row.get("said", "")} for row in rows)
         return tuple(Dropped(**_fields(row, Dropped)) for row in texts)
 
     def outline(self) -> str:
         """Return the parts of the request, as ``Rendered.outline()``; empty without content."""
-        return outline_text(self._data["outline"])
+        return outline_text(self._complete["outline"])
 
     def token_parts(
         self, *, depth: int | None = None, largest_first: bool = False
     ) -> list[JsonDict]:
         """Return the rows of :meth:`token_tree` as data."""
-        tokens: JsonDict = self._data["tokens"] or {}
+        tokens: JsonDict = self._complete["tokens"] or {}
         return shown_parts(tokens.get("parts", ()), depth=depth, largest_first=largest_first)
 
     def token_tree(
@@ -183,7 +195,7 @@ class PromptRecord:
         the largest of siblings is the first. With ``strike`` the names of dropped parts are struck
         through, by the codes of a terminal.
         """
-        tokens = self._data["tokens"]
+        tokens = self._complete["tokens"]
         if tokens is None:
             return "the tokens could not be counted"
         parts = self.token_parts(depth=depth, largest_first=largest_first)

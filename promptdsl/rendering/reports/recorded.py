@@ -29,6 +29,7 @@ from promptdsl.messages.prompt import CHOICES, OutputSchema, Prompt, ToolDefinit
 from promptdsl.rendering.reports.cache_order import Payload
 from promptdsl.rendering.reports.record import FORMAT, PromptRecord
 from promptdsl.rendering.reports.report_input import ReportInput
+from promptdsl.rendering.reports.source_root import shorten_sources
 from promptdsl.rendering.reports.token_parts import TokenPart
 from promptdsl.rendering.reports.token_report import TokenReport
 from promptdsl.rendering.spans import Span
@@ -50,7 +51,7 @@ TOOL, OUTPUT = (
 )
 """The fields that a record has of each part; one that is empty is left out."""
 FACTS = _fields_of(ModelFacts, "template", "transformation", "role_layers", "wire", "guesses_media")
-_OBJECTS = ("source", "library", "at", "also")
+_OBJECTS = ("source", "library", "at", "also", "message")
 """The fields that are no plain data."""
 COUNTS = {
     **{name: name for name in ("total", "label", "method", "typical", "tools")},
@@ -71,11 +72,14 @@ def record_of(
     report_input: ReportInput,
     *,
     tokens: JsonDict | None,
+    span_tokens: Sequence[int] = (),
     dropped: Iterable[Dropped],
     inputs: object = None,
     content: bool = True,
 ) -> PromptRecord:
     """Return the record of a render; ``tokens`` are those of :func:`tokens_of`.
+
+    ``span_tokens`` are those of each span, empty if they were not counted.
 
     Raises :class:`OptionError` for ``inputs`` that are no mapping, :class:`DataError` for one
     that JSON cannot express.
@@ -92,7 +96,8 @@ def record_of(
         "model": dict(_known_facts(facts)),
         "messages": [message.to_dict() for message in sent.messages],
         "outline": outline_rows(report_input.tree),
-        "spans": _span_rows(report_input.spans()),
+        "sent": report_input.sent_blocks(),
+        "spans": _span_rows(report_input.spans(), span_tokens),
         "tokens": tokens,
         "budget": None,
         "dropped": _dropped_rows(tuple(dropped), report_input.stages["fit"]),
@@ -117,7 +122,10 @@ def record_of(
         )
         free = limit - used - reserve
         data["budget"] = {"limit": limit, "used": used, "reserve": reserve, "free": free}
-    return PromptRecord(data if content else _kept(data, KEPT))
+    if not content:
+        return PromptRecord(_kept(data, KEPT))
+    shorten_sources(data)
+    return PromptRecord(data)
 
 
 def tokens_of(report: TokenReport) -> JsonDict:
@@ -180,7 +188,7 @@ def _rows(parts: Iterable[object], names: Sequence[str]) -> list[JsonDict]:
     return rows
 
 
-def _span_rows(spans: Iterable[Span]) -> list[JsonDict]:
+def _span_rows(spans: Iterable[Span], tokens: Sequence[int]) -> list[JsonDict]:
     """Return the fields of spans that are not empty; of many spans, in a third of the time."""
     rows: list[JsonDict] = []
     for span in spans:
@@ -194,6 +202,8 @@ def _span_rows(spans: Iterable[Span]) -> list[JsonDict]:
             names = zip(("inner", "label", "cache", "library"), rare, strict=True)
             row |= {name: value for name, value in names if value is not None}
         rows.append(row)
+    for row, count in zip(rows, tokens, strict=False):
+        row["tokens"] = count
     return rows
 
 
@@ -297,11 +307,14 @@ BLOCK: Mapping[str, object] = {
     **dict.fromkeys(("type", "cache", "is_error", "error_type"), _same),
     "content": _bare_blocks,
 }
-_SPAN = ("message", "block", "inner", "start", "end", "kind", "role", "cache")
-_PART = {"what": _kind, **dict.fromkeys(("depth", "tokens", "cache", "priority"), _same)}
+_SPAN = ("message", "block", "inner", "start", "end", "kind", "role", "cache", "tokens")
+_PART = {
+    "what": _kind,
+    **dict.fromkeys(("depth", "tokens", "cache", "priority", "message", "at", "range"), _same),
+}
 KEPT: Mapping[str, object] = {
     **dict.fromkeys(
-        ("format", "content", "digest", "model", "budget", "libraries", "sent_as"), _same
+        ("format", "content", "digest", "model", "budget", "libraries", "sent", "sent_as"), _same
     ),
     "messages": {"role": _same, "kind": _same, "content": _bare_blocks},
     "outline": [],

@@ -8,10 +8,13 @@ from promptdsl.budget.budget import Budget
 from promptdsl.budget.dropped import Dropped
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved
+from promptdsl.foundation.json import JsonDict
 from promptdsl.foundation.library_section import LibrarySection
+from promptdsl.messages import Block, ToolResultBlock
 from promptdsl.messages.loss import Loss
-from promptdsl.messages.message import Message
+from promptdsl.messages.message import Message, open_calls
 from promptdsl.messages.prompt import Prompt
+from promptdsl.providers.shared.sent_locations import SentLocation
 from promptdsl.providers.written import WrittenPayload
 from promptdsl.rendering.measure import message_counts, messages_total
 from promptdsl.rendering.reports.cache_order import Payload
@@ -34,6 +37,7 @@ class ReportInput:
     messages: tuple[Message, ...]
     sent: Prompt
     written_payload: WrittenPayload | None
+    locations: Callable[[], tuple[SentLocation, ...]]
     dropped: Callable[[], tuple[Dropped, ...]]
     config: Resolved
     facts: ModelFacts
@@ -61,6 +65,31 @@ class ReportInput:
         output = None if "output schema" in lost else sent.sent_output
         return attrs.evolve(sent, tools=tools, output=output)
 
+    def sent_blocks(self) -> list[list[JsonDict | None]] | None:
+        """Return by message how each block is sent, ``None`` for one that is not sent.
+
+        That is its ``role`` and ``message``, the index of the message in the payload, or ``None``
+        for separate system text. A result has the same of the blocks in it: ``inner``. Nothing is
+        returned without a target, with open calls, and where the payload cannot be written again.
+        """
+        messages = self.sent.messages
+        if self.written_payload is None or open_calls(messages):
+            return None
+        locations = or_none_on_error(self.locations)
+        if locations is None:
+            return None
+        rows: dict[tuple[int | None, int | None, int | None], JsonDict] = {}
+        for location in locations:
+            at = location.message, location.block, location.inner
+            rows.setdefault(at, {"role": location.role, "message": location.entry})
+        return [
+            [
+                _sent_block(block, rows, (index, number))
+                for number, block in enumerate(message.content)
+            ]
+            for index, message in enumerate(messages)
+        ]
+
     def sent_as(self) -> dict[int, str]:
         """Return the events and groundings that are sent in the role of a user, by index.
 
@@ -68,17 +97,15 @@ class ReportInput:
         maps to the role of a user. Nothing is returned where the payload cannot be written again,
         such as where a file is gone.
         """
-        written = self.written_payload
         instructions = {
             index
             for index, message in enumerate(self.messages)
             if message.kind in ("event", "request") and message.role in ("developer", "system")
         }
-        if written is None or not instructions:
+        if self.written_payload is None or not instructions:
             return {}
         locations = {
-            location.message: location.role
-            for location in or_none_on_error(written.locations) or ()
+            location.message: location.role for location in or_none_on_error(self.locations) or ()
         }
         return {index: "user" for index in sorted(instructions) if locations.get(index) == "user"}
 
@@ -92,3 +119,14 @@ class ReportInput:
         if written is not None:
             return written.tally(self.tokens).total
         return messages_total(self.sent, self.tree, self.tokens, self.facts)
+
+
+def _sent_block(
+    block: Block,
+    rows: Mapping[tuple[int | None, int | None, int | None], JsonDict],
+    at: tuple[int, int],
+) -> JsonDict | None:
+    row = rows.get((*at, None))
+    if row is None or not isinstance(block, ToolResultBlock) or not block.content:
+        return row
+    return {**row, "inner": [rows.get((*at, inner)) for inner in range(len(block.content))]}

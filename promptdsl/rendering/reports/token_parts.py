@@ -22,7 +22,7 @@ from promptdsl.rendering.spans import Span, TimelineEntry, joined
 from promptdsl.rendering.text.layout import WrittenNode, WrittenPiece, WrittenTurn
 from promptdsl.tokens import Tokens
 from promptdsl.tokens.messages import block_tokens
-from promptdsl.tokens.tools import output_tokens, tool_tokens
+from promptdsl.tokens.tools import TOOLS_TEXT, output_tokens, tool_tokens, tools_frame
 from promptdsl.tree.group_nodes import ComponentNode, FragmentNode
 from promptdsl.tree.node import Node, label, mark_of
 from promptdsl.tree.part_nodes import (
@@ -91,7 +91,8 @@ class TokenPart:
     ``depth`` is 0 for a part directly in the request. ``what`` names the part, ``path`` is its
     address, ``source`` the line that wrote it. ``cache`` is the cache mark after it. ``dropped`` is
     the reason it was left out; then its tokens are in no other part. ``library`` is the section of
-    a library that it is in, the innermost.
+    a library that it is in, the innermost. ``message`` are the indices of the first and the last
+    message that it is in, ``None`` for a part that is in no message, such as a tool.
 
     >>> from promptdsl import Section, System, render
     >>> report = render(System(Section("role", "You help.")), counter=len).tokens
@@ -107,6 +108,7 @@ class TokenPart:
     cache: Cache | None = None
     dropped: str | None = None
     library: LibrarySection | None = None
+    message: tuple[int, int] | None = None
 
 
 @attrs.define(eq=False)
@@ -136,6 +138,9 @@ class Ledger:
             part = TokenPart(1, f"tool {tool.name!r}", tool.name, count, tool.source, tool.cache)
             self.parts.append(part)
             self.charge(tool.source, count)
+        if sent.tools:
+            frame = tools_frame(self.report_input.facts)
+            self.parts.append(TokenPart(1, TOOLS_TEXT, "", frame))
         if output:
             part = TokenPart(0, "form of the answer", output.name, output_format, output.source)
             self.parts.append(part)
@@ -166,20 +171,24 @@ class Ledger:
         if continues:
             index = max(index for index, part in enumerate(self.parts) if not part.depth)
             history = self.parts[index]
-            self.parts[index] = attrs.evolve(history, tokens=history.tokens + total)
+            messages = (history.message or (first, end))[0], end - 1
+            total_tokens = history.tokens + total
+            self.parts[index] = attrs.evolve(history, tokens=total_tokens, message=messages)
         else:
-            self.parts.append(TokenPart(0, "history", "history", total, source))
+            messages = first, end - 1
+            self.parts.append(TokenPart(0, "history", "history", total, source, message=messages))
         self.charge(source, total)
         for number, index in enumerate(range(first, end), node.start):
             message = self.report_input.sent.messages[index]
             name, mark = f"{message.role} message", mark_in(message)
-            tokens = self.messages[index]
-            self.parts.append(TokenPart(1, name, f"history[{number}]", tokens, source, mark))
+            tokens, path, span = self.messages[index], f"history[{number}]", (index, index)
+            self.parts.append(TokenPart(1, name, path, tokens, source, mark, message=span))
 
     def _add_turn(self, node: Node, entry: TimelineEntry, first: int) -> None:
         """Add a turn, with its turns if it is a merged turn."""
         source = node.source
         total = sum(self.messages[first : entry.messages])
+        span = first, entry.messages - 1
         mark: Cache | None = mark_of(node.options)
         if mark is None:
             # The automatic cache marks may be after one of its messages, too.
@@ -188,25 +197,25 @@ class Ledger:
             mark = next((mark_in(sent[number]) for number in placed), None)
         if not isinstance(node, MergedNode):
             turn = entry.turns[0]
-            self.parts.append(
-                TokenPart(0, name_of(node), turn.address, total, source, mark, library=turn.library)
-            )
-            self.charge(source, total - self._add_nodes(turn, source, depth=1))
+            rest = (source, mark, None, turn.library, span)
+            self.parts.append(TokenPart(0, name_of(node), turn.address, total, *rest))
+            self.charge(source, total - self._add_nodes(turn, source, span, depth=1))
             return
-        self.parts.append(TokenPart(0, name_of(node), "", total, source, mark))
+        self.parts.append(TokenPart(0, name_of(node), "", total, source, mark, message=span))
         tokens, facts = self.report_input.tokens, self.report_input.facts
         for turn in entry.turns:
             line, name = turn.node.source or source, name_of(turn.node)
             mark = mark_of(turn.node.options)
             count = sum(block_tokens(block, tokens, facts) for block in turn.blocks)
-            self.parts.append(
-                TokenPart(1, name, turn.address, count, line, mark, library=turn.library)
-            )
-            self.charge(line, count - self._add_nodes(turn, line, depth=2))
+            rest = (line, mark, None, turn.library, span)
+            self.parts.append(TokenPart(1, name, turn.address, count, *rest))
+            self.charge(line, count - self._add_nodes(turn, line, span, depth=2))
             total -= count
         self.charge(source, total)
 
-    def _add_nodes(self, turn: WrittenTurn, source: Source | None, *, depth: int) -> int:
+    def _add_nodes(
+        self, turn: WrittenTurn, source: Source | None, span: tuple[int, int], *, depth: int
+    ) -> int:
         """Add the parts of a turn; return the tokens of those directly in it."""
         tokens, facts = self.report_input.tokens, self.report_input.facts
         # The tokens before every piece of each page: a result in the turn has its own page.
@@ -241,9 +250,8 @@ class Ledger:
                 name, library = name_of(node), part.library
                 if isinstance(node, ComponentNode) and node.section is not None:
                     name = str(node.section)
-                self.parts.append(
-                    TokenPart(this.depth, name, part.path, count, line, mark, library=library)
-                )
+                rest = (line, mark, None, library, span)
+                self.parts.append(TokenPart(this.depth, name, part.path, count, *rest))
         for this in counted.values():
             self.charge(this.source, this.tokens - this.inside)
         return top.inside
