@@ -1,6 +1,6 @@
 """Reports of a budget: the parts it dropped, and the parts that have to stay."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate
 from operator import attrgetter, sub
@@ -15,8 +15,10 @@ from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pairs import last_question, turns_in
 from promptdsl.budget.slots import Slot, first_alternatives
 from promptdsl.budget.units import ConversationUnit, Entry
+from promptdsl.foundation.json import JsonDict
 from promptdsl.foundation.old_names import OldAttribute
 from promptdsl.foundation.source import Source
+from promptdsl.tokens.frames import OWN
 from promptdsl.tree.group_nodes import ConversationNode, FirstFitNode
 from promptdsl.tree.masks import MEDIA, SHIFT
 from promptdsl.tree.node import Node, label
@@ -92,6 +94,25 @@ class Needed:
         yield f"{line}: {self.source}" if self.source else line
         for part in self.parts:
             yield from part.lines(f"{indent}  ")
+
+
+def rows_of(needed: Iterable[Needed], required: int) -> list[JsonDict]:
+    """Return the parts that have to stay as JSON data.
+
+    Those of depth 0 add up to ``required``: the last of them is the target's own form, which is
+    below 0 where it saves tokens.
+    """
+    rows: list[JsonDict] = []
+    own = required
+    for part in needed:
+        own -= part.tokens
+        rows += [_row(part, 0), *(_row(inner, 1) for inner in part.parts)]
+    return [*rows, {"depth": 0, "what": OWN, "tokens": own}] if own else rows
+
+
+def _row(part: Needed, depth: int) -> JsonDict:
+    row: JsonDict = {"depth": depth, "what": part.what, "tokens": part.tokens}
+    return {**row, "source": str(part.source)} if part.source else row
 
 
 def in_tokens(count: int) -> str:

@@ -10,7 +10,7 @@ from typing import TypeAlias, TypeVar
 
 from promptdsl.budget.budget import Budget
 from promptdsl.budget.choose import Choice
-from promptdsl.budget.dropped import Dropped, Needed, dropped_by, in_tokens
+from promptdsl.budget.dropped import Dropped, Needed, dropped_by, in_tokens, rows_of
 from promptdsl.budget.limits import LimitCuts, limited, still_cut
 from promptdsl.budget.line import Line
 from promptdsl.budget.measure_protocol import Measure
@@ -260,13 +260,16 @@ def _all_dropped(
 
 
 def _no_room(plan: Plan, tree: RootNode, free: int, least: int) -> BudgetError:
+    needed = plan.needed()
     return BudgetError(
         f"the reserves are {in_tokens(free)}, the budget is {plan.budget:,}\n"
-        f"the rest of the prompt needs {in_tokens(least)}\n{_shown(plan.needed())}",
+        f"the rest of the prompt needs {in_tokens(least)}\n{_shown(needed)}",
         fix="write a larger budget, or smaller reserves",
         at=[node.source for node in opaque(tree) if isinstance(node, ReserveNode)],
         required=least,
-        largest=plan.needed(),
+        largest=needed,
+        budget={"limit": plan.budget, "reserve": free, "room": 0},
+        rows=rows_of(needed, least),
     )
 
 
@@ -299,6 +302,8 @@ def _too_long(plan: Plan, limit: int, required: int) -> BudgetError:
         limit=limit,
         required=required,
         largest=needed,
+        budget={"limit": plan.budget, "reserve": plan.budget - limit, "room": limit},
+        rows=rows_of(needed, required),
     )
 
 

@@ -3,7 +3,7 @@
 Every message says what is wrong, where the author wrote it (``file:line``), and what to do.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Self, TypeGuard
 
 from promptdsl.foundation.unicode import exact, on_one_line
@@ -224,17 +224,25 @@ class BudgetError(PromptError):
     ``largest`` lists the required parts, the largest first, each with ``what``, ``tokens`` and its
     line.
 
+    As JSON data, ``budget`` has the ``limit`` of the render, the ``reserve`` for the answer and the
+    ``room`` that is left for the prompt. ``rows`` are all required parts with ``depth``, ``what``,
+    ``tokens`` and ``source``: those of depth 0 add up to ``required``.
+
     >>> from promptdsl import BudgetError, User, render
     >>> try:
-    ...     render(User("one two three"), budget=1, counter=len)
+    ...     render(User("one two three"), budget=9, reserve=4, counter=len)
     ... except BudgetError as error:
-    ...     print(error.limit, error.required)
-    1 23
+    ...     print(error.limit, error.required, error.budget)
+    ...     print([(row["what"], row["tokens"]) for row in error.rows])
+    5 23 {'limit': 9, 'reserve': 4, 'room': 5}
+    [('user turn', 20), ("the target's own form", 3)]
     """
 
     limit: int
     required: int
     largest: tuple[Any, ...]  # Any: parts of a budget, a package above this one
+    budget: dict[str, int]
+    rows: list[dict[str, Any]]  # Any: JSON data
 
     def __init__(
         self,
@@ -245,11 +253,15 @@ class BudgetError(PromptError):
         limit: int = 0,
         required: int = 0,
         largest: Iterable[object] = (),
+        budget: Mapping[str, int] | None = None,
+        rows: Iterable[dict[str, Any]] = (),  # Any: JSON data
     ) -> None:
         super().__init__(what, fix=fix, at=at)
         self.limit = limit
         self.required = required
         self.largest = tuple(largest)
+        self.budget = dict(budget or {})
+        self.rows = [*rows]
 
 
 class TranscriptError(PromptError):

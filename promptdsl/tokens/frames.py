@@ -13,6 +13,9 @@ PER_NAME = 1
 REPLY = 3
 """The tokens at the beginning of the answer."""
 
+OWN = "the target's own form"
+"""The name of a target's own text, such as the frame of the reply, in reports and errors."""
+
 
 def label_of(
     text_label: str, *, has_media: bool = False, has_tools: bool = False, framed: bool = True

@@ -476,6 +476,35 @@ def test_without_a_line() -> None:
 # What has to stay.
 
 
+def test_what_has_to_stay_is_data() -> None:
+    """The limit, the reserve, the room and the parts that have to stay are data that add up."""
+    prompt, line = (
+        Timeline(
+            System(Section("a", "A"), Section("b", "B B")),
+            User("Q Q"),
+            Tool(name="find", description="F F F F", input_schema={"type": "object"}),
+        ),
+        this_line() - 4,
+    )
+    error = raised(BudgetError, lambda: render(prompt, budget=300, reserve=200, counter=hundreds))
+    outer = [row for row in error.rows if row["depth"] == 0]
+    assert {"limit": 300, "reserve": 200, "room": 100} == error.budget
+    assert {"depth": 1, "what": "section 'b'", "tokens": 200, "source": f"{__file__}:{line}"} in (
+        error.rows
+    )
+    assert [error.required, "the target's own form"] == [
+        sum(row["tokens"] for row in outer),
+        outer[-1]["what"],
+    ]
+
+
+def test_without_room_the_parts_are_data() -> None:
+    """A reserve that is larger than the budget leaves no room, and the parts still add up."""
+    error = too_big(System("A A"), Reserve(500), User("C"), budget=200)
+    assert {"limit": 200, "reserve": 500, "room": 0} == error.budget
+    assert error.required == sum(row["tokens"] for row in error.rows if row["depth"] == 0)
+
+
 def told_of(error: BudgetError) -> tuple[Any, ...]:
     """Return room, need and the parts that an error names: what, tokens, kind, and a line."""
     named = [(one.what, one.tokens, one.kind, one.source is not None) for one in error.largest]

@@ -1,5 +1,6 @@
 """How much two requests share, and what broke it."""
 
+import json
 from collections.abc import Callable
 from time import process_time
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from promptdsl import *
+from tests.errors import this_line
 from tests.reports.prompts import PROVIDERS, everything, nested, recorded_messages, turns, words
 
 FRAME = 4
@@ -335,6 +337,44 @@ def test_what_is_dropped_pays_later(
     report = prefix_report(before, after)
     assert expected == (report.dropped, report.pays_from)
     assert ("pays from request" in str(report)) == (report.pays_from is not None)
+
+
+def test_a_report_is_data() -> None:
+    """A report is JSON data: its counts, and the address and the line of the first difference."""
+    rules = "Be kind. " * 300
+    before, after = (
+        render(
+            Timeline(System(Section("rules", rules, cache=True), Section("day", day)), User("Hi.")),
+            model="claude-sonnet-4-5",
+        )
+        for day in ("Monday", "Tuesday")
+    )
+    report = prefix_report(before, after)
+    data = json.loads(json.dumps(report.to_dict()))
+    assert {
+        "before": report.before,
+        "after": report.after,
+        "shared": report.shared,
+        "read_from_cache": report.served,
+        "minimum": 1024,
+        "dropped": 0,
+        "label": report.label,
+        "extends": False,
+        "first": {
+            "how": "changed",
+            "what": "section 'day'",
+            "path": "day",
+            "source": f"{__file__}:{this_line() - 20}",
+        },
+    } == data
+    assert 0 < data["read_from_cache"] <= data["shared"] < data["after"]
+
+
+def test_two_equal_requests_are_data() -> None:
+    """Of two equal requests there is no first difference."""
+    rendered = render(User("Hi."))
+    data = prefix_report(rendered, rendered).to_dict()
+    assert (None, True, data["after"]) == (data["first"], data["extends"], data["shared"])
 
 
 def test_two_parts_that_are_dropped_count_both() -> None:

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import attrs
 
+from promptdsl.foundation.json import JsonDict
 from promptdsl.foundation.source import Source
 from promptdsl.foundation.unicode import equal_start, on_one_line
 from promptdsl.messages import Block, TextBlock, ToolResultBlock
@@ -45,6 +46,11 @@ class Difference:
     what: str
     path: str
     source: Source | None = None
+
+    def to_dict(self) -> JsonDict:
+        """Return the difference as JSON data; ``source`` is left out where it is not known."""
+        row: JsonDict = {"how": self.how, "what": self.what, "path": self.path}
+        return {**row, "source": str(self.source)} if self.source else row
 
     def __str__(self) -> str:
         path = f" ({self.path})" if self.path and self.path not in self.what else ""

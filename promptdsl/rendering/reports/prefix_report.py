@@ -6,6 +6,7 @@ import attrs
 
 from promptdsl.config.models import USUAL, facts_for
 from promptdsl.foundation.errors import TargetError
+from promptdsl.foundation.json import JsonDict
 from promptdsl.providers.registry import TARGETS
 from promptdsl.rendering.reports.cache_order import (
     Payload,
@@ -73,6 +74,28 @@ class PrefixReport:
     def cost(self) -> float:
         """The cost of the second request, in tokens that are not cached."""
         return self.served * CACHED + self.after - self.served
+
+    def to_dict(self) -> JsonDict:
+        """Return the report as JSON data; ``read_from_cache`` are the tokens that are served.
+
+        >>> from promptdsl import Section, System, prefix_report, render
+        >>> one, two = (render(System(Section("role", text))) for text in ("Help.", "Go."))
+        >>> data = prefix_report(one, two).to_dict()
+        >>> data["shared"], data["first"]["how"], data["first"]["path"]
+        (0, 'changed', 'role')
+        """
+        first = self.first
+        return {
+            "before": self.before,
+            "after": self.after,
+            "shared": self.shared,
+            "read_from_cache": self.served,
+            "minimum": self.minimum,
+            "dropped": self.dropped,
+            "label": self.label,
+            "extends": self.extends,
+            "first": None if first is None else first.to_dict(),
+        }
 
     def __str__(self) -> str:
         share = self.shared / self.after if self.after else 1

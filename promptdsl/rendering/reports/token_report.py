@@ -15,11 +15,10 @@ from promptdsl.rendering.reports.report_input import ReportInput
 from promptdsl.rendering.reports.token_parts import Ledger, TokenPart, span_tokens
 from promptdsl.tokens import Count, Tokens
 from promptdsl.tokens.count import EXACT
-from promptdsl.tokens.frames import REPLY, label_of
+from promptdsl.tokens.frames import OWN, REPLY, label_of
 from promptdsl.tokens.messages import has_media, message_tokens
 from promptdsl.tokens.payloads import entry_tokens
 
-OWN = "the target's own form"
 SHOWN = 5
 """How many of the largest parts a summary names."""
 
