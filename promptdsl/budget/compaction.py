@@ -68,7 +68,17 @@ def compactions_in(
         count = len(old) - len(new)
         what = f"the {count} messages" if count > 1 else "the message" if count else "what is"
         why = f"a compaction stands for {what} before it"
-        yield Dropped("history", "history", sum(old) - sum(new), None, why, before.source)
+        kept = {id(message) for message in _messages_of(after)}
+        gone = tuple(item for item in _messages_of(before) if id(item) not in kept)
+        saved = sum(old) - sum(new)
+        yield Dropped("history", "history", saved, None, why, before.source, gone=gone)
+
+
+def _messages_of(history: ConversationNode) -> Iterator[Message]:
+    """Yield the recorded messages of a history."""
+    for run in history.content:
+        if isinstance(run, RecordedNode):
+            yield from run.items
 
 
 def with_compaction(

@@ -170,13 +170,16 @@ class Rendered:
 
         After them come the tool calls and results that ``tool_pairing`` removed.
         """
+        from promptdsl.rendering.reports.dropped_parts import in_written_order
+
         stages = dict(self._stages)
+        dropped = in_written_order(self._dropped(), stages["read"])
         # A pass without work keeps the tree: pairing has dropped no call and no result.
         if stages["place"] is stages["pair"]:
-            return self._dropped()
+            return dropped
         from promptdsl.rendering.reports.unpaired import dropped_by_pairing
 
-        return (*self._dropped(), *dropped_by_pairing(stages["place"], self._report_input()))
+        return (*dropped, *dropped_by_pairing(stages["place"], self._report_input()))
 
     @property
     def tools(self) -> tuple[ToolDefinition, ...]:
@@ -316,8 +319,8 @@ class Rendered:
         return record_of(
             self._report_input(),
             tokens=tokens,
-            span_tokens=self.tokens.spans,
             dropped=dropped,
+            report=self.tokens,
             inputs=inputs,
             content=content,
         )

@@ -489,7 +489,7 @@ TOLD: dict[str, tuple[list[Any], list[str], list[tuple[int, str]]]] = {
     "both of two": (
         [User(Limit(3, Limit(2, "a b c d"), "e f g h"))],
         ["a [...]", "[...]"],
-        [(2, "2 tokens"), (3, "3 tokens")],
+        [(3, "3 tokens"), (2, "2 tokens")],
     ),
     "a large one": (
         [User(Limit(1_000, "a " * 1_500))],
@@ -515,7 +515,7 @@ def test_a_form_that_is_cut() -> None:
     """When a budget takes another form, what was cut of that one is told."""
     forms = FirstFit(User("one two three four"), User(short(2)))
     found = render(timeline_of(forms, User("Q")), counter=words, budget=11)
-    assert (["one [...]", "Q"], ["its limit is 2 tokens", "alternative 2 of 2 is sent"]) == (
+    assert (["one [...]", "Q"], ["alternative 2 of 2 is sent", "its limit is 2 tokens"]) == (
         text_of(found.messages),
         [one.why for one in found.dropped],
     )

@@ -69,8 +69,8 @@ def test_what_a_written_history_lost_is_told() -> None:
     turn = ("user turn", "user[4]", 103, -1, "there is no room for it, its priority is -1")
     assert [exchange, turn] == gone(520, written(CHAT, step=0), Q, low)
     parts = fit(3, written(CHAT, step=0), Q).tokens.parts
-    assert [("user turn", 103), ("history", 412)] == [
-        (part.what, part.tokens) for part in (parts[0], parts[-1])
+    assert [("history", 412), ("user turn", 103)] == [
+        (part.what, part.tokens) for part in parts[:2]
     ]
 
 

@@ -341,7 +341,7 @@ def test_histories_of_one_line_are_parts_of_their_own() -> None:
 
 
 def test_what_a_history_lost_stands_in_it() -> None:
-    """Of two histories each has what was dropped of it, and one that is gone has no place."""
+    """Of two histories each has what was dropped of it; one that is gone stands where it stood."""
     prompt = Timeline(
         History(recorded_messages(6)),
         Developer("Then."),
@@ -352,9 +352,9 @@ def test_what_a_history_lost_stands_in_it() -> None:
     held = [part for part in parts if part.what == "history"]
     first, second = (node.source for node in prompt.content if isinstance(node, ConversationNode))
     assert [
+        (0, first, True),
         (0, second, False),
         (1, second, True),
-        (0, first, True),
     ] == [(part.depth, part.source, part.dropped is not None) for part in held]
 
 
@@ -489,7 +489,7 @@ def test_marks_that_were_placed_are_shown() -> None:
 
 
 def test_what_was_dropped_stands_where_it_stood() -> None:
-    """What was dropped stands behind the section it was in, or the history, else at the end."""
+    """What was dropped stands in the section or the history it was in, in written order."""
     prompt = Timeline(
         System(
             Section("rules", "Stay here.", Section("tone", "Go away now.", priority=-2)),
@@ -509,21 +509,21 @@ def test_what_was_dropped_stands_where_it_stood() -> None:
     assert [
         (2, 2, "section 'tone'", 3),
         (5, 1, "history", 16),
-        (12, 0, "user turn", 9),
+        (7, 0, "user turn", 9),
     ] == gone
 
 
 def test_what_was_dropped_stands_in_nothing_that_was_dropped_elsewhere() -> None:
-    """Of two parts that are gone the deeper one stands first, in the part that held it."""
+    """Of two parts that are gone each stands in the part that held it, in written order."""
     gone, inner = Section("gone", "One two.", priority=1), Section("inner", "One.", priority=1)
     held = Section("held", "Kept.", inner)
     prompt = Timeline(System(Section("rules", gone, held)), User("Hi."))
     parts = render(prompt, budget=13, counter=words).tokens.parts
     assert [
         (1, "rules", False),
+        (2, "rules/gone", True),
         (2, "rules/held", False),
         (3, "rules/held/inner", True),
-        (2, "rules/gone", True),
     ] == [(part.depth, part.path, part.dropped is not None) for part in parts[1:5]]
 
 

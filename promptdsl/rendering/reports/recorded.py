@@ -72,14 +72,14 @@ def record_of(
     report_input: ReportInput,
     *,
     tokens: JsonDict | None,
-    span_tokens: Sequence[int] = (),
     dropped: Iterable[Dropped],
+    report: TokenReport | None = None,
     inputs: object = None,
     content: bool = True,
 ) -> PromptRecord:
     """Return the record of a render; ``tokens`` are those of :func:`tokens_of`.
 
-    ``span_tokens`` are those of each span, empty if they were not counted.
+    With a ``report``, spans have their tokens, and dropped parts their location.
 
     Raises :class:`OptionError` for ``inputs`` that are no mapping, :class:`DataError` for one
     that JSON cannot express.
@@ -97,10 +97,10 @@ def record_of(
         "messages": [message.to_dict() for message in sent.messages],
         "outline": outline_rows(report_input.tree),
         "sent": report_input.sent_blocks(),
-        "spans": _span_rows(report_input.spans(), span_tokens),
+        "spans": _span_rows(report_input.spans(), () if report is None else report.spans),
         "tokens": tokens,
         "budget": None,
-        "dropped": _dropped_rows(tuple(dropped), report_input.stages["fit"]),
+        "dropped": _dropped_rows(tuple(dropped), report_input.stages["fit"], report),
         "losses": _rows(report_input.losses(), LOSS),
         "tools": _rows(sent.tools, TOOL),
         "tool_choice": sent.tool_choice,
@@ -210,7 +210,9 @@ def _span_rows(spans: Iterable[Span], tokens: Sequence[int]) -> list[JsonDict]:
 _NONE_OF_THEM = (None,) * 4
 
 
-def _dropped_rows(dropped: Sequence[Dropped], fitted: RootNode) -> list[JsonDict]:
+def _dropped_rows(
+    dropped: Sequence[Dropped], fitted: RootNode, report: TokenReport | None
+) -> list[JsonDict]:
     """Return the dropped parts with their texts, which are not in the fitted tree."""
     rows = _rows(dropped, DROPPED)
     kept = {id(node) for node, _ in walk(fitted)} if rows else set[int]()
@@ -221,6 +223,9 @@ def _dropped_rows(dropped: Sequence[Dropped], fitted: RootNode) -> list[JsonDict
             row["said"] = part.text  # the key has the old name of the attribute
         text = part.text or "\n\n".join(filter(None, _texts_in(part.gone, kept)))
         row["text"] = text if is_valid_unicode(text) else _as_read(text)
+    for row, place in zip(rows, () if report is None else report.placed, strict=False):
+        numbers = None if place.range is None else [*place.range]
+        row |= {key: n for key, n in (("at", place.at), ("range", numbers)) if n is not None}
     return rows
 
 

@@ -118,6 +118,8 @@ class Ledger:
     report_input: ReportInput
     messages: Sequence[int]
     parts: list[TokenPart] = attrs.field(factory=list[TokenPart])
+    nodes: list[tuple[object, int]] = attrs.field(factory=list[tuple[object, int]])
+    """Each node and definition that has a part, and the index of the part."""
     sections: dict[str, int] = attrs.field(factory=dict[str, int])
     sources: dict[Source, int] = attrs.field(factory=dict[Source, int])
 
@@ -136,6 +138,7 @@ class Ledger:
         for tool in sent.tools:
             count = tool_tokens(tool, tokens)
             part = TokenPart(1, f"tool {tool.name!r}", tool.name, count, tool.source, tool.cache)
+            self.nodes.append((tool, len(self.parts)))
             self.parts.append(part)
             self.charge(tool.source, count)
         if sent.tools:
@@ -174,8 +177,10 @@ class Ledger:
             messages = (history.message or (first, end))[0], end - 1
             total_tokens = history.tokens + total
             self.parts[index] = attrs.evolve(history, tokens=total_tokens, message=messages)
+            self.nodes.append((node, index))
         else:
             messages = first, end - 1
+            self.nodes.append((node, len(self.parts)))
             self.parts.append(TokenPart(0, "history", "history", total, source, message=messages))
         self.charge(source, total)
         for number, index in enumerate(range(first, end), node.start):
@@ -198,6 +203,7 @@ class Ledger:
         if not isinstance(node, MergedNode):
             turn = entry.turns[0]
             rest = (source, mark, None, turn.library, span)
+            self.nodes.append((node, len(self.parts)))
             self.parts.append(TokenPart(0, name_of(node), turn.address, total, *rest))
             self.charge(source, total - self._add_nodes(turn, source, span, depth=1))
             return
@@ -208,6 +214,7 @@ class Ledger:
             mark = mark_of(turn.node.options)
             count = sum(block_tokens(block, tokens, facts) for block in turn.blocks)
             rest = (line, mark, None, turn.library, span)
+            self.nodes.append((turn.node, len(self.parts)))
             self.parts.append(TokenPart(1, name, turn.address, count, *rest))
             self.charge(line, count - self._add_nodes(turn, line, span, depth=2))
             total -= count
@@ -251,6 +258,7 @@ class Ledger:
                 if isinstance(node, ComponentNode) and node.section is not None:
                     name = str(node.section)
                 rest = (line, mark, None, library, span)
+                self.nodes.append((node, len(self.parts)))
                 self.parts.append(TokenPart(this.depth, name, part.path, count, *rest))
         for this in counted.values():
             self.charge(this.source, this.tokens - this.inside)

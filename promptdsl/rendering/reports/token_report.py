@@ -1,16 +1,16 @@
 """The token report: the tokens of a request, as it is sent, and of each part."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from types import MappingProxyType
 
-from promptdsl.budget.dropped import Dropped
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.old_names import OldAttribute
 from promptdsl.foundation.source import Source
 from promptdsl.foundation.unicode import on_one_line
 from promptdsl.rendering.measure import definition_tokens
 from promptdsl.rendering.reports.cache_order import Payload
+from promptdsl.rendering.reports.dropped_parts import PlacedPart, placed_parts, with_dropped
 from promptdsl.rendering.reports.report_input import ReportInput
 from promptdsl.rendering.reports.token_parts import Ledger, TokenPart, span_tokens
 from promptdsl.tokens import Count, Tokens
@@ -111,8 +111,16 @@ class TokenReport:
 
     @cached_property
     def parts(self) -> tuple[TokenPart, ...]:
-        """All parts in the order of the request, also those that were dropped."""
-        return tuple(_with_dropped(self._ledger.parts, self._report_input.dropped()))
+        """All parts in the order of the request; dropped ones where their author wrote them."""
+        return tuple(with_dropped(self._ledger.parts, self.placed))
+
+    @cached_property
+    def placed(self) -> tuple[PlacedPart, ...]:
+        """Where the dropped parts stood among the other parts."""
+        ledger, stages = self._ledger, self._report_input.stages
+        dropped = self._report_input.dropped()
+        trees = {"written": stages["read"], "fitted": stages["fit"]}
+        return tuple(placed_parts(dropped, ledger.parts, ledger.nodes, **trees))
 
     @cached_property
     def _ledger(self) -> Ledger:
@@ -198,56 +206,3 @@ class _TypicalTokens(_LabelledTokens):
 
     def of(self, text: str, /) -> int:
         return self._tokens.typical(text)
-
-
-_SYSTEM = ("system text", "system turn")
-
-
-def _with_dropped(parts: list[TokenPart], dropped: Iterable[Dropped]) -> Iterable[TokenPart]:
-    """Yield the parts, and each dropped part after its container.
-
-    Addresses count only the turns that were kept, so the container is known only for parts of the
-    system text and, by its line, of a history. All other dropped parts come last.
-    """
-    # The indices of the containers (histories by line, the system text and its sections by
-    # address), and of the last part inside each.
-    containers: dict[str | Source | None, int] = {}
-    ends: dict[int, int] = {}
-    open_parts: list[int] = []
-    in_system = False
-    for index, part in enumerate([*parts, TokenPart(0, "", "", 0)]):
-        while open_parts and parts[open_parts[-1]].depth >= part.depth:
-            ends[open_parts.pop()] = index - 1
-        open_parts.append(index)
-        in_system = part.what in _SYSTEM if not part.depth else in_system
-        if part.what == "history":
-            containers.setdefault(part.source, index)
-        elif in_system:
-            is_section = part.depth and part.what.startswith("section ")
-            containers.setdefault(part.path if is_section else "", index)
-    # The dropped parts by the index of the part they are listed after.
-    after: dict[int, list[TokenPart]] = {}
-    for dropped_part in dropped:
-        index, depth = len(parts) - 1, 0
-        if dropped_part.what == "history":
-            container = containers.get(dropped_part.source)
-            if container is not None:
-                index, depth = container, 1
-        elif dropped_part.what.startswith("section "):
-            container = containers.get(dropped_part.path.rpartition("/")[0])
-            if container is not None:
-                index, depth = ends[container], parts[container].depth + 1
-        part = TokenPart(
-            depth,
-            dropped_part.what,
-            dropped_part.path,
-            dropped_part.tokens,
-            dropped_part.source,
-            None,
-            dropped_part.why,
-        )
-        after.setdefault(index, []).append(part)
-    for index, part in enumerate(parts):
-        yield part
-        # A deeper part comes first: it was in a part before it, not in a dropped part.
-        yield from sorted(after.get(index, ()), key=lambda part: -part.depth)

@@ -1,0 +1,269 @@
+"""The written locations of dropped parts: where they stood in the prompt, among the parts it has.
+
+A part that was dropped is in the tree as its author wrote it, not in the tree that is sent. Nodes
+that did not change are the same objects in both trees. A copy with other content has the same line
+and the same options; a run of a history has some of the same messages.
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import accumulate
+
+import attrs
+
+from promptdsl.budget.dropped import Dropped
+from promptdsl.messages.message import Message
+from promptdsl.rendering.reports.token_parts import TokenPart
+from promptdsl.tree.group_nodes import ConversationNode
+from promptdsl.tree.node import Node, walk
+from promptdsl.tree.turn_nodes import RecordedNode, RootNode, ToolNode
+
+
+def nested(depths: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Return for each item of a tree the index of its parent, -1 for none, and its end.
+
+    ``depths`` are those of the items in document order.
+    """
+    parents: list[int] = []
+    ends = [len(depths)] * len(depths)
+    open_items: list[int] = []
+    for index, depth in enumerate(depths):
+        while open_items and depths[open_items[-1]] >= depth:
+            ends[open_items.pop()] = index
+        parents.append(open_items[-1] if open_items else -1)
+        open_items.append(index)
+    return parents, ends
+
+
+class WrittenTree:
+    """The nodes of a tree in written order, each with the index of its parent and of its end."""
+
+    def __init__(self, root: RootNode) -> None:
+        self.nodes, depths = map(list, zip(*walk(root), strict=True))
+        self.parents, self.ends = nested(depths)
+        self._by_id = {id(node): index for index, node in enumerate(self.nodes)}
+        self._by_key: dict[Hashable, int] = {}
+        for index, node in enumerate(self.nodes):
+            self._by_key.setdefault(key_of(node), index)
+
+    def find(self, part: Dropped) -> int | None:
+        """Return the index of the node that was dropped or cut, ``None`` if it is not known."""
+        nodes = [node for node in part.gone if isinstance(node, Node)]
+        for node in nodes:
+            if id(node) in self._by_id:
+                return self._by_id[id(node)]
+        for node in nodes:
+            if key_of(node) in self._by_key:
+                return self._by_key[key_of(node)]
+        if part.what != "history":
+            return None
+        histories = (n for n, node in enumerate(self.nodes) if isinstance(node, ConversationNode))
+        return next((n for n in histories if self.nodes[n].source == part.source), None)
+
+    def messages(self, index: int) -> list[tuple[int, Message]]:
+        """Return the messages of a history with their numbers in it."""
+        runs = self.nodes[index : self.ends[index]]
+        return [
+            (number, message)
+            for run in runs
+            if isinstance(run, RecordedNode)
+            for number, message in enumerate(run.items, run.start)
+        ]
+
+
+def key_of(node: Node) -> Hashable:
+    """Return what a node has in common with its copies: its line and its options."""
+    return id(node._code), node._offset, id(node.options)
+
+
+def in_written_order(dropped: tuple[Dropped, ...], written: RootNode) -> tuple[Dropped, ...]:
+    """Return dropped parts in the order in which they were written, those not known last."""
+    if len(dropped) < 2:
+        return dropped
+    tree = WrittenTree(written)
+    indices = {id(part): tree.find(part) for part in dropped}
+    last = len(tree.nodes)
+
+    def order(part: Dropped) -> int:
+        index = indices[id(part)]
+        return last if index is None else index
+
+    return tuple(sorted(dropped, key=order))
+
+
+@attrs.frozen
+class PlacedPart:
+    """A dropped part among the parts: after how many of them, at which depth.
+
+    ``at`` is the message before which it stood, or in which; ``None`` if that is not known.
+    ``range`` are the numbers of the first and the last message of a history that are not sent, or
+    not as they were.
+    """
+
+    dropped: Dropped
+    index: int
+    depth: int
+    at: int | None
+    range: tuple[int, int] | None
+
+
+def placed_parts(
+    dropped: Sequence[Dropped],
+    parts: Sequence[TokenPart],
+    nodes: Sequence[tuple[object, int]],
+    *,
+    written: RootNode,
+    fitted: RootNode,
+) -> list[PlacedPart]:
+    """Return where dropped parts stood among the parts of a request, which ``nodes`` wrote.
+
+    ``nodes`` have the index of the part of each. ``written`` is the tree before parts were dropped,
+    ``fitted`` the one after.
+    """
+    if not dropped:
+        return []
+    tree = WrittenTree(written)
+    found = [tree.find(part) for part in dropped]
+    sent = _SentNodes(tree, parts, nodes)
+    known = _parts_of(tree, sent, {index for index in found if index is not None})
+    locator = _Locator(tree, parts, known)
+    runs = (run for run, _ in walk(fitted) if isinstance(run, RecordedNode))
+    kept = {id(message) for run in runs for message in run.items}
+    placed: list[PlacedPart] = []
+    for part, index in zip(dropped, found, strict=True):
+        after, depth = (len(parts), 0) if index is None else locator.location(index)
+        at = None if index is None else locator.message(after, depth)
+        numbers = [] if index is None or part.what != "history" else _gone(part, tree, index, kept)
+        span = (min(numbers), max(numbers)) if numbers else None
+        placed.append(PlacedPart(part, after, depth, at, span))
+    return placed
+
+
+def with_dropped(parts: Sequence[TokenPart], placed: Iterable[PlacedPart]) -> Iterator[TokenPart]:
+    """Yield the parts, and each dropped part where it stood."""
+    before: dict[int, list[TokenPart]] = defaultdict(list)
+    for place in placed:
+        part = place.dropped
+        rest = (part.source, None, part.why)
+        before[place.index].append(TokenPart(place.depth, part.what, part.path, part.tokens, *rest))
+    for index in range(len(parts) + 1):
+        # A deeper part comes first: it was in a part before it, not in a dropped part.
+        yield from sorted(before[index], key=lambda part: -part.depth)
+        yield from parts[index : index + 1]
+
+
+def _gone(part: Dropped, tree: WrittenTree, index: int, kept: set[int]) -> list[int]:
+    """Return the numbers of the messages of a history that are gone."""
+    named = {id(item) for item in part.gone if isinstance(item, Message)}
+    messages = tree.messages(index)
+    if named:
+        return [number for number, message in messages if id(message) in named]
+    return [number for number, message in messages if id(message) not in kept]
+
+
+class _SentNodes:
+    """The nodes that are sent, by what they have in common with the written ones."""
+
+    def __init__(
+        self, tree: WrittenTree, parts: Sequence[TokenPart], nodes: Sequence[tuple[object, int]]
+    ) -> None:
+        self.same = {id(node): part for node, part in nodes}
+        self.messages: dict[int, int] = {}
+        self.copies: dict[Hashable, deque[int]] = defaultdict(deque)
+        known = {id(node) for node in tree.nodes}
+        for node, part in nodes:
+            if isinstance(node, RecordedNode):
+                self.messages |= {id(message): part for message in node.items}
+            elif isinstance(node, Node) and id(node) not in known:
+                copies = self.copies[key_of(node)]
+                # If nodes in each other have the line of one written node, the outer is its copy.
+                if not copies or parts[part].depth <= parts[copies[-1]].depth:
+                    copies.append(part)
+
+    def part_of(self, node: Node) -> int | None:
+        """Return the index of the part of a written node, ``None`` if it has none."""
+        if isinstance(node, RecordedNode):
+            indices = (self.messages.get(id(message)) for message in node.items)
+            return next((index for index in indices if index is not None), None)
+        if isinstance(node, ToolNode):
+            return self.same.get(id(node.definition))
+        if id(node) in self.same or isinstance(node, ConversationNode):
+            return self.same.get(id(node))
+        copies = self.copies.get(key_of(node))
+        return copies.popleft() if copies else None
+
+
+def _parts_of(tree: WrittenTree, sent: _SentNodes, dropped: set[int]) -> dict[int, int]:
+    """Return the part of each written node that has one, by index."""
+    parts: dict[int, int] = {}
+    end = 0
+    for index, node in enumerate(tree.nodes):
+        if index in dropped and not isinstance(node, ConversationNode):
+            end = max(end, tree.ends[index])
+        # In a dropped node, only what is the same object is sent: the rest of a text that was cut.
+        part = sent.part_of(node) if index >= end else sent.same.get(id(node))
+        if part is not None:
+            parts[index] = part
+    return parts
+
+
+class _Locator:
+    """The locations of written nodes among parts; ``known`` has the part of a node by index."""
+
+    def __init__(
+        self, tree: WrittenTree, parts: Sequence[TokenPart], known: dict[int, int]
+    ) -> None:
+        self.tree, self.parts, self.known = tree, parts, known
+        self.outer, self.ends = nested([part.depth for part in parts])
+        # By the index of a node: the last node before it that has a part, and the first from it on.
+        count = len(tree.nodes)
+        self.before = [*accumulate(range(count), self._known_of, initial=-1)]
+        backwards = range(count - 1, -1, -1)
+        self.after = [*accumulate(backwards, self._known_of, initial=count)][::-1]
+        # By the index of a part: the first message from it on.
+        spans = [part.message for part in parts]
+        end = max((span[1] + 1 for span in spans if span), default=0)
+        firsts = accumulate(reversed(spans), lambda at, span: span[0] if span else at, initial=end)
+        self.firsts = [*firsts][::-1]
+        lasts = (index for index, span in enumerate(spans) if span)
+        self.last = max(lasts, default=-1) + 1
+
+    def _known_of(self, last: int, index: int) -> int:
+        return index if index in self.known else last
+
+    def location(self, index: int) -> tuple[int, int]:
+        """Return after how many parts a node stood, and at which depth."""
+        inside = self.after[index]
+        if inside < self.tree.ends[index]:
+            # The rest of it is sent. What is cut of a history stands in it.
+            number = self.known[inside]
+            is_history = self.parts[number].what == "history"
+            return number + is_history, self.parts[number].depth + is_history
+        parent = self.tree.parents[index]
+        before = self.before[index]
+        if before > parent:
+            outer = self._outermost(before, parent)
+            return self.ends[outer], self.parts[outer].depth
+        if parent in self.known:
+            around = self.known[parent]
+            return around + 1, self.parts[around].depth + 1
+        after = self.after[self.tree.ends[index]]
+        if after < self.tree.ends[max(parent, 0)]:
+            return self.known[after], self.parts[self.known[after]].depth
+        return self.location(parent) if parent > 0 else (self.last, 0)
+
+    def message(self, index: int, depth: int) -> int:
+        """Return the message in which or before which a location is."""
+        around = index - 1
+        while around >= 0 and self.parts[around].depth >= depth:
+            around = self.outer[around]
+        span = self.parts[around].message if around >= 0 else None
+        return span[0] if span and span[0] == span[1] else self.firsts[index]
+
+    def _outermost(self, index: int, parent: int) -> int:
+        """Return the part of the outermost node around a node, below a parent."""
+        outer = self.known[index]
+        while index != parent:
+            outer = self.known.get(index, outer)
+            index = self.tree.parents[index]
+        return outer
