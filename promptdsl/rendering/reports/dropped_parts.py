@@ -222,9 +222,10 @@ class _Locator:
         self.after = [*accumulate(backwards, self._known_of, initial=count)][::-1]
         # By the index of a part: the first message from it on.
         spans = [part.message for part in parts]
-        end = max((span[1] + 1 for span in spans if span), default=0)
-        firsts = accumulate(reversed(spans), lambda at, span: span[0] if span else at, initial=end)
-        self.firsts = [*firsts][::-1]
+        self.firsts = [max((span[1] + 1 for span in spans if span), default=0)]
+        for span in reversed(spans):
+            self.firsts.append(span[0] if span else self.firsts[-1])
+        self.firsts.reverse()
         lasts = (index for index, span in enumerate(spans) if span)
         self.last = max(lasts, default=-1) + 1
 
