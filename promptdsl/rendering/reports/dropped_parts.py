@@ -7,7 +7,7 @@ and the same options; a run of a history has some of the same messages.
 
 from collections import defaultdict, deque
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from itertools import accumulate
+from functools import cached_property
 
 import attrs
 
@@ -41,20 +41,23 @@ class WrittenTree:
     def __init__(self, root: RootNode) -> None:
         self.nodes, depths = map(list, zip(*walk(root), strict=True))
         self.parents, self.ends = nested(depths)
-        self._by_id = {id(node): index for index, node in enumerate(self.nodes)}
-        self._by_key: dict[Hashable, int] = {}
-        for index, node in enumerate(self.nodes):
-            self._by_key.setdefault(key_of(node), index)
+        self.indices = {id(node): index for index, node in enumerate(self.nodes)}
+
+    @cached_property
+    def _copies(self) -> dict[Hashable, int]:
+        """The first node with each key, by index."""
+        backwards = range(len(self.nodes) - 1, -1, -1)
+        return {key_of(self.nodes[index]): index for index in backwards}
 
     def find(self, part: Dropped) -> int | None:
         """Return the index of the node that was dropped or cut, ``None`` if it is not known."""
         nodes = [node for node in part.gone if isinstance(node, Node)]
         for node in nodes:
-            if id(node) in self._by_id:
-                return self._by_id[id(node)]
+            if id(node) in self.indices:
+                return self.indices[id(node)]
         for node in nodes:
-            if key_of(node) in self._by_key:
-                return self._by_key[key_of(node)]
+            if key_of(node) in self._copies:
+                return self._copies[key_of(node)]
         if part.what != "history":
             return None
         histories = (n for n, node in enumerate(self.nodes) if isinstance(node, ConversationNode))
@@ -127,8 +130,10 @@ def placed_parts(
     sent = _SentNodes(tree, parts, nodes)
     known = _parts_of(tree, sent, {index for index in found if index is not None})
     locator = _Locator(tree, parts, known)
-    runs = (run for run, _ in walk(fitted) if isinstance(run, RecordedNode))
-    kept = {id(message) for run in runs for message in run.items}
+    kept: set[int] = set()
+    if any(part.what == "history" for part in dropped):
+        runs = (run for run, _ in walk(fitted) if isinstance(run, RecordedNode))
+        kept = {id(message) for run in runs for message in run.items}
     placed: list[PlacedPart] = []
     for part, index in zip(dropped, found, strict=True):
         after, depth = (len(parts), 0) if index is None else locator.location(index)
@@ -170,11 +175,10 @@ class _SentNodes:
         self.same = {id(node): part for node, part in nodes}
         self.messages: dict[int, int] = {}
         self.copies: dict[Hashable, deque[int]] = defaultdict(deque)
-        known = {id(node) for node in tree.nodes}
         for node, part in nodes:
             if isinstance(node, RecordedNode):
                 self.messages |= {id(message): part for message in node.items}
-            elif isinstance(node, Node) and id(node) not in known:
+            elif isinstance(node, Node) and id(node) not in tree.indices:
                 copies = self.copies[key_of(node)]
                 # If nodes in each other have the line of one written node, the outer is its copy.
                 if not copies or parts[part].depth <= parts[copies[-1]].depth:
@@ -217,9 +221,13 @@ class _Locator:
         self.outer, self.ends = nested([part.depth for part in parts])
         # By the index of a node: the last node before it that has a part, and the first from it on.
         count = len(tree.nodes)
-        self.before = [*accumulate(range(count), self._known_of, initial=-1)]
-        backwards = range(count - 1, -1, -1)
-        self.after = [*accumulate(backwards, self._known_of, initial=count)][::-1]
+        self.before = [-1]
+        for index in range(count):
+            self.before.append(index if index in known else self.before[-1])
+        self.after = [count]
+        for index in range(count - 1, -1, -1):
+            self.after.append(index if index in known else self.after[-1])
+        self.after.reverse()
         # By the index of a part: the first message from it on.
         spans = [part.message for part in parts]
         self.firsts = [max((span[1] + 1 for span in spans if span), default=0)]
@@ -228,9 +236,6 @@ class _Locator:
         self.firsts.reverse()
         lasts = (index for index, span in enumerate(spans) if span)
         self.last = max(lasts, default=-1) + 1
-
-    def _known_of(self, last: int, index: int) -> int:
-        return index if index in self.known else last
 
     def location(self, index: int) -> tuple[int, int]:
         """Return after how many parts a node stood, and at which depth."""

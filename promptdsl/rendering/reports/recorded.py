@@ -215,9 +215,11 @@ def _dropped_rows(
 ) -> list[JsonDict]:
     """Return the dropped parts with their texts, which are not in the fitted tree."""
     rows = _rows(dropped, DROPPED)
-    kept = {id(node) for node, _ in walk(fitted)} if rows else set[int]()
-    runs = [node for node, _ in walk(fitted) if isinstance(node, RecordedNode)] if rows else []
-    kept.update(id(item) for run in runs for item in run.items)
+    nodes = [node for node, _ in walk(fitted)] if rows else []
+    kept = {*map(id, nodes)}
+    for node in nodes:
+        if isinstance(node, RecordedNode):
+            kept.update(map(id, node.items))
     for part, row in zip(dropped, rows, strict=True):
         if part.text:
             row["said"] = part.text  # the key has the old name of the attribute
