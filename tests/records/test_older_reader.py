@@ -24,8 +24,8 @@ SCHEMA = jsonschema.Draft202012Validator(
 SCRIPT = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
-from promptdsl.rendering.reports.record import PromptRecord
 import promptdsl
+from promptdsl import PromptRecord
 assert promptdsl.__file__.startswith(sys.argv[1])
 for file in sys.argv[2:]:
     record = PromptRecord.load(file)
