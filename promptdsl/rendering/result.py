@@ -388,7 +388,7 @@ class Rendered:
     @cached_property
     def _locations(self) -> "tuple[SentLocation, ...]":
         """The locations, also of calls that are open; empty without a target."""
-        return () if self._written is None else self._written.locations()
+        return () if self._written_payload is None else self._written_payload.locations()
 
     @property
     def _is_waiting(self) -> bool:
