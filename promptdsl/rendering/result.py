@@ -170,10 +170,11 @@ class Rendered:
 
         After them come the tool calls and results that ``tool_pairing`` removed.
         """
-        from promptdsl.rendering.reports.dropped_parts import in_written_order
+        stages, dropped = dict(self._stages), self._dropped()
+        if dropped:
+            from promptdsl.rendering.reports.dropped_parts import in_written_order
 
-        stages = dict(self._stages)
-        dropped = in_written_order(self._dropped(), stages["read"])
+            dropped = in_written_order(dropped, stages["read"])
         # A pass without work keeps the tree: pairing has dropped no call and no result.
         if stages["place"] is stages["pair"]:
             return dropped

@@ -73,7 +73,7 @@ ELSEWHERE = {
     "_is_harmless(target)",
     "_read(named)",
     "_rendered(target)",
-    "given(provider)",
+    "new_message(provider)",
     "read(provider)",
     *(f"Transcript.from_{form}(origin)" for form in FORMS),
 }
