@@ -12,7 +12,7 @@ from tests.internals import TARGETS
 from tests.wire.normal import CONTENT_KEYS, spelled
 from tests.wire.traffic import FORMS, PAGES, PROVIDERS, Row, reply_problems, request_result, rows
 
-SETTINGS = re.compile(r"Every other key.*?client again:(.*?)\n\n", re.DOTALL)
+SETTINGS = re.compile(r"Every\s+other\s+key.*?client\s+again:(.*?)\n\n", re.DOTALL)
 
 
 @pytest.fixture(scope="module")
