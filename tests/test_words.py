@@ -21,6 +21,8 @@ PAGES = sorted(
 )
 LOCALS_PER_LINES = 1_000
 """A local of the list may stand once in so many lines of code."""
+STRINGS = {tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
+"""The tokens that are text: from Python 3.12 on, an f-string is several."""
 
 
 class Use(NamedTuple):
@@ -69,7 +71,7 @@ def names_of(source: str) -> Iterator[tuple[str, int]]:
 def text_of(source: str) -> Iterator[tuple[str, int]]:
     """Yield the lines of a module's comments, and of its strings that are sentences."""
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        is_sentence = token.type == tokenize.STRING and " " in token.string
+        is_sentence = token.type in STRINGS and " " in token.string
         if is_sentence or token.type == tokenize.COMMENT:
             for number, line in enumerate(token.string.splitlines(), token.start[0]):
                 yield line, number
