@@ -233,15 +233,17 @@ def _for_target(
         dropped=dropped,
         stages=(*stages, *outgoing.stages),
         prompt=outgoing.prompt,
-        marked=outgoing.marked,
-        again=partial(_again, request, stages, losses),
-        written=outgoing.written,
+        prompt_with_marks=outgoing.marked,
+        render_for=partial(_again, request, stages, losses),
+        written_payload=outgoing.written,
         budget=request.budget,
         media_roots=request.media_roots,
-        hints=request.hints,
+        wants_hints=request.hints,
         is_part=request.is_part,
         layout=outgoing.layout,
-        write=partial(_written, tree=outgoing.stages[-1][1], request=_again_at_once(request)),
+        write_payload=partial(
+            _written, tree=outgoing.stages[-1][1], request=_again_at_once(request)
+        ),
     )
     if request.strict and any(loss.kind != "hint" for loss in losses + outgoing.losses):
         fix = "write it another way for this target, or render without strict=True"

@@ -2,6 +2,11 @@
 
 ``render.py`` makes a :class:`Rendered` of all that it has. What few users read, such as hints,
 spans and token counts, is made when it is first read.
+
+A name without an underscore is for users. A field with an underscore is what ``render.py`` passed,
+such as ``_losses``; the name without it, such as ``losses``, is what users read, made of the field.
+Three more names with an underscore are for other packages: ``_is_waiting``, ``_asks_nothing`` and
+``_through_gateway``; each says who reads it.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -76,35 +81,45 @@ class Rendered:
     Notebooks and the library ``rich`` show the messages as boxes. An f-string of it is an error.
     """
 
+    # An alias is the name of the argument: that of the field without its underscore. attrs would
+    # take it without these aliases, too, but a type checker does not know that.
     _messages: tuple[Message, ...] = attrs.field(alias="messages")
     config: Resolved
     facts: ModelFacts
     _dropped: "Callable[[], tuple[Dropped, ...]]" = attrs.field(alias="dropped")
-    """Returns what a budget or a limit dropped; pairs of calls and results are added later."""
+    """Returns what a budget or a limit dropped, in any order.
+
+    The property ``dropped`` sorts it, and adds the calls and results that ``tool_pairing`` removed.
+    """
     _stages: tuple[tuple[str, RootNode], ...] = attrs.field(alias="stages")
     """The tree as ``written``, then the tree after each pass, with the name of the pass."""
     _prompt: Prompt = attrs.field(alias="prompt")
     """The messages, tools and output schema, with the cache marks of the author only."""
-    _prompt_with_marks: Prompt = attrs.field(alias="marked")
+    _prompt_with_marks: Prompt = attrs.field(alias="prompt_with_marks")
     """The prompt as its payload is written: also with automatic cache marks, and with the bytes
     that a ``media_loader`` returned. The number and order of its messages are the same.
     """
-    _render_for: "Callable[[str], Rendered]" = attrs.field(alias="again")
+    _render_for: "Callable[[str], Rendered]" = attrs.field(alias="render_for")
     """Renders the same tree for another provider, by its name."""
-    _written_payload: "WrittenPayload | None" = attrs.field(alias="written")
+    _written_payload: "WrittenPayload | None" = attrs.field(alias="written_payload")
     """The payload and its losses, ``None`` without a target."""
     _budget: "Budget | None" = attrs.field(alias="budget")
     _media_roots: "MediaRoots" = attrs.field(alias="media_roots")
     """The folders whose files may be sent."""
     _losses: tuple[Loss, ...] = attrs.field(alias="losses")
-    """The losses and hints of passes and of the payload, without addresses and source lines."""
-    _wants_hints: bool = attrs.field(alias="hints")
+    """The losses and hints of passes and of the payload, without addresses and source lines.
+
+    The property ``losses`` adds these, and the hints about what the author wrote.
+    """
+    _wants_hints: bool = attrs.field(alias="wants_hints")
     """Whether ``losses`` has hints: the option ``hints`` of ``render``."""
     _is_part: bool = attrs.field(alias="is_part")
     """Whether a part of a conversation was rendered, so that hints about its end do not apply."""
     _layout: "Layout" = attrs.field(alias="layout")
     """Which node of the last tree wrote which piece of the messages."""
-    _write_payload: "Callable[[Prompt, ModelFacts], WrittenPayload]" = attrs.field(alias="write")
+    _write_payload: "Callable[[Prompt, ModelFacts], WrittenPayload]" = attrs.field(
+        alias="write_payload"
+    )
     """Writes the payload of a prompt for a target with these facts."""
 
     @property
@@ -136,18 +151,24 @@ class Rendered:
 
         if not self._wants_hints:
             return self.located(self._losses)
+        # Each hint reads the first stage that has what it is about. ``written`` has all that the
+        # author wrote. ``fill`` also has what functions returned, with recordings still in their
+        # format. ``read`` has all recordings as messages, and all values of templates.
         stages = dict(self._stages)
         names = [tool.name for tool in self.tools]
         hints = [
             *author_hints(stages, self.messages),
             *recording_hints(stages, self.messages, names),
         ]
+        # ``_mask`` has the bit ``CACHE`` if a part of the tree has a cache mark. Only then may a
+        # ``Volatile`` value be before one.
         if stages["written"]._mask & CACHE:
             hints += volatile_hints(self.messages, self.spans())
         if has_tag_values(stages["read"], self.messages):
             hints += tag_hints(self.spans())
         if self.facts.provider is not None and not self._is_part:
             hints += end_hints(self.messages, self.facts, stages["written"])
+        # Unread keys: those of recorded messages that the reader of their format ignores.
         hints += unread_hints(stages["fill"])
         return self.located((*hints, *self._losses))
 
@@ -209,6 +230,7 @@ class Rendered:
 
     def stages(self) -> tuple[Stage, ...]:
         """Return the tree as written and after each pass; a pass without work keeps the tree."""
+        # A ``PassName`` is also equal to the old name of its pass, with a warning.
         return tuple(Stage(PassName(name), tree) for name, tree in self._stages)
 
     def explain(self) -> dict[str, tuple[SettingValue, str]]:
@@ -218,15 +240,18 @@ class Rendered:
         row of its own, such as ``"sent.event[0]": ("user", "target anthropic")``.
         """
         sent: dict[str, tuple[SettingValue, str]] = {
-            f"sent.{origin.address}": (role, f"target {self.facts.provider}")
+            f"sent.{turn.address}": (role, f"target {self.facts.provider}")
             for index, role in self._sent_as.items()
-            for origin in self.messages[index].sources
+            for turn in self.messages[index].sources
         }
         return self.config.explain() | sent
 
     @cached_property
     def _sent_as(self) -> dict[int, str]:
-        """The roles of events and groundings that are sent as messages of a user, by index."""
+        """By index of a message, its role ``user``: the role in which the target takes it.
+
+        These are events and groundings that the target takes in no other role.
+        """
         return self._report_input().sent_as()
 
     @public_api
@@ -250,6 +275,12 @@ class Rendered:
         return Trace(self._last_tree, self.messages, self._layout)
 
     def __getstate__(self) -> dict[str, object]:
+        """Return the state to pickle or copy: without what is made again when it is read.
+
+        ``tokens`` has functions that cannot be pickled; the other names are left out to save space.
+        ``_spans`` stay, because a masked result cannot make them again. A masked result can be
+        copied, not pickled: its function for other targets is local.
+        """
         made_again = ("_trace", "_cards", "_locations", "_sent_as", "tokens")
         state = {name: value for name, value in vars(self).items() if name not in made_again}
         return {**state, "_layout": packed(self._layout, self._last_tree)}
@@ -283,13 +314,15 @@ class Rendered:
         def render_for(provider: str) -> Rendered:
             return self._render_for(provider).masked(mask)
 
+        # This prompt has its automatic marks and bytes already, so it is written as it is. With
+        # ``_write_payload``, a gateway also gets the marks and bytes that only its facts allow.
         masked = attrs.evolve(
             self,
             messages=prompt.messages,
             prompt=prompt,
-            marked=prompt_with_marks,
-            again=render_for,
-            written=self._written_payload and WrittenPayload(prompt_with_marks, self.facts),
+            prompt_with_marks=prompt_with_marks,
+            render_for=render_for,
+            written_payload=self._written_payload and WrittenPayload(prompt_with_marks, self.facts),
         )
         for name in ("losses", "dropped", "libraries"):
             if name in vars(self):
@@ -316,6 +349,7 @@ class Rendered:
         """
         from promptdsl.rendering.reports.recorded import record_of, tokens_of
 
+        # The tokens of the record are JSON data; their report gives those of each span, too.
         tokens, dropped = tokens_of(self.tokens), self.dropped
         return record_of(
             self._report_input(),
@@ -335,7 +369,9 @@ class Rendered:
         # Later passes dissolve components; a budget has dropped its parts before this stage.
         tree = dict(self._stages)["fit"]
         used: dict[LibrarySection, None] = {}
-        for node, _ in walk(tree):
+        for node, _depth in walk(tree):
+            # A section of a library is a component with its ``section``. The text of a template
+            # has the sections that it includes in its options: ``None`` is an overridden one.
             section = node.section if isinstance(node, ComponentNode) else None
             sections = node.options.libraries if section is None else (section,)
             used.update(dict.fromkeys(section for section in sections if section))
@@ -395,13 +431,16 @@ class Rendered:
     def _is_waiting(self) -> bool:
         """Whether the last tool calls have no results yet, so that nothing can be sent.
 
-        A snapshot shows this.
+        A snapshot shows this (``comparing/canonical.py``).
         """
         return bool(open_calls(self.messages))
 
     @property
     def _asks_nothing(self) -> bool:
-        """Whether nothing of the user's turns or history is sent. Batches leave out such rows."""
+        """Whether nothing of the user's turns or history is sent.
+
+        A batch refuses such a row (``batch/renderer.py``).
+        """
         from promptdsl.rendering.conversation_hints import asks_nothing
 
         lost = self.located(self._losses) if self._losses else ()
@@ -494,7 +533,8 @@ class Rendered:
         """Return the same messages for the same model, written in the format of a gateway.
 
         ``gateway`` is the name of a provider that passes requests on to this model. ``changes`` are
-        its facts that depend on the model. Its fact ``behind`` is the facts of the model.
+        its facts that depend on the model. The facts of the model itself become its fact
+        ``behind``. Called for LiteLLM (``integrations/litellm.py``).
         """
         from promptdsl.config.models import facts_for, facts_with
 
@@ -509,8 +549,8 @@ class Rendered:
         return attrs.evolve(
             self,
             facts=facts,
-            marked=written.prompt,
-            written=written,
+            prompt_with_marks=written.prompt,
+            written_payload=written,
             losses=kept + written.losses,
         )
 
@@ -568,6 +608,7 @@ class Rendered:
             tokens=tokens_for(self.facts, counter),
             media_roots=self._media_roots,
             spans=self.spans,
+            # A timeline entry is a turn, several merged turns, or a recording.
             timeline=lambda: self._trace.entries,
             losses=lambda: self.losses,
             libraries=lambda: self.libraries,
