@@ -1,12 +1,25 @@
 """The text of a diff, as of a failing snapshot: one sentence, then each change at its location.
 
-Of a :class:`Change`, ``before`` and ``after`` are its lines in the two files. ``was`` and ``now``
-are short: its neighbour, its name or the title of its message. The clauses of the sentence are made
-here by functions named ``_x_clause`` or ``_x_clauses``.
+Of a :class:`Change`, ``before`` and ``after`` are its lines in the two files; ``was`` and ``now``
+are short. Both depend on its kind. Where a pair is not named, it is ``None`` or empty:
+
+- ``changed``: the lines before and after.
+- ``added``: ``after`` are its lines, ``now`` is its neighbour, such as ``after `rules```.
+- ``removed``: ``before`` are its lines, ``was`` is its neighbour.
+- ``moved``: its neighbour before and after, or its message, such as ``in `user 2```.
+- ``renamed``: the titles or marks before and after; the names, such as ``rules``.
+- ``role``: the titles before and after; how it is sent, such as ``user, not sent``.
+- ``cache``: the lines of the mark; the name of what is before the mark, before and after.
+
+In the header, a line has ``before`` and ``after`` only, and a ``moved`` line its neighbours. A
+``minor`` change only follows from another one, so it is not reported.
+
+The clauses of the sentence are made here by functions named ``_x_clause`` or ``_x_clauses``.
 
 The header of a file has lines such as ``model: gpt-5`` and ``dropped: user[0]/rules/style, ~60
 tokens: ...``. The last one says what a budget drops, by its address: the turn ``user[0]``, then the
-sections, from the outer one to the inner one. In system text an address has no turn.
+sections, from the outer one to the inner one. In system text an address has no turn. Of the lines
+``LISTED`` (hints, losses and dropped parts) a header may have several.
 """
 
 import os
@@ -14,7 +27,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import accumulate, groupby
+from itertools import groupby
 from typing import NamedTuple
 
 import attrs
@@ -27,7 +40,19 @@ from promptdsl.comparing.titles import NOT_SENT, title_of
 LONG = 60
 """The length of a changed line, in characters, from which its changed words follow it."""
 EXCHANGE = ("user", "assistant", "tool", "history")
-"""The first words of the addresses of turns, such as ``user[0]``, that a budget drops together."""
+"""The first words of the addresses of turns, such as ``user[0]``, that a budget drops together.
+
+An event or a grounding that is written in the prompt is dropped alone, by a line of its own. One
+that a history drops with its exchange is not recognised: it is reported as removed.
+"""
+OF_RESULTS = " result"
+"""A part of the reasons about results, whose messages are not dropped.
+
+``dropped: history, ~150 tokens: 4 of its results are cleared`` is such a line: the reason comes
+from ``budget/cleared_results.py``, and from ``budget/recorded_results.py`` for results that are
+cut. Two other reasons have these letters, too. ``it has no result`` is not of a budget. ``it goes
+with the calls or results it belongs to`` follows the line of the part that it belongs to.
+"""
 NOUNS = {
     "hint": ("hint", "hints", "added", "removed"),
     "loss": ("loss", "losses", "added", "removed"),
@@ -77,6 +102,7 @@ def failure_text(expected: PromptFile, actual: PromptFile, *, exact: int | None 
     + Hello
     """
     all_changes = changes(expected, actual)
+    # Equal files have no changes. A minor change only follows from another one.
     if all(change.minor for change in all_changes):
         return ""
     return "\n".join([sentence(all_changes, exact), *change_lines(all_changes, actual)])
@@ -89,7 +115,11 @@ def change_lines(all_changes: Sequence[Change], after: PromptFile) -> Iterator[s
     the second file: it may know the source lines of its locations.
     """
     source_lines = source_by_location(after)
-    with_lines = [change for change in all_changes if not change.minor and not _is_short(change)]
+    with_lines = [
+        change
+        for change in all_changes
+        if not change.minor and not _is_complete_in_sentence(change)
+    ]
 
     def heading(change: Change) -> str:
         if change.location[0] == HEADER:
@@ -104,7 +134,7 @@ def change_lines(all_changes: Sequence[Change], after: PromptFile) -> Iterator[s
         for change in group:
             if note := note_of(change):
                 yield f"({note})"
-            if not _is_moved_mark(change) and (change.before, change.after) != (None, None):
+            if not _is_only_moved(change) and (change.before, change.after) != (None, None):
                 yield from _diff_lines(change)
 
 
@@ -130,7 +160,7 @@ def _clauses(major: Sequence[Change], exact: int | None) -> Iterator[str]:
         by_verb: dict[str, list[Change]] = defaultdict(list)
         for change in in_messages:
             if change.kind == kind:
-                by_verb[_verb_clause(change, addresses)].append(change)
+                by_verb[_verb(change, addresses)].append(change)
         for verb, some in by_verb.items():
             yield f"{_names_clause(some)} {verb}{_count_clause(some) if kind == 'changed' else ''}"
     yield from (_cache_clause(change) for change in in_messages if change.kind == "cache")
@@ -139,7 +169,8 @@ def _clauses(major: Sequence[Change], exact: int | None) -> Iterator[str]:
         missing = sorted(labels_before.difference(_LABEL.findall(change.after or "")))
         if change.kind == "changed" and missing:
             yield f"`{change.location[-1]}` has no {' and '.join(missing)} any more"
-    # The clauses so far already report some lines of the header.
+    # The clauses so far already report some lines of the header. For what is dropped, one clause
+    # with names is enough: the lines below the sentence show each ``dropped`` line of the header.
     is_reported = {
         "model": True,
         "cache": any(change.kind == "cache" for change in in_messages),
@@ -191,7 +222,7 @@ def _count_clause(some: Sequence[Change]) -> str:
     return f": {blanks}{count} line{'s' if count != 1 else ''}"
 
 
-def _verb_clause(change: Change, addresses: Mapping[str, BudgetAddresses]) -> str:
+def _verb(change: Change, addresses: Mapping[str, BudgetAddresses]) -> str:
     """Return the verb for the change of a message, a section or a block."""
     if change.kind == "role":
         return _role_clause(change)
@@ -205,7 +236,10 @@ def _verb_clause(change: Change, addresses: Mapping[str, BudgetAddresses]) -> st
 
 
 def _is_strictness(change: Change) -> bool:
-    """Return whether an entry is renamed only because it is strict now, or not any more."""
+    """Return whether an entry is renamed only because it is strict now, or not any more.
+
+    Only the schema of an answer has this: ``answer reply`` or ``answer reply, not strict``.
+    """
     old, new = title_of(change.was), title_of(change.now)
     return old.is_strict != new.is_strict and old.what == new.what
 
@@ -219,8 +253,7 @@ def _addresses_by_change_kind(header: Sequence[Change]) -> dict[str, BudgetAddre
     by_line_kind: dict[str, set[str]] = {"added": set(), "removed": set()}
     for line in header:
         address, _, why = (line.after or line.before or "").partition(", ~")
-        # A result that is cut or cleared is still in the prompt.
-        if line.location[1] == "dropped" and line.kind in by_line_kind and " result" not in why:
+        if line.location[1] == "dropped" and line.kind in by_line_kind and OF_RESULTS not in why:
             by_line_kind[line.kind].add(address.removeprefix("dropped: "))
     dropped_now = by_line_kind["added"]
     # An address that is dropped before and after does not count.
@@ -239,7 +272,10 @@ def _budget_addresses(addresses: Collection[str]) -> BudgetAddresses:
 def _is_of_budget(change: Change, addresses: Mapping[str, BudgetAddresses]) -> bool:
     """Return whether a message or section changed because a budget drops it, or does not any more.
 
-    It is recognised by its address. When a turn is dropped, its whole exchange is dropped.
+    It is recognised by its address. When a turn is dropped, its whole exchange is dropped. The line
+    of a history only has the number of its exchanges: ``there is no room for its oldest 2
+    exchanges``. So this is an approximation: if the budget drops one turn or a part of a history,
+    every removed turn of a conversation counts as dropped.
     """
     possible = addresses.get(change.kind)
     if possible is None:
@@ -251,8 +287,9 @@ def _is_of_budget(change: Change, addresses: Mapping[str, BudgetAddresses]) -> b
         is_in_exchange = word in EXCHANGE and not possible.first_words.isdisjoint(EXCHANGE)
         return is_in_exchange or word in possible.first_words or id in possible.addresses
     # A section is dropped with the sections around it: ``rules/style`` also with ``rules``.
+    # Its text after another block is the part ``rules/style, continued``.
     path = section[0].partition(", ")[0].split("/")
-    prefixes = [*accumulate(path, "{}/{}".format)]
+    prefixes = ["/".join(path[:count]) for count in range(1, len(path) + 1)]
     if word == "system":
         return not possible.addresses.isdisjoint(prefixes)
     # The address begins with the id of the turn, else with its word: ``user/rules/style``.
@@ -274,7 +311,8 @@ def _role_clause(change: Change) -> str:
     # Only the note differs.
     if old_without_note == new_without_note:
         return f"sent in {'the message above it' if new.note else 'its own message'}"
-    # Only the name differs: it is sent now, or not any more.
+    # Only the name differs: it is sent now, or not any more. A result with another id is shown with
+    # both titles instead.
     with_new_name = attrs.evolve(old_without_note, is_named=new.is_named)
     if not new.id and with_new_name == new_without_note:
         return f"sent {'with' if new.is_named else 'without'} its name"
@@ -294,8 +332,8 @@ def _cache_clause(change: Change) -> str:
     return f"the cache mark after `{change.location[-1]}` {verb}"
 
 
-def _is_short(change: Change) -> bool:
-    """Return whether the first sentence shows a change completely: a short line of the header."""
+def _is_complete_in_sentence(change: Change) -> bool:
+    """Return whether the sentence shows a change completely: a short changed header line."""
     if (change.location[0], change.kind) != (HEADER, "changed") or change.location[1] in LISTED:
         return False
     return _before_and_after(change) is not None
@@ -328,13 +366,17 @@ def note_of(change: Change) -> str:
             return f"added {change.now}"
         case "removed" if change.was:
             return f"removed, it was {change.was}"
-        case "cache" if _is_moved_mark(change):
+        case "cache" if _is_only_moved(change):
             return f"the cache mark moved here: it was after `{change.was}`"
         case _:
             return ""
 
 
-def _is_moved_mark(change: Change) -> bool:
+def _is_only_moved(change: Change) -> bool:
+    """Return whether a cache mark is the same at another location.
+
+    A mark that moved and also changed has lines to show, and the sentence says that it moved.
+    """
     return change.kind == "cache" and change.before == change.after
 
 
@@ -368,8 +410,10 @@ def _other_letters(row: Row) -> str:
         pairs = [pair for pair in zip(before, after, strict=False) if pair[0] != pair[1]]
         names = [[unicodedata.name(letter, "") for letter in pair] for pair in pairs]
         # "CYRILLIC SMALL LETTER A" is a letter of the script "CYRILLIC".
-        scripts = [{name.split(" ")[0] for name in pair if " LETTER " in name} for pair in names]
-        if len(before) == len(after) and all(len(pair) == 2 for pair in scripts):
+        scripts = [
+            {name.split(" ")[0] for name in two_names if " LETTER " in name} for two_names in names
+        ]
+        if len(before) == len(after) and all(len(of_pair) == 2 for of_pair in scripts):
             letters |= dict.fromkeys(f"{new}, was {old}" for old, new in names)
     return f"other letters: {'; '.join(letters)}" if letters else ""
 
