@@ -27,7 +27,7 @@ def fields_of(block_class: Any) -> "tuple[attrs.Attribute[object], ...]":  # Any
     return fields
 
 
-def refuse_known(kind: str, fields: Collection[str], extra: JsonObject) -> None:
+def refuse_own_keys(kind: str, fields: Collection[str], extra: JsonObject) -> None:
     """Raise :class:`DataError` for a key in ``extra`` that the type of block has itself."""
     names = KEYS.get(kind, {})
     known = {"type", *(names.get(field) or field for field in fields if field != "extra")}

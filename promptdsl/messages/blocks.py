@@ -1,9 +1,13 @@
 """The types of content blocks: frozen values, independent of trees and providers.
 
 The fields of a block are checked, and copied so that nobody can change them. ``_checks`` has the
-check of each field. ``extra`` are keys of a provider that this version does not know. A mapping has
-no hash, so fields with mappings or any other data are left out of the hash of a block
-(``hash=False``); they still count when blocks are compared.
+check of each field; ``checks()`` adds that of ``extra``. The checks are in ``field_checks.py``: of
+an event, ``f.word`` takes a string or a number, ``f.event_value`` also takes a date or a
+``Decimal``, and ``f.event_mapping`` a mapping of such values.
+
+``extra`` are keys of a provider that this version does not know. A mapping has no hash, so fields
+with mappings or any other data are left out of the hash of a block (``hash=False``); they still
+count when blocks are compared.
 
 A new type is a class here and a member of ``DataBlock`` or ``Block``; ``docs/design.md`` lists the
 other files to change.
@@ -19,7 +23,7 @@ from promptdsl.foundation.frozen import EMPTY, is_list, thawed
 from promptdsl.foundation.json import ABSENT, JsonDict, JsonObject, JsonValue, read_json
 from promptdsl.foundation.source import end_traceback
 from promptdsl.messages import field_checks as f
-from promptdsl.messages.block_keys import fields_of, is_ambiguous, refuse_known, written
+from promptdsl.messages.block_keys import fields_of, is_ambiguous, refuse_own_keys, written
 from promptdsl.messages.field_checks import Cache, Check, checks
 from promptdsl.messages.media.source import MediaSource
 
@@ -34,9 +38,9 @@ class AnyBlock:
     _checks: ClassVar[Mapping[str, Check]]
 
     def __attrs_post_init__(self) -> None:
-        fields_to_check = _FIELDS_TO_CHECK.get(type(self)) or _fields_to_check(type(self))
+        fields = _FIELDS_BY_CLASS.get(type(self)) or _note_fields(type(self))
         try:
-            for name, check, default in fields_to_check:
+            for name, check, default in fields:
                 value = getattr(self, name)
                 # Most optional fields have their default, most other fields are strings.
                 if value is default or (check is f.string and type(value) is str):
@@ -45,8 +49,9 @@ class AnyBlock:
                 # A check returns another object if it has made a copy, which replaces the value.
                 if kept is not value:
                     _set(self, name, kept)
+                # Two fields also concern the other fields of the block.
                 if name == "extra" and kept is not EMPTY:
-                    refuse_known(self.type, self._checks, getattr(self, name))
+                    refuse_own_keys(self.type, self._checks, getattr(self, name))
                 elif name == "error_type":
                     # A result with the type of an error is the result of a failed call.
                     _set(self, "is_error", True)
@@ -62,17 +67,18 @@ class AnyBlock:
         return dict(written(self))
 
 
-_FieldsToCheck: TypeAlias = tuple[tuple[str, Check, object], ...]
-"""Fields in their order: the name, the check, and the default, which needs no check."""
+_CheckedField: TypeAlias = tuple[str, Check, object]
+"""A field: its name, its check, and its default, which needs no check."""
 
-_FIELDS_TO_CHECK: dict[type[AnyBlock], _FieldsToCheck] = {}
-"""The fields of each type of block, noted when its first block is made."""
+_FIELDS_BY_CLASS: dict[type[AnyBlock], tuple[_CheckedField, ...]] = {}
+"""The fields of each type of block in their order, noted when its first block is made."""
 
 
-def _fields_to_check(block_class: type[AnyBlock]) -> _FieldsToCheck:
+def _note_fields(block_class: type[AnyBlock]) -> tuple[_CheckedField, ...]:
+    """Note the fields of a type of block, and return them."""
     defaults = {field.name: field.default for field in fields_of(block_class)}
     fields = tuple((name, check, defaults[name]) for name, check in block_class._checks.items())
-    _FIELDS_TO_CHECK[block_class] = fields
+    _FIELDS_BY_CLASS[block_class] = fields
     return fields
 
 
@@ -136,6 +142,10 @@ class _MediaBlock(AnyBlock):
         from promptdsl.messages.media.image_size import size_of
 
         return size_of(self.source)
+
+
+# The four classes of attachments add no field, so they need no ``@attrs.frozen`` of their own: they
+# inherit it from ``_MediaBlock``. Blocks of two classes are never equal.
 
 
 class ImageBlock(_MediaBlock):
@@ -214,7 +224,11 @@ class ToolUseBlock(AnyBlock):
 
 
 def _as_blocks(value: "str | Block | Sequence[Block]") -> "tuple[Block, ...]":
-    """Return a string as a tuple of its block; any other value is unchanged and checked later."""
+    """Return a string as a tuple of its block; any other value is unchanged and checked later.
+
+    From this converter, type checkers know what may be passed as ``content``. The check
+    ``_result_content`` runs after it, and makes a tuple of every other value.
+    """
     if not isinstance(value, str):
         return cast("tuple[Block, ...]", value)
     return (TextBlock(value),) if value else ()
@@ -223,7 +237,8 @@ def _as_blocks(value: "str | Block | Sequence[Block]") -> "tuple[Block, ...]":
 def _result_content(value: object, key: str) -> tuple[object, ...]:
     """Return the blocks of a result; raises :class:`DataError` for other values.
 
-    A result may contain a result, but not one that contains another result.
+    A result may contain a result, but not one that contains another result. Messages are kept that
+    way; no provider takes a result in a result, so it is a loss.
     """
     blocks = tuple(value) if is_list(value) else (value,)
     for number, block in enumerate(blocks):
@@ -403,7 +418,10 @@ class UnknownBlock(AnyBlock):
 
     @property
     def kind(self) -> str:
-        """The provider's name of the block: its ``type``, or the key of its content."""
+        """The provider's name of the block: its ``type``, or the key of its content.
+
+        The key is ``executableCode`` for Gemini's ``{"executableCode": {"code": "1 + 1"}}``.
+        """
         if isinstance(name := self.data.get("type"), str):
             return name
         objects = (key for key, value in self.data.items() if isinstance(value, Mapping))
