@@ -10,16 +10,27 @@ in ``providers/shared/two_sided.py``). A *param* is a dictionary of the payload.
 
 A cache mark is only noted at first, because a request may have four: the marks are chosen and
 written when all turns are known.
+
+``request.notes`` is ``None`` in most writes. :meth:`Rendered.locations` writes the payload once
+more with notes, which say what became of each block. A shortcut would not note its block, so with
+notes there are no shortcuts: every block goes through ``block_params``, which notes it.
 """
 
 from functools import partial
 from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
-from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.unicode import is_blank
-from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.messages import (
+    DocumentBlock,
+    ImageBlock,
+    ReasoningBlock,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UnknownBlock,
+)
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.anthropic.media import needs_bytes, source_param
@@ -76,7 +87,10 @@ _LONGEST_TITLE = 500
 def _with_extra(
     request: Turns, location: Location, param: Param, block: Carrier, *, cache: str | None = None
 ) -> Param:
-    """Return a param with the keys in ``extra`` that its type may have; note its cache mark."""
+    """Return a param with the keys in ``extra`` that its type may have; note its cache mark.
+
+    A ``Carrier`` is any block that may have a cache mark. ``cache`` replaces the mark of the block.
+    """
     if block.extra:
         known = EXTRA[param["type"]]
         # The only further key of a text is ``citations``, and only a text of the model may have it.
@@ -94,7 +108,7 @@ def _text_param(request: Turns, location: Location, block: TextBlock) -> Param |
     return _with_extra(request, location, {"type": "text", "text": block.text}, block)
 
 
-def _reasoning_param(request: Turns, location: Location, block: b.ReasoningBlock) -> Param | None:
+def _reasoning_param(request: Turns, location: Location, block: ReasoningBlock) -> Param | None:
     """Return reasoning unchanged, ``None`` (a hint) if the service would refuse it."""
     is_native = location.message.role == "assistant" and block.origin in request.facts.origins
     if not is_native:
@@ -102,6 +116,7 @@ def _reasoning_param(request: Turns, location: Location, block: b.ReasoningBlock
         return None
     if not is_sendable(request, location, block.text, block.signature, block.encrypted):
         return None
+    # Both are indices of messages.
     is_valid = location.number >= request.first_valid_reasoning
     if is_valid and block.encrypted:
         return {"type": "redacted_thinking", "data": block.encrypted}
@@ -110,6 +125,7 @@ def _reasoning_param(request: Turns, location: Location, block: b.ReasoningBlock
         return {"type": "thinking", "thinking": block.text, "signature": block.signature or ""}
     reason = _NOT_SIGNED
     if block.encrypted or block.signature:
+        # No other cause makes ``first_valid_reasoning`` greater than 0 (``valid_reasoning_from``).
         cause = "a budget" if request.prompt.trimmed else "grounding"
         reason = f"{cause} changed the content before it"
     lose_reasoning(request, location, block, reason)
@@ -120,7 +136,7 @@ _NOT_SIGNED = "not signed by this provider"
 
 
 def _media_param(
-    request: Turns, location: Location, block: b.ImageBlock | b.DocumentBlock
+    request: Turns, location: Location, block: ImageBlock | DocumentBlock
 ) -> Param | None:
     if block.type not in request.facts.media:
         request.lose(
@@ -131,6 +147,7 @@ def _media_param(
     request.clean(location, block.source.value, f"the {block.source.kind} of the {block.type}")
     source = source_param(block.type, block.source)
     if source is None:
+        # The loss then says that a ``media_loader`` can load the bytes.
         loadable = needs_bytes(block, location.message.role)
         reason = "its source or its media type is not taken"
         lose_source(request, location, block, reason, loadable=loadable)
@@ -154,6 +171,7 @@ def _document_title(request: Turns, location: Location, title: str) -> str:
 
 
 def _call_param(request: Turns, location: Location, block: ToolUseBlock) -> Param:
+    # Most names are sent unchanged; ``tool_name()`` mends any other.
     name = block.name
     if name not in request.legal_names:
         name = tool_name(request, location, name)
@@ -167,6 +185,7 @@ def _call_param(request: Turns, location: Location, block: ToolUseBlock) -> Para
 
 def _result_param(request: Turns, location: Location, block: ToolResultBlock) -> Param:
     id = result_id(request, block.tool_use_id)
+    # By the author's setting, a content that is one text is sent as a string, not as a list.
     as_string = request.prompt.lone_text == "string"
     param: Param = {"type": "tool_result", "tool_use_id": id}
     # Most results are one text, which is written here, without calling a writer.
@@ -174,6 +193,8 @@ def _result_param(request: Turns, location: Location, block: ToolResultBlock) ->
     if plain_text is not None and request.notes is None:
         content = plain_text if as_string else [{"type": "text", "text": plain_text}]
         return {**param, "content": content}
+    # The marks that are noted from here on are in the result. They are replaced by one mark after
+    # the result, the one that lives longest.
     first_mark = len(request.marks)
     # The result of a failed call has only texts, and at least one.
     inside = location.inside("error result" if block.is_error else "result", id)
@@ -203,7 +224,7 @@ def _plain_result_text(block: ToolResultBlock) -> str | None:
     return None if has_mark or block.extra or inner.extra else inner.text
 
 
-def _unknown_param(request: Turns, location: Location, block: b.UnknownBlock) -> Param | None:
+def _unknown_param(request: Turns, location: Location, block: UnknownBlock) -> Param | None:
     kind = str(block.data.get("type"))
     if location.role == "developer":
         is_misplaced = location.leads or kind not in _TOOL_CHANGES
@@ -215,6 +236,7 @@ def _unknown_param(request: Turns, location: Location, block: b.UnknownBlock) ->
         request.lose(location, "content", f"{kind} block", misplaced(location))
         return None
     param = json_copy(dict(block.data))
+    # Some blocks need further settings of the request, which the author must add.
     if kind in NEEDED:
         request.hint(location, "needed_key", f"{kind} block", f"it needs {NEEDED[kind]}")
     if cache := read_mark(param.pop("cache_control", None)):
@@ -226,20 +248,21 @@ _USER_TYPES = ("image", "document", "search_result", "container_upload")
 """The types of blocks that only a user may send: the service refuses them in an answer."""
 _TOOL_CHANGES = ("tool_addition", "tool_removal")
 """The blocks of a later system message that add a tool or remove one."""
-_TEXT = frozenset({"text", "reasoning"})
+# Reasoning may be in every content here: its writer says why the service does not take it there.
+_TEXT_AND_REASONING = frozenset({"text", "reasoning"})
 _MEDIA = frozenset({"image", "document", "unknown"})
-_USER = _TEXT | _MEDIA | {"tool_result"}
+_USER = _TEXT_AND_REASONING | _MEDIA | {"tool_result"}
 _RULES = BlockRules(
     "anthropic",
     read=read_block,
     types={
-        "system": _TEXT,
-        "developer": _TEXT | {"unknown"},
+        "system": _TEXT_AND_REASONING,
+        "developer": _TEXT_AND_REASONING | {"unknown"},
         "user": _USER,
         "tool": _USER,
-        "assistant": _TEXT | {"tool_use", "unknown"},
-        "result": _TEXT | _MEDIA,
-        "error result": _TEXT,
+        "assistant": _TEXT_AND_REASONING | {"tool_use", "unknown"},
+        "result": _TEXT_AND_REASONING | _MEDIA,
+        "error result": _TEXT_AND_REASONING,
     },
     writers={
         "text": _text_param,
@@ -250,6 +273,7 @@ _RULES = BlockRules(
         "tool_result": _result_param,
         "unknown": _unknown_param,
     },
+    # An attachment that may not stay in a result is moved to the user message after it.
     holds=holds_file,
 )
 
@@ -264,7 +288,7 @@ class AnthropicPayload(TypedDict):
     output_config: "NotRequired[OutputConfigParam]"
 
 
-_DIALECT = Dialect("tool_result")
+_DIALECT = Dialect(result="tool_result")
 
 
 def _string_or_params(request: Turns, params: list[Param]) -> str | list[Param]:
@@ -276,9 +300,10 @@ def _string_or_params(request: Turns, params: list[Param]) -> str | list[Param]:
 
 
 def _finish_turns(request: Turns, stop: int) -> None:
-    """Replace the content of each turn before ``stop`` by a string if it is one text.
+    """Replace the content of each turn before the index ``stop`` by a string if it is one text.
 
-    A text with a cache mark is left: :func:`write` calls this again when the marks are written.
+    The first ``request.finished`` turns were looked at before. A text with a cache mark is left:
+    :func:`write` calls this again when the marks are written.
     """
     marked = {id(mark.param) for mark in request.marks}
     for index in range(request.finished, stop):
@@ -309,6 +334,8 @@ def write(
         if kind in NEEDED:
             request.hint(tool, "needed_key", f"tool {tool.name!r}", f"it needs {NEEDED[kind]}")
     finish_turns = _finish_turns if prompt.lone_text == "string" else None
+    # This goes through all messages and puts them into turns; ``message_params`` writes each
+    # message that is more than a plain text.
     write_turns(request, cached_write, partial(message_params, rules=_RULES), finish_turns)
     if request.called and not tools:
         reason = "a conversation with calls needs its tools: add them with Tool(...)"
@@ -317,7 +344,8 @@ def write(
     if request.marks:
         write_marks(request, tools, _with_mark)
         if finish_turns:
-            # A text whose mark was not chosen can be a string now: look at all turns again.
+            # A text whose mark was not chosen can be a string now: look at all turns again. The
+            # chosen marks are keys of their params by now, so the noted ones are not needed.
             request.marks, request.finished = [], 0
             finish_turns(request, len(request.entries))
     system = {"system": request.system} if request.system else {}
