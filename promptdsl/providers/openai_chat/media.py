@@ -1,4 +1,9 @@
-"""Write and read attachments, and recognise the parts of other providers."""
+"""OpenAI's Chat Completions: write and read attachments, and recognise the parts of others.
+
+The functions here record no losses: ``write.py`` compares the part with its block, and reports what
+is missing in it, such as a ``detail``. The sources that are read here are ``from_data``: they came
+in data, not in code. Every reader says so; of a path, it decides where the file may be read from.
+"""
 
 from collections.abc import Callable, Mapping
 
@@ -38,7 +43,9 @@ def media_part(block: b.MediaBlock, *, url_key: str | None = None) -> Param | No
 
     ``url_key`` is the key in a ``file`` for the URL of a document, ``None`` if a URL is refused.
     LiteLLM takes a URL in ``file_id``, and servers with Chat's format take one in ``file_data``.
+    A ``detail`` that Chat does not know is left out, and the caller reports it.
     """
+    # A ``data:`` URL contains the bytes, so it is sent like base64.
     source = with_bytes(block.source)
     if block.type == "image":
         url = picture_url(source)
@@ -56,13 +63,19 @@ def media_part(block: b.MediaBlock, *, url_key: str | None = None) -> Param | No
         return {"type": "file", "file": {url_key: source.value, "filename": name}}
     if block.type == "document":
         is_uploaded = source.kind == "file_id"
+        # ``file_data()`` returns the keys ``file_data`` and ``filename``, ``None`` without bytes.
         file = {"file_id": source.value} if is_uploaded else file_data(source, block.title)
         return {"type": "file", "file": file} if file else None
     return None
 
 
 def needs_bytes(block: b.MediaBlock, role: str) -> bool:
-    """Return whether the address of an attachment is refused, but its bytes may be taken."""
+    """Return whether the address of an attachment is refused, but its bytes may be taken.
+
+    ``role`` is that of the message: Chat takes no attachments of the assistant, with or without
+    bytes. The caller does not ask about the URL of a document where a server takes it (the
+    ``url_key`` above).
+    """
     return role != "assistant" and is_address(block.source) and media_part(block) is None
 
 
@@ -77,7 +90,9 @@ def _read_audio(audio: Mapping[str, object], cache: Cache | None) -> b.AudioBloc
     data = required(audio, "data", str)
     source = read_file_data(data, media_type)
     if source.media_type != media_type:
-        # A data URL that names another type, or none, is kept: its type is that of ``format``.
+        # A data URL that names another type, or none, such as ``data:audio/ogg;base64,T2dn`` with
+        # the format ``wav``, is kept as the value, so that it is sent back unchanged. Its type is
+        # that of ``format``.
         source = MediaSource("base64", data, media_type, from_data=True)
     return b.AudioBlock(source, cache=cache)
 
@@ -103,6 +118,10 @@ A part has its content under its type: ``{"type": "file", "file": {...}}``.
 
 
 def is_sendable_part(data: Mapping[str, object], origin: str) -> bool:
-    """Return whether a part of an unknown type may be sent unchanged, and read as such."""
+    """Return whether a part of an unknown type may be sent unchanged.
+
+    Chat does not know its type, and no provider but ``origin`` has such a part. So when it is read
+    again, it is an unknown block once more.
+    """
     kind = data.get("type")
     return isinstance(kind, str) and kind not in _KNOWN_TYPES and owner_of(data, origin) is None
