@@ -164,7 +164,7 @@ from promptdsl.messages.media.attachment import (
     of_url,
     read_path,
 )
-from promptdsl.messages.media.image_size import HEADER, image_size
+from promptdsl.messages.media.image_size import LONGEST_HEADER, image_size
 from promptdsl.messages.media.media_type import check_kind, media_type_of, sniff, spelled
 from promptdsl.messages.media.source import SOURCE_KEYS
 from promptdsl.messages.message import recalled
@@ -329,13 +329,13 @@ __all__ = [
     "FINISH_REASONS",
     "FORCED",
     "FORMATS",
-    "HEADER",
     "HINTS",
     "INTERRUPTED",
     "KINDS",
     "LEVELS",
     "LIBRARY",
     "LOADED_LIBRARIES",
+    "LONGEST_HEADER",
     "MARKDOWN",
     "MAX_BYTES",
     "MOST_FINDINGS",

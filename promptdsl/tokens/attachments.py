@@ -12,7 +12,7 @@ import attrs
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.wire import MediaKind
-from promptdsl.messages.media.image_size import HEADER, Size, image_size
+from promptdsl.messages.media.image_size import LONGEST_HEADER, Size, image_size
 from promptdsl.messages.media.source import data_url
 from promptdsl.tokens.count import TextTokens
 from promptdsl.tokens.images import image_tokens
@@ -24,8 +24,10 @@ PAGE_TEXT_TOKENS = 3_000
 """The tokens of a page's text, sent with its picture: 1,500 to 3,000 (Anthropic, "PDF support")."""
 
 GEMINI_PAGE_TOKENS = {"tiles-258": 258, "resolution": 560}
-"""The tokens of a page for Gemini, by the formula of its pictures.
+"""The tokens of a page for Gemini, by the name of the model's formula for pictures.
 
+The names are in ``config/wire.py``, the formulas in ``tokens/images.py``: by ``tiles-258``, each
+tile of a picture counts 258 tokens; by ``resolution``, a picture counts by its requested detail.
 Sources: "Document understanding", "Media resolution".
 """
 
@@ -36,15 +38,18 @@ ASSUMED_PAGES = 10
 """The count of pages, assumed for a document that is only an address or an id."""
 
 AUDIO_TOKENS = 32
-"""The tokens of a second of sound for Gemini ("Audio understanding"). OpenAI bills 10."""
+"""The tokens of a second of sound for Gemini ("Audio understanding").
+
+OpenAI bills 10. The higher number is used for all providers, so that a budget is not exceeded.
+"""
 
 VIDEO_TOKENS = 263 + AUDIO_TOKENS
-VIDEO_TOKENS_BY_FORMULA: Mapping[str, int] = {"resolution": 70 + AUDIO_TOKENS}
-"""The tokens of a second of video for Gemini: one frame and its sound.
+"""The tokens of a second of video for Gemini: one frame, and its sound.
 
-Models with one of these formulas for pictures have another number.
-Sources: "Video understanding", "Media resolution".
+Source: "Video understanding".
 """
+VIDEO_TOKENS_BY_FORMULA: Mapping[str, int] = {"resolution": 70 + AUDIO_TOKENS}
+"""The same, for models with one of these formulas for pictures. Source: "Media resolution"."""
 
 ASSUMED_RATES: Mapping[str, int] = {"audio": 8_000, "video": 62_500}
 """The bytes of a second of a recording, assumed without a header: 64 and 500 kbit/s.
@@ -56,7 +61,10 @@ ASSUMED_SECONDS = 300
 """The length assumed for a recording or video that is only an address or an id."""
 
 LOWEST_RATE = 1_000
-"""The lowest rate that is accepted from the header of a recording, in bytes a second."""
+"""The lowest rate that is accepted from the header of a recording, in bytes a second.
+
+A lower one is a mistake: by a rate of 1, a short recording would have hours, by 0 no length at all.
+"""
 
 _TEXTUAL = ("text/", "application/json", "application/xml", "application/yaml")
 _PDF_PAGE = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
@@ -79,7 +87,10 @@ class AttachedMedia:
 def media_at(
     kind: MediaKind, address: object, media_type: object = None, detail: object = None
 ) -> AttachedMedia:
-    """Return the attachment of an address. A data URL contains the data itself."""
+    """Return the attachment of an address. A data URL contains the data itself.
+
+    The arguments may be any values of a payload: one that is no text counts as missing.
+    """
     source = data_url(address) if isinstance(address, str) else None
     if source is None:
         return AttachedMedia(kind, None, media_type, detail)
@@ -95,6 +106,7 @@ def attachment_tokens(media: AttachedMedia, tokens: TextTokens, facts: ModelFact
     - Recordings and videos count by the second.
     - An address counts as a picture of 2048 x 2048 pixels, a document of 10 pages, or 5 minutes.
     """
+    # ``facts.image_tokens`` is the name of a formula, ``image_tokens()`` counts by it.
     formula, data = facts.image_tokens or "", media.data
     if media.kind == "image":
         return image_tokens(pixels(data), facts, media.detail)
@@ -125,9 +137,9 @@ def attachment_tokens(media: AttachedMedia, tokens: TextTokens, facts: ModelFact
 def pixels(data: str | bytes | None) -> Size | None:
     """Return the size of a picture from its header, ``None`` if the header has no size."""
     if not isinstance(data, str):
-        return None if data is None else image_size(data[:HEADER])
+        return None if data is None else image_size(data[:LONGEST_HEADER])
     # Most headers are short, so decode only the beginning first.
-    return image_size(_decoded(data[:4_096])) or image_size(_decoded(data[:HEADER]))
+    return image_size(_decoded(data[:4_096])) or image_size(_decoded(data[:LONGEST_HEADER]))
 
 
 def _decoded(data: str | bytes) -> bytes:

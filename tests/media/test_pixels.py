@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import ImageBlock, MediaSource
-from tests.internals import HEADER, described, image_size
+from tests.internals import LONGEST_HEADER, described, image_size
 
 
 def segment(code: int, content: bytes) -> bytes:
@@ -147,7 +147,7 @@ def held(data: bytes, media_type: str | None) -> MediaSource:
         (held(PNG, "image/png"), "(base64) image/png 640x480"),
         (held(JPEG, None), "(base64) 640x480"),
         (held(b"%PDF-1.7", "application/pdf"), "(base64) application/pdf"),
-        (held(PNG + bytes(HEADER), "image/png"), "(base64) image/png 640x480"),
+        (held(PNG + bytes(LONGEST_HEADER), "image/png"), "(base64) image/png 640x480"),
         (MediaSource("base64", "no base64!", "image/png"), "(base64) image/png"),
         (MediaSource("base64", "\ud800", "image/png"), "(base64) image/png"),
         (MediaSource("url", "https://e.org/a.png"), "(url)"),

@@ -10,8 +10,8 @@ from promptdsl.messages.media.source import MediaSource
 
 Size: TypeAlias = tuple[int, int]
 
-HEADER = 1024 * 1024
-"""The most base64 characters that are decoded for a header; a multiple of four."""
+LONGEST_HEADER = 1024 * 1024
+"""The most bytes, or base64 characters, that are read for a header; a multiple of four."""
 
 MOST_SEGMENTS = 1_000
 """The largest number of segments of a JPEG to skip; profiles and thumbnails take some dozens."""
@@ -35,7 +35,7 @@ def size_of(source: MediaSource) -> Size | None:
     if source.kind != "base64":
         return None
     try:
-        return image_size(base64.b64decode(source.value[:HEADER]))
+        return image_size(base64.b64decode(source.value[:LONGEST_HEADER]))
     except ValueError:  # no base64
         return None
 
