@@ -13,8 +13,15 @@ from promptdsl.foundation.json import JsonDict, read_json
 from promptdsl.providers.shared.checks import items
 
 _COMPLETE = {
-    *("id", "toolUseId", "name", "type", "finish_reason", "stop_reason"),
-    *("model", "model_version", "response_id"),
+    "id",
+    "toolUseId",
+    "name",
+    "type",
+    "finish_reason",
+    "stop_reason",
+    "model",
+    "model_version",
+    "response_id",
 }
 """Keys whose texts are complete in one event; some servers repeat them in every event."""
 
@@ -58,7 +65,8 @@ def number_of(number: object) -> int:
 def merge(fields: JsonDict, delta: JsonDict) -> None:
     """Add a delta: texts, bytes and lists are appended, mappings merged, other values replaced.
 
-    ``None`` and an empty text change nothing. The delta itself is not changed.
+    ``None`` changes nothing; an empty text neither, unless the key is new. The delta itself is not
+    changed.
     """
     for key, piece in delta.items():
         known: Any = fields.get(key)  # Any: JSON
@@ -76,7 +84,11 @@ def merge(fields: JsonDict, delta: JsonDict) -> None:
 
 
 def replace(fields: JsonDict, later: JsonDict) -> None:
-    """Replace values by later ones; ``None`` changes nothing."""
+    """Replace values by later ones; ``None`` changes nothing.
+
+    It is for fields that are complete in each event: their texts and lists are no pieces, but
+    :func:`merge` would append them.
+    """
     fields.update({key: value for key, value in later.items() if value is not None})
 
 
@@ -129,7 +141,8 @@ def _joined_parts(parts: list[object]) -> list[object]:
 def are_complete(arguments: object) -> bool:
     """Return whether the arguments of a call are complete.
 
-    A text is complete if it is a JSON object. Any other value, such as a mapping, is complete.
+    A text is complete if it is a JSON object. Any other value, such as a mapping, is complete. Some
+    servers use the number of a call again: after complete arguments, further ones are a new call's.
     """
     return not isinstance(arguments, str) or is_mapping(read_json(arguments))
 
