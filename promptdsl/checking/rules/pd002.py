@@ -5,6 +5,7 @@ prompt does not hide the findings of others. In the example, two sections have t
 from promptdsl.checking.finding import CheckRule
 
 # The rule has no function: ``checking/checker.py`` renders each prompt and reports its error.
+# So its ``source``, where the rule comes from, is this library and no publication.
 RULE = CheckRule(
     name="prompt that cannot be rendered",
     source="The exceptions that render() raises (2026).",
