@@ -23,7 +23,8 @@ def prompt_with_server_as_origin(prompt: Prompt, wire: Wire) -> Prompt:
     """Return a prompt that was read from a server, with the server as origin of its content.
 
     Its messages and tools may have an origin, and so may the conversation that is ``stored`` at the
-    server. ``unpaired_at`` names the provider that takes results in any order.
+    server. If some calls are answered only later, ``unpaired_at`` is the provider that takes this
+    order: the one that the prompt was read from, so here the server.
     """
     stored = prompt.stored
     if stored is not None and stored.origin in wire.origins:
@@ -40,7 +41,8 @@ def prompt_with_server_as_origin(prompt: Prompt, wire: Wire) -> Prompt:
 
 def message_with_server_as_origin(message: Message, wire: Wire) -> Message:
     """Return a message that was read from a server, with the server as origin of its blocks."""
-    # A message of one plain text, which is most messages, has no block with an origin.
+    # ``_plain`` is the text of a message that is one text and nothing else. That is most messages,
+    # and they have no block with an origin.
     if message._plain is not None:
         return message
     blocks = _blocks_of_server(message.content, wire)
@@ -61,7 +63,8 @@ def _blocks_of_server(blocks: Sequence[Block], wire: Wire) -> tuple[Block, ...]:
             new = attrs.evolve(block, content=_blocks_of_server(block.content, wire))
         elif isinstance(block, ReasoningBlock | UnknownBlock) and block.origin in wire.origins:
             new = attrs.evolve(block, origin=wire.name)
-        # Whatever origin the adapter named for the keys in ``extra``, they come from this server.
+        # The keys in ``extra`` were read just now, so they come from this server, whatever origin
+        # the adapter named, such as ``openai_compatible``.
         if isinstance(new, ReasoningBlock | ToolUseBlock) and ORIGIN_KEY in new.extra:
             new = attrs.evolve(new, extra={**new.extra, ORIGIN_KEY: wire.name})
         result.append(new)
