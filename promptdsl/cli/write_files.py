@@ -7,7 +7,7 @@ from pathlib import Path
 
 from promptdsl import DataError
 from promptdsl.cli.errors import UsageError
-from promptdsl.comparing import write_over
+from promptdsl.comparing import write_or_refuse
 
 
 def write_report(path: str, text: str, may_replace: Callable[[str], bool]) -> None:
@@ -17,7 +17,7 @@ def write_report(path: str, text: str, may_replace: Callable[[str], bool]) -> No
     the file cannot be written.
     """
     try:
-        write_over(path, text, may_replace)
+        write_or_refuse(path, text, may_replace)
     except OSError as error:
         problem = f"cannot write {error.filename or path}: {error.strerror or error}"
         raise UsageError(problem) from None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table bel
     from promptdsl.comparing.report import MARKS as MARKS
     from promptdsl.comparing.report import DiffReport as DiffReport
     from promptdsl.comparing.report import is_report as is_report
-    from promptdsl.comparing.report_file import write_over as write_over
+    from promptdsl.comparing.report_file import write_or_refuse as write_or_refuse
     from promptdsl.comparing.snapshot_file import PromptFile as PromptFile
     from promptdsl.comparing.snapshot_file import SnapshotFormatError as SnapshotFormatError
     from promptdsl.comparing.snapshot_file import parse as parse
@@ -43,6 +43,6 @@ else:
             "prefix": "SharedPrefix",
             "snapshot_file": "PromptFile SnapshotFormatError parse serialise",
             "report": "MARKS DiffReport is_report",
-            "report_file": "write_over",
+            "report_file": "write_or_refuse",
         },
     )

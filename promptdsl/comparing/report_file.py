@@ -11,12 +11,13 @@ from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.files import atomic_writer
 
 
-def write_over(path: str, text: str, may_replace: Callable[[str], bool]) -> None:
-    """Write a text to a file, completely or not at all, and make its folder.
+def write_or_refuse(path: str, text: str, may_replace: Callable[[str], bool]) -> None:
+    """Write a text to a file, completely or not at all, and make its folder; or refuse to.
 
     An existing file is overwritten if it is empty, or if ``may_replace`` is true for its text, such
     as that of an older report. Raises :class:`DataError` for any other file, and :class:`OSError`
-    if writing fails. Prompts may be confidential, so only its owner may read a new file.
+    if writing fails. Prompts may be confidential, so only its owner may read a new file:
+    ``atomic_writer`` makes it so.
     """
     if os.path.isfile(path):
         old = Path(path).read_bytes().decode(errors="replace")

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import pytest
 
-from promptdsl.comparing import DiffReport, PromptComparison, diff, is_report, write_over
+from promptdsl.comparing import DiffReport, PromptComparison, diff, is_report, write_or_refuse
 from promptdsl.comparing.compared_prompts import Status
 from promptdsl.comparing.matrix import applied, difference
 from promptdsl.comparing.snapshot_file import (
@@ -163,7 +163,7 @@ class RunReport:
         names = sorted(self._prompts.keys() - renamed)
         report = DiffReport(tuple(self._prompts[name].comparison() for name in names))
         try:
-            write_over(str(self._path), report.html, is_report)
+            write_or_refuse(str(self._path), report.html, is_report)
         except (OSError, DataError) as error:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
             why = error.strerror if isinstance(error, OSError) else error.what
