@@ -4,8 +4,9 @@
 ``TypeError`` without advice for a missing argument. With this default the call reaches the
 component, whose own check raises an error that says what to write. :func:`allow_left_out` sets it.
 
-``listed_signature`` returns a signature that lists each option of a ``TypedDict``, for
-``inspect.signature()``, ``help()`` and editors. There, a required argument has no default.
+A *listed* signature has one keyword for each option of a ``TypedDict``, where the function itself
+has only ``**options``. :func:`listed_signature` returns it for ``inspect.signature()``, ``help()``
+and editors. There, a required argument has no default.
 """
 
 from collections.abc import Mapping
@@ -41,7 +42,9 @@ def allow_left_out(component: type) -> None:
         is_called = name == "__init__" or (is_class_method and not name.startswith("_"))
         if is_called and isinstance(function, FunctionType):
             defaults = function.__defaults__ or ()
-            required = function.__code__.co_argcount - 1 - len(defaults)  # without self or cls
+            # The count is that of positional arguments, without self or cls. Keyword-only arguments
+            # are not among them: those of components have defaults.
+            required = function.__code__.co_argcount - 1 - len(defaults)
             function.__defaults__ = (LEFT_OUT,) * required + defaults
 
 
