@@ -1,4 +1,7 @@
-"""The errors of a ``Rendered``: it has no such payload, no such attribute, or is no text."""
+"""The errors of a ``Rendered``: it has no such payload, no such attribute, or is no text.
+
+``author()`` is the line outside of this package that called it: the line that the error names.
+"""
 
 from collections.abc import Sequence
 
@@ -24,7 +27,9 @@ def no_target(model: str | None) -> TargetError:
         problem = f"the model {model!r} is unknown, so there is no target"
         call = f'render(tree, model={model!r}, provider="openai_compatible")'
         fix = f"name its provider: {call} for open models and most servers"
-        fix = " Or ".join(filter(None, (near_name(model, None), fix)))
+        # The advice for a name that is near a known one; ``None`` if it is near none.
+        advice = near_name(model, provider=None)
+        fix = " Or ".join(filter(None, (advice, fix)))
     return TargetError(problem, fix=fix, at=(author(),))
 
 
@@ -34,6 +39,7 @@ def other_target(target: str, facts: ModelFacts) -> TargetError:
     if facts.wire.is_server:
         fix = f"call {own_method}() or payload(): {facts.provider} has this interface"
     elif wire_of(target).some_models and not facts.chat:
+        # The target is OpenAI's Chat, which does not serve this model of OpenAI.
         fix = f"call {own_method}(): OpenAI serves {model!r} in the Responses API alone"
     else:
         model_argument = f"model={model!r}, " if facts_for(model, target).known else ""
@@ -48,11 +54,13 @@ def other_target(target: str, facts: ModelFacts) -> TargetError:
 def unanswered(waiting: Sequence[tuple[Message, ToolUseBlock]]) -> PendingToolCalls:
     """Return the error for a payload whose last calls have no results yet."""
     message, call = waiting[0]
+    # A message that was made of data has no line of an author.
+    source = message.sources[0].source if message._origins else None
     names = ", ".join(repr(block.id) for _, block in waiting)
     return PendingToolCalls(
         f"the last calls are not answered yet: {names}",
         fix=f"answer them: ToolMessage({call.id!r}, ...)",
-        at=(message.sources[0].source if message._origins else None,),
+        at=(source,),
     )
 
 
