@@ -102,8 +102,7 @@ def failure_text(expected: PromptFile, actual: PromptFile, *, exact: int | None 
     + Hello
     """
     all_changes = changes(expected, actual)
-    # Equal files have no changes. A minor change only follows from another one.
-    if all(change.minor for change in all_changes):
+    if not _reported(all_changes):
         return ""
     return "\n".join([sentence(all_changes, exact), *change_lines(all_changes, actual)])
 
@@ -116,9 +115,7 @@ def change_lines(all_changes: Sequence[Change], after: PromptFile) -> Iterator[s
     """
     source_lines = source_by_location(after)
     with_lines = [
-        change
-        for change in all_changes
-        if not change.minor and not _is_complete_in_sentence(change)
+        change for change in _reported(all_changes) if not _is_complete_in_sentence(change)
     ]
 
     def heading(change: Change) -> str:
@@ -140,16 +137,21 @@ def change_lines(all_changes: Sequence[Change], after: PromptFile) -> Iterator[s
 
 def sentence(all_changes: Sequence[Change], exact: int | None = None) -> str:
     """Return all changes in one sentence; empty for no changes."""
-    return "; ".join(_clauses([change for change in all_changes if not change.minor], exact))
+    return "; ".join(_clauses(_reported(all_changes), exact))
 
 
-def _clauses(major: Sequence[Change], exact: int | None) -> Iterator[str]:
+def _reported(all_changes: Sequence[Change]) -> list[Change]:
+    """Return the changes without the minor ones, which only follow from others."""
+    return [change for change in all_changes if not change.minor]
+
+
+def _clauses(reported: Sequence[Change], exact: int | None) -> Iterator[str]:
     """Yield the clauses of the sentence: model, messages and sections, cache marks, header.
 
     ``exact`` is the token count of the second prompt.
     """
-    header = [change for change in major if change.location[0] == HEADER]
-    in_messages = [change for change in major if change.location[0] != HEADER]
+    header = [change for change in reported if change.location[0] == HEADER]
+    in_messages = [change for change in reported if change.location[0] != HEADER]
     addresses = _addresses_by_change_kind(header)
     yield from (
         f"model {_before_and_after(line) or 'changed'}"
