@@ -151,7 +151,7 @@ class Rendered:
 
         if not self._wants_hints:
             return self.located(self._losses)
-        # Each hint reads the first stage that has what it is about. ``written`` has all that the
+        # Each hint reads the stage that has what it is about. ``written`` has all that the
         # author wrote. ``fill`` also has what functions returned, with recordings still in their
         # format. ``read`` has all recordings as messages, and all values of templates.
         stages = dict(self._stages)
@@ -277,9 +277,9 @@ class Rendered:
     def __getstate__(self) -> dict[str, object]:
         """Return the state to pickle or copy: without what is made again when it is read.
 
-        ``tokens`` has functions that cannot be pickled; the other names are left out to save space.
-        ``_spans`` stay, because a masked result cannot make them again. A masked result can be
-        copied, not pickled: its function for other targets is local.
+        One of these is ``tokens``, which has functions that cannot be pickled. ``_spans`` stay,
+        because a masked result cannot make them again. A masked result can be copied, not pickled:
+        its function for other targets is local.
         """
         made_again = ("_trace", "_cards", "_locations", "_sent_as", "tokens")
         state = {name: value for name, value in vars(self).items() if name not in made_again}
@@ -439,7 +439,7 @@ class Rendered:
     def _asks_nothing(self) -> bool:
         """Whether nothing of the user's turns or history is sent.
 
-        A batch refuses such a row (``batch/renderer.py``).
+        Batches leave out such a row (``batch/renderer.py``).
         """
         from promptdsl.rendering.conversation_hints import asks_nothing
 
