@@ -72,7 +72,7 @@ def main() -> None:
     for provider in ("openai_responses", "gemini", "bedrock", "chat_template"):
         rendered = render(demo(), provider=provider)
         print(f"\n{provider}: {', '.join(rendered.payload())}")
-        for loss in rendered.losses:
+        for loss in (*rendered.losses, *rendered.hints):
             print(f"  {loss.kind}: {loss.what}: {loss.why}")
 
 

@@ -14,8 +14,8 @@ You are a support agent.
 <BLANKLINE>
 ── user ────────────────────────────────────────────────────────────────
 I was charged twice.
->>> rendered.losses  # what this model cannot be sent, and what looks like a mistake
-()
+>>> rendered.losses, rendered.hints  # what this model does not take, what looks like a mistake
+((), ())
 >>> sorted(rendered.to_openai())
 ['messages']
 """

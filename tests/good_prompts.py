@@ -42,4 +42,4 @@ def noted_results() -> Iterator[list[Rendered]]:
 
 def careful_hints(results: Iterable[Rendered]) -> list[Loss]:
     """Return the hints of these names in results of renders."""
-    return [loss for result in results for loss in result.losses if loss.name in CAREFUL]
+    return [hint for result in results for hint in result.hints if hint.name in CAREFUL]

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from promptdsl import *
+from promptdsl.integrations import Converted
 
 ShortForm = tuple[Any, ...]
 """A message: its role, and each block as ``short_form`` says it."""
@@ -42,8 +43,13 @@ def only_text(*content: Any, **request: Any) -> str:
 
 
 def losses_of(*content: Any, **request: Any) -> list[tuple[str, str]]:
-    """Return kind and subject of every loss of a timeline of this content."""
-    return named_losses(render(timeline_of(*content), **request).losses)
+    """Return kind and subject of every loss and hint of a timeline of this content."""
+    return named_losses(reported(render(timeline_of(*content), **request)))
+
+
+def reported(result: Rendered | PromptRecord | Converted[Any]) -> tuple[Loss, ...]:
+    """Return the losses of a result, and after them its hints."""
+    return (*result.losses, *result.hints)
 
 
 def named_losses(losses: Iterable[Loss]) -> list[tuple[str, str]]:

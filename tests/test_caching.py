@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import *
+from tests.renders import reported
 
 MODEL = "claude-opus-5"
 MARK = {"type": "ephemeral"}
@@ -64,7 +65,7 @@ def test_an_hour_within_a_result() -> None:
     call = Message("assistant", [ToolUseBlock("i", "t", "{}")])
     history = History([Message("user", "a"), call, Message("tool", [result])])
     rendered = render(Timeline(tool(), System("s"), history), model=MODEL, cache="auto")
-    assert () == rendered.losses
+    assert () == rendered.losses == rendered.hints
 
 
 def test_beside_those_of_an_author() -> None:
@@ -102,7 +103,7 @@ def test_a_mark_that_is_there_stays() -> None:
 def test_no_mark_before_one_of_an_hour(turns: tuple[Node, ...], found: list[str]) -> None:
     """A mark of five minutes is not placed before one of an hour, which covers it."""
     rendered = render(Timeline(*turns), model=MODEL, cache="auto")
-    assert (found, ()) == (marked(*turns), rendered.losses)
+    assert (found, ()) == (marked(*turns), reported(rendered))
 
 
 @pytest.mark.parametrize("target", ["openai_compatible", "gemini", "chat_template"])
@@ -110,7 +111,7 @@ def test_a_target_without_marks(target: str) -> None:
     """Where a target has no marks, nothing is placed and nothing is lost."""
     prompt = Timeline(System("s"), User("a"))
     one, two = (render(prompt, provider=target, cache=cache) for cache in (None, "auto"))
-    assert (one.payload(), ()) == (two.payload(), two.losses)
+    assert (one.payload(), ()) == (two.payload(), reported(two))
 
 
 def test_never_on_an_answer_to_openai() -> None:
@@ -120,7 +121,7 @@ def test_never_on_an_answer_to_openai() -> None:
     contents = [message["content"] for message in rendered.to_openai()["messages"]]
     mark = {"prompt_cache_breakpoint": {"mode": "explicit"}}
     assert [{"type": "text", "text": "a", **mark}] == contents[0]
-    assert () == rendered.losses
+    assert () == rendered.losses == rendered.hints
 
 
 def test_the_messages_are_as_they_were() -> None:
@@ -135,8 +136,8 @@ def test_a_loss_still_names_its_line() -> None:
     """A recorded message that gets a mark is still found in its history."""
     recorded = [{"role": "user", "content": "a", "name": "ada"}]
     prompt = Timeline(History.from_openai(recorded))
-    (one,) = render(prompt, model=MODEL).losses
-    (two,) = render(prompt, model=MODEL, cache="auto").losses
+    (one,) = render(prompt, model=MODEL).hints
+    (two,) = render(prompt, model=MODEL, cache="auto").hints
     assert (one.path, one.source) == (two.path, two.source)
     assert "history[0]" == two.path
 

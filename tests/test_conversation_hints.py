@@ -8,6 +8,7 @@ import pytest
 from promptdsl import *
 from tests.errors import this_line
 from tests.good_prompts import CAREFUL
+from tests.renders import reported
 
 RULES = System("Be kind.")
 ASKED = User("Any books?")
@@ -21,7 +22,7 @@ GPT, CLAUDE, OLD_CLAUDE, GEMINI = "gpt-5", "claude-opus-5-5", "claude-sonnet-4-5
 
 def named(tree: Any, **request: Any) -> list[tuple[str, int]]:
     """Return the names of the hints on a conversation, each with its count."""
-    losses = render(tree, **request).losses
+    losses = reported(render(tree, **request))
     return [(loss.name, loss.count) for loss in losses if loss.name in CAREFUL]
 
 
@@ -121,7 +122,7 @@ def test_the_line_of_a_lost_question() -> None:
     """The hint has the line of the empty ``User``, or else of the last answer."""
     empty, answered = Timeline(RULES, ASKED, ANSWERED, NONE), Timeline(RULES, ASKED, ANSWERED)
     lines = [
-        str(*(loss.source for loss in render(it, model=GPT).losses)) for it in (empty, answered)
+        str(*(hint.source for hint in render(it, model=GPT).hints)) for it in (empty, answered)
     ]
     assert [f"{__file__}:{NO_LINE}", f"{__file__}:{NO_LINE - 1}"] == lines
 

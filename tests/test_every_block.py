@@ -8,7 +8,7 @@ import pytest
 
 from promptdsl import *
 from tests.internals import CLASSES
-from tests.renders import timeline_of
+from tests.renders import reported, timeline_of
 
 SENT = {
     "text", "image", "audio", "document", "video", "tool_use", "tool_result", "reasoning",
@@ -74,7 +74,7 @@ def test_it_becomes_text(type: str, place: str) -> None:
         len(found),
         alone in found[0],
         types - SENT,
-        rendered.losses,
+        reported(rendered),
     )
 
 

@@ -376,7 +376,7 @@ def test_reasoning_goes_with_request_only_content() -> None:
     kept: Any = render(timeline_of(history), model="claude-opus-5-5")
     gone: Any = render(timeline_of(history, Ephemeral("x")), model="claude-opus-5-5")
     assert [2, 1] == [len(r.payload()["messages"][1]["content"]) for r in (kept, gone)]
-    assert ([], ["reasoning"]) == tuple([loss.what for loss in r.losses] for r in (kept, gone))
+    assert ([], ["reasoning"]) == tuple([hint.what for hint in r.hints] for r in (kept, gone))
 
 
 # The same input is the same bytes.

@@ -47,7 +47,8 @@ def test_each_hint_has_a_name_of_the_table() -> None:
 
 def test_no_hint_is_made_without_a_name() -> None:
     """Whatever is called with the kind of a hint is given a name, too."""
-    made = [it for module in modules() for _, it in calls(module) if "hint" in strings(it.args)]
+    of_losses = [it for module in modules() for name, it in calls(module) if name == "Loss"]
+    made = [it for it in of_losses if "hint" in strings(it.args)]
     assert (2, []) == (len(made), [it for it in made if "name" not in {k.arg for k in it.keywords}])
 
 
@@ -79,8 +80,8 @@ def test_one_hint_for_one_cause(model: str, name: str) -> None:
     """Calls of other ids and tools, and other speakers, in a recording have one hint."""
     one, two = recorded_as("a", "find", "[1]"), recorded_as("b", "sum", "[2]")
     history = History.from_openai([*one, *two])
-    losses = render(Timeline(history, User("q")), model=model).losses
-    assert [2] == [loss.count for loss in losses if loss.name == name]
+    hints = render(Timeline(history, User("q")), model=model).hints
+    assert [2] == [loss.count for loss in hints if loss.name == name]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from promptdsl import *
 from promptdsl.cli import main
 from tests.errors import lines_of
-from tests.renders import comes_to, losses_of
+from tests.renders import comes_to, losses_of, reported
 from tests.searching import examples
 from tests.template_strings import Interpolation, template
 
@@ -33,8 +33,8 @@ Block = Callable[[], AbstractContextManager[Any]]
 
 def told(tree: Node, **request: Any) -> Told:
     """Return the losses of a render: kind, subject, reason and line."""
-    losses = render(tree, **request).losses
-    return [(loss.kind, loss.what, loss.why, str(loss.source)) for loss in losses]
+    hints = render(tree, **request).hints
+    return [(loss.kind, loss.what, loss.why, str(loss.source)) for loss in hints]
 
 
 @component
@@ -367,7 +367,7 @@ def test_a_title_whose_content_a_budget_took_is_no_hint() -> None:
     """It is left out with the part that was dropped, which the report lists."""
     part = Section("rules", Section("long", "word " * 1_000, priority=1), title="Rules")
     rendered = render(Timeline(System(part), User("q")), model="gpt-5", budget=100)
-    assert (["q"], ()) == ([message.text for message in rendered.messages], rendered.losses)
+    assert (["q"], ()) == ([message.text for message in rendered.messages], reported(rendered))
 
 
 @pytest.mark.parametrize(
@@ -430,7 +430,7 @@ def test_a_lazy_that_writes_and_returns_nothing_is_a_hint() -> None:
     why = "its function wrote parts and returned none; return the part, or a Fragment of them"
     hint = ("hint", "an empty Lazy", why)
     tree = System("Be kind.", Lazy(later))
-    awaited = asyncio.run(arender(tree, model="gpt-5")).losses
+    awaited = asyncio.run(arender(tree, model="gpt-5")).hints
     assert [(*hint, *lines_of(write, 1))] == told(write(None))
     assert [hint] == [(loss.kind, loss.what, loss.why) for loss in awaited]
     assert ([], []) == (told(write("x")), told(System("Be kind.", Lazy(lambda _: None))))
@@ -709,7 +709,7 @@ def test_variables_that_a_template_does_not_name(
     line = lines_of(write[kind], 0)
     why = "its template does not use it; write {{{{ {} }}}} where it goes, or leave it out"
     hints = [("hint", f"the variable {name!r}", why.format(name), *line) for name in unused]
-    assert hints == [(loss.kind, loss.what, loss.why, str(loss.source)) for loss in rendered.losses]
+    assert hints == [(hint.kind, hint.what, hint.why, str(hint.source)) for hint in rendered.hints]
 
 
 def test_a_mapping_is_for_all_templates_that_get_its_keys() -> None:
@@ -795,9 +795,9 @@ def test_an_item_behind_a_tag_that_takes_the_line_end(
 def test_a_value_that_is_a_tag(part: Callable[[], Node], shown: list[str]) -> None:
     """It is a hint in instructions, where it is encoded, with the way to write one's own tag."""
     assert [("encoded_tag", tag, True) for tag in shown] == [
-        (loss.name, loss.what.split("'")[1], "trusted(...)" in loss.why)
-        for loss in render(Timeline(part(), User("q"))).losses
-        for _ in range(loss.count)
+        (hint.name, hint.what.split("'")[1], "trusted(...)" in hint.why)
+        for hint in render(Timeline(part(), User("q"))).hints
+        for _ in range(hint.count)
     ]
 
 
@@ -820,7 +820,7 @@ def test_a_volatile_value_under_a_mark_of_the_author(
     turns: tuple[Node, ...], count: int, request_: Any
 ) -> None:
     """It is told with any target and with none; automatic marks are not the author's."""
-    names = [loss.name for loss in render(Timeline(*turns, User("q")), **request_).losses]
+    names = [hint.name for hint in render(Timeline(*turns, User("q")), **request_).hints]
     assert count == names.count("volatile_in_cache")
 
 
@@ -840,7 +840,7 @@ def test_a_model_of_another_provider(models: str, provider: str, is_told: bool) 
     """A provider with models of its own alone is told to have no other, where it is given."""
     rendered = [render(Timeline(User("q")), model=it, provider=provider) for it in models.split()]
     again = render(Timeline(User("q")), model="gpt-4o").for_target(provider)
-    hinted = ["other_provider" in {loss.name for loss in it.losses} for it in (*rendered, again)]
+    hinted = ["other_provider" in {hint.name for hint in it.hints} for it in (*rendered, again)]
     assert [*[is_told] * len(rendered), False] == hinted
 
 
@@ -849,8 +849,8 @@ def test_tools_without_a_description() -> None:
     tools = [Tool(name="look"), Tool(name="find"), Tool(name="ask", description="Ask.")]
     rendered = render(Timeline(*tools, User("q")), model="gpt-5")
     again = render(read_payload(rendered.to_openai(), "openai"), model="gpt-5")
-    told_of = [(loss.what, loss.path, loss.also) for loss in rendered.losses]
-    assert ([("no description", "look", ("find",))], ()) == (told_of, again.losses)
+    told_of = [(hint.what, hint.path, hint.also) for hint in rendered.hints]
+    assert ([("no description", "look", ("find",))], ()) == (told_of, reported(again))
 
 
 def test_a_grounding_of_nothing() -> None:

@@ -181,7 +181,7 @@ def test_losses_show_addresses() -> None:
         model="claude-opus-4-5",
         transformation={"role_mapping": {"ephemeral": "developer"}},
     )
-    assert ["system_status/a"] == [loss.path for loss in rendered.losses if "control" in loss.what]
+    assert ["system_status/a"] == [hint.path for hint in rendered.hints if "control" in hint.what]
 
 
 # Any ids.

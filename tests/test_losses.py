@@ -13,7 +13,7 @@ from promptdsl import *
 from tests.errors import lines_of, raised
 from tests.folding import failures
 from tests.lines_run import lines_run
-from tests.renders import timeline_of
+from tests.renders import reported, timeline_of
 from tests.searching import examples
 
 TARGETS = ["openai", "openai_responses", "anthropic", "gemini", "bedrock", "chat_template"]
@@ -23,7 +23,7 @@ ADDRESS = "https://e.org/v"
 def told(rendered: Rendered, write: Callable[..., Any]) -> list[tuple[int, str, str]]:
     """Return the line of each loss in the function that wrote it, what is lost, and its address."""
     first = write.__code__.co_firstlineno
-    lost = [(loss, loss.source) for loss in rendered.losses if loss.source]
+    lost = [(loss, loss.source) for loss in reported(rendered) if loss.source]
     return [(source.line - first, loss.what, loss.path) for loss, source in lost]
 
 
@@ -74,8 +74,8 @@ def test_where_a_loss_is() -> None:
     """``at`` are the indices of the message and the block; ``message`` is that message."""
     found = render(attachments(), provider="anthropic")
     (message,) = found.messages
-    assert [(0, 3), (0, 5), (0, 2)] == [loss.at for loss in found.losses]
-    assert {id(message)} == {id(loss.message) for loss in found.losses}
+    assert [(0, 3), (0, 5), (0, 2)] == [loss.at for loss in reported(found)]
+    assert {id(message)} == {id(loss.message) for loss in reported(found)}
 
 
 def marks() -> Timeline:
@@ -207,7 +207,7 @@ NOTICED: list[tuple[Any, list[tuple[str, ...]]]] = [
 def test_what_is_noticed_of_a_text(turn: Any, expected: list[tuple[str, ...]]) -> None:
     """Each hint about a text has its name, its reason, its address, and the file of its author."""
     roles: Any = {"event": "developer", "ephemeral": "developer"}
-    found = render(timeline_of(turn), transformation={"role_mapping": roles}).losses
+    found = render(timeline_of(turn), transformation={"role_mapping": roles}).hints
     noticed = [(it.name, it.what, it.why, it.path, it.source and it.source.file) for it in found]
     assert [(*it, __file__) for it in expected] == noticed
 
@@ -230,8 +230,8 @@ def test_reasoning_that_nothing_follows() -> None:
     thought = ReasoningBlock("hm", origin="openai_responses", extra={"id": "rs_1"})
     history = History([Message("user", "q"), Message("assistant", [TextBlock("x"), thought])])
     tree = timeline_of(history, User("go on"))
-    (loss,) = render(tree, provider="openai_responses").losses
-    assert ("reasoning", (1, 1), "history[1]") == (loss.what, loss.at, loss.path)
+    (hint,) = render(tree, provider="openai_responses").hints
+    assert ("reasoning", (1, 1), "history[1]") == (hint.what, hint.at, hint.path)
 
 
 def voices() -> Timeline:
@@ -287,7 +287,7 @@ def test_a_recorded_message() -> None:
 def test_a_loss_is_one_line() -> None:
     """What a stranger named is escaped and cut: it writes no line and no colour into a log."""
     history = History([{"role": "user", "content": [{"type": "x\n\x1b[31m: " + "a" * 99}]}])
-    (loss,) = (loss for loss in render(history, provider="openai").losses if loss.kind != "hint")
+    (loss,) = (loss for loss in render(history, provider="openai").losses)
     assert "x\\n\\x1b[31m: " + "a" * 51 + " block" == loss.what
     assert r"hint: a\nb (c\x1b): d\u2028" == str(Loss("hint", "a\nb", "d\u2028", "c\x1b"))
 
@@ -420,7 +420,7 @@ def work(tree: Node, target: str, merged: bool) -> int:
     def work_on() -> None:
         name = "model" if target.startswith("gpt") else "provider"
         found = render(tree, **{name: target}, transformation={"merge_consecutive": merged})
-        texts = [str(loss) for loss in found.losses]
+        texts = [str(loss) for loss in reported(found)]
         sources = [message.sources for message in found.messages]
         assert len(found.messages) == len(sources) >= (len(texts) and 1)
 

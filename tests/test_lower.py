@@ -16,7 +16,7 @@ from tests.budget.descriptions import Part, built
 from tests.budget.trees import trees
 from tests.errors import lines_of, raised, this_line
 from tests.internals import JsonNode, Lowering, Trace, lower, lower_module, make, way_of
-from tests.renders import comes_to, only_text, timeline_of
+from tests.renders import comes_to, only_text, reported, timeline_of
 from tests.searching import examples
 
 PNG = bytes.fromhex(
@@ -473,8 +473,8 @@ def test_a_way_and_the_walk(turn: Any, content: tuple[Any, ...]) -> None:
 )
 def test_an_invisible_character_in_a_fence(turn: Node) -> None:
     """What nobody sees in the opening of a fence, or in a field of an event, is told."""
-    losses = render(timeline_of(User("a"), turn, User("b"))).losses
-    assert ["invisible_characters"] == [loss.name for loss in losses]
+    hints = render(timeline_of(User("a"), turn, User("b"))).hints
+    assert ["invisible_characters"] == [loss.name for loss in hints]
 
 
 WAY_OF: list[tuple[str, list[Node]]] = [
@@ -569,7 +569,7 @@ def test_a_copy_of_a_result_tells_the_same(tree: Part) -> None:
 
     def shown(result: Rendered) -> list[object]:
         masked = result.masked(lambda span: f"<{span.label}>").messages
-        return [result.spans(), result.losses, result.record().to_json(), masked]
+        return [result.spans(), reported(result), result.record().to_json(), masked]
 
     copies = [pickle.loads(pickle.dumps(rendered)), deepcopy(rendered)]
     assert [shown(rendered)] * 2 == [*map(shown, copies)]

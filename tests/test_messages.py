@@ -26,6 +26,7 @@ from tests.any_data import (
 from tests.errors import lines_of, raised
 from tests.internals import KINDS, ROLES
 from tests.internals import plain_data as plain
+from tests.renders import reported
 from tests.searching import outcomes
 
 pytestmark = pytest.mark.usefixtures("shallow_stack")
@@ -75,7 +76,7 @@ def test_tags_of_a_message() -> None:
     assert (message,) == rendered.messages != (Message("user", "x"),)
     assert ([{"role": "user", "content": "x"}], ()) == (
         rendered.to_openai()["messages"],
-        rendered.losses,
+        reported(rendered),
     )
 
 

@@ -27,6 +27,7 @@ from tests.internals import (
     facts_for,
     models_module,
 )
+from tests.renders import reported
 from tests.searching import examples
 
 TABLES: dict[str, Any] = tomllib.loads(
@@ -603,7 +604,7 @@ def test_what_is_taken_is_known(model: str, provider: str, known: bool) -> None:
 def test_a_model_of_responses_alone(model: str) -> None:
     """Its name alone renders for the Responses API, and Chat refuses it by name."""
     rendered = render(User("Hi."), model=model)
-    assert ("openai_responses", ()) == (rendered.facts.provider, rendered.losses)
+    assert ("openai_responses", ()) == (rendered.facts.provider, reported(rendered))
     error = raised(TargetError, lambda: render(User("Hi."), model=model, provider="openai"))
     assert (
         f"OpenAI serves {model!r} in the Responses API alone, not in Chat",
@@ -700,16 +701,16 @@ ANY = [
 
 def named(model: str, **target: Any) -> list[str]:
     """Return the reason of each loss of a short prompt for a model."""
-    return [loss.why for loss in render(User("Hi."), model=model, **target).losses]
+    return [hint.why for hint in render(User("Hi."), model=model, **target).hints]
 
 
 @pytest.mark.parametrize(("model", "meant"), NEAR)
 def test_a_name_that_is_near(model: str, meant: str) -> None:
     """An unknown name that is near a known one, or of a known family, is a hint that says which."""
     rendered, line = render(User("Hi."), model=model), this_line()
-    (loss,) = rendered.losses
-    assert ("hint", f"model {model!r}", line) == (loss.kind, loss.what, loss.source.line)
-    assert [f"did you mean {meant!r}?"] == [loss.why.rpartition(": ")[2]]
+    (hint,) = rendered.hints
+    assert ("hint", f"model {model!r}", line) == (hint.kind, hint.what, hint.source.line)
+    assert [f"did you mean {meant!r}?"] == [hint.why.rpartition(": ")[2]]
 
 
 @pytest.mark.parametrize("model", OTHERS)
@@ -775,7 +776,7 @@ def test_a_deployment_has_any_name(model: str) -> None:
 def test_a_misspelt_name_with_a_provider(model: str) -> None:
     """A name that is very near is a hint although the provider is given."""
     assert [f"model {model!r}"] == [
-        loss.what for loss in render(User("Hi."), model=model, provider="openai").losses
+        hint.what for hint in render(User("Hi."), model=model, provider="openai").hints
     ]
 
 
@@ -814,7 +815,7 @@ def test_arender_names_the_line_of_the_call() -> None:
     """Also where an event loop runs it, a hint names the author's line and not the loop's."""
     rendered, line = asyncio.run(arender(User("Hi."), model="gpt5")), this_line()
     assert [(__file__, line)] == [
-        (loss.source.file, loss.source.line) for loss in rendered.losses if loss.source
+        (hint.source.file, hint.source.line) for hint in rendered.hints if hint.source
     ]
 
 

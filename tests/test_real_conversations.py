@@ -12,6 +12,7 @@ import pytest
 from promptdsl import Grounding, History, Rendered, Timeline, User, render
 from tests.folding import failures, unequal
 from tests.providers.every_target import every_check_of
+from tests.renders import reported
 
 Conversation = list[dict[str, Any]]
 Recorded = dict[str, Conversation]
@@ -54,7 +55,7 @@ def changed(recorded: Recorded) -> list[str]:
 
     def wrong(name: str) -> str:
         result = rendered(recorded[name], provider="openai")
-        found = conversation(result.to_openai()["messages"]), result.losses
+        found = conversation(result.to_openai()["messages"]), reported(result)
         return unequal((conversation(recorded[name]), ()), found)
 
     return failures(recorded, wrong)

@@ -14,7 +14,7 @@ from tests.errors import raised
 from tests.internals import ReadCache, recalled, recorded_before
 from tests.internals import read_module as reading
 from tests.internals import recordings_module as remembering
-from tests.renders import ShortForm, short_form
+from tests.renders import ShortForm, reported, short_form
 from tests.searching import examples
 
 
@@ -44,7 +44,7 @@ def rendered(messages: list[Message], clock: str, **request: Any) -> Rendered:
 def told(result: Rendered) -> tuple[object, ...]:
     """Return all that a render came to."""
     dropped = [(one.what, one.tokens, one.why) for one in result.dropped]
-    return result.messages, [str(loss) for loss in result.losses], dropped
+    return result.messages, [str(loss) for loss in reported(result)], dropped
 
 
 TURNS = st.sampled_from(

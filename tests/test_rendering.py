@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from promptdsl import *
 from tests.errors import this_line
-from tests.renders import ShortForm, comes_to, short_form
+from tests.renders import ShortForm, comes_to, reported, short_form
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010800000000"
@@ -218,7 +218,7 @@ def test_what_it_holds_cannot_be_changed() -> None:
     with pytest.raises(FrozenInstanceError):
         rendered.config.format = "xml"  # type: ignore[misc]
     assert (tuple, tuple, tuple) == tuple(
-        map(type, (rendered.messages, rendered.losses, rendered.stages()))
+        map(type, (rendered.messages, reported(rendered), rendered.stages()))
     )
 
 
@@ -501,7 +501,7 @@ def test_where_a_loss_is_from() -> None:
         User("v", name="ada", id="q"),
         Event("e"),
     )
-    losses = render(tree, model="claude-opus-4-5").losses
+    losses = reported(render(tree, model="claude-opus-4-5"))
     assert [
         ("role", "developer[0]", first + 2),
         ("hint", "q", first + 3),
@@ -541,8 +541,8 @@ def test_where_a_recorded_loss_is_from(
     content: Callable[[Node], list[Node]], recorded: History
 ) -> None:
     """A recorded message's loss has its place in the recording and the line of its History."""
-    losses = render(Timeline(*content(recorded)), model="claude-opus-5-5").losses
-    [loss] = [loss for loss in losses if "name" in loss.what]
+    hints = render(Timeline(*content(recorded)), model="claude-opus-5-5").hints
+    [loss] = [loss for loss in hints if "name" in loss.what]
     assert ("hint", "history[2]", str(recorded.source)) == (loss.kind, loss.path, str(loss.source))
 
 
@@ -550,7 +550,7 @@ def test_losses_of_a_prompt() -> None:
     """What a target cannot say of a prompt's tools and form has the line that renders it."""
     tools = (ToolDefinition("f", extra={"own": 1}, origin="openai"),)
     prompt = Prompt((Message("user", "x", name="Ada"),), tools, output=OutputSchema({}))
-    losses, place = render(prompt, provider="anthropic").losses, f"{__file__}:{this_line()}"
+    losses, place = render(prompt, provider="anthropic").hints, f"{__file__}:{this_line()}"
     unknown = "this model is unknown; name one that takes an output schema"
     prompted = f"{unknown}: it is sent as the last part of the system text"
     assert [
@@ -585,7 +585,7 @@ def test_a_role_that_was_asked_for_is_no_loss() -> None:
     """An event sent in the user turn because the author said so is no loss."""
     mapping = {"role_mapping": {"event": "user", "ephemeral": "user"}}
     tree = Timeline(User("u"), Event("e"), Ephemeral("x"))
-    assert () == render(tree, model="claude-opus-4-5", transformation=mapping).losses
+    assert () == reported(render(tree, model="claude-opus-4-5", transformation=mapping))
 
 
 @pytest.mark.parametrize(
@@ -617,7 +617,7 @@ def test_a_hint_is_not_strict() -> None:
         User("v", name="bob"),
     )
     assert ["hint", "hint"] == [
-        loss.kind for loss in render(tree, model="claude-opus-4-5", strict=True).losses
+        hint.kind for hint in render(tree, model="claude-opus-4-5", strict=True).hints
     ]
 
 
@@ -625,7 +625,7 @@ def test_a_hint_is_not_strict() -> None:
 def test_nothing_lost(target: str) -> None:
     """A prompt that every target can say loses nothing anywhere."""
     tree = Timeline(System("s"), User("u"), Assistant("a"), User("v"))
-    assert () == render(tree, provider=target, strict=True).losses
+    assert () == reported(render(tree, provider=target, strict=True))
 
 
 # Instructions in mid-conversation.
@@ -802,9 +802,9 @@ def test_what_is_lost_on_a_target_can_be_asked_for() -> None:
     picture = Image.from_url("https://e.org/a.png")
     rendered = render(Timeline(User("q"), Assistant("a", picture), User("r")))
     assert ((), ["content"], ["content"]) == (
-        rendered.losses,
+        reported(rendered),
         [loss.kind for loss in rendered.for_target("openai").losses],
-        [loss.kind for loss in rendered.for_target("anthropic").losses if loss.kind != "hint"],
+        [loss.kind for loss in rendered.for_target("anthropic").losses],
     )
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from promptdsl import *
 from promptdsl.testing import assert_no_losses
+from tests.renders import reported
 
 HISTORY = [
     {"role": "user", "content": "Hi, I was charged twice."},
@@ -52,7 +53,7 @@ MODELS = ["gpt-5", "gpt-3.5-turbo", "claude-opus-5-5", "claude-sonnet-4-5", "gem
 def test_a_good_prompt_has_no_losses(model: str, history: list[dict[str, str]]) -> None:
     """Events and facts are in the only place that a model has for them: nothing is lost."""
     rendered = render(support(history), model=model)
-    assert () == rendered.losses
+    assert () == rendered.losses == rendered.hints
     assert_no_losses(rendered, kinds=("content", "role", "hint"))
 
 
@@ -61,7 +62,7 @@ def test_what_is_mapped_to_an_instruction(provider: str) -> None:
     """The same holds where the author asks for instructions, and the target takes none here."""
     rendered = render(support(), provider=provider, transformation=AS_INSTRUCTIONS)
     expected = dict.fromkeys(EVERY_ROW, ("user", f"target {provider}"))
-    assert ((), expected) == (rendered.losses, rows(rendered))
+    assert ((), expected) == (reported(rendered), rows(rendered))
 
 
 def test_where_each_turn_is_sent() -> None:

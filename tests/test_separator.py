@@ -137,8 +137,8 @@ def test_a_loss_has_the_line_of_its_text() -> None:
     with System(separator=" ") as system:
         Text("a")
         text = Text("b", Value("\x01"))
-    [loss] = render(system).losses
-    assert loss.source == text.source
+    [hint] = render(system).hints
+    assert hint.source == text.source
 
 
 def test_xml() -> None:

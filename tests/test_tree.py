@@ -212,7 +212,7 @@ def test_a_loaded_prompt_renders_the_same() -> None:
     before = render(tree, provider="openai")
     after = render(pickle.loads(pickle.dumps(tree)), provider="openai")
     assert before.messages == after.messages
-    assert before.losses == after.losses
+    assert before.hints == after.hints
     assert before.payload() == after.payload()
     assert before.outline() == after.outline()
 

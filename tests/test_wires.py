@@ -19,6 +19,7 @@ from tests.internals import (
 )
 from tests.providers.every_target import FACTS, SERVICES
 from tests.providers.strategies import OWN
+from tests.renders import reported
 
 PACKAGE = Path(promptdsl.__file__).parent
 PAGES = PACKAGE.parent / "docs" / "providers"
@@ -117,10 +118,10 @@ def test_an_unread_key_of_every_form(provider: str) -> None:
     if wire.keyed and "content" in content:
         content = {"content": [{"text": "Hi."}]}
     said = {"role": "user", **content, "weird": 1}
-    losses = render(
+    hints = render(
         getattr(History, f"from_{wire.provider_format}")([said]), provider=provider
-    ).losses
-    assert ["key 'weird'"] == [loss.what for loss in losses if loss.name == "unread_key"]
+    ).hints
+    assert ["key 'weird'"] == [loss.what for loss in hints if loss.name == "unread_key"]
 
 
 def test_a_server_of_chat() -> None:
@@ -141,5 +142,5 @@ def test_a_server_of_chat() -> None:
         again = read_payload(payload, "other")
         assert own == again.messages[0].content[0]
         assert payload == render(again, provider="other").to_openai()
-    losses = render(prompt, provider="openai").losses
+    losses = reported(render(prompt, provider="openai"))
     assert ["audio_url block"] == [loss.what for loss in losses if loss.kind == "content"]

@@ -13,7 +13,7 @@ from promptdsl import *
 from tests.errors import this_line
 from tests.hostile import HOSTILE
 from tests.internals import attribute, body, field, inline, valid_unicode
-from tests.renders import comes_to, losses_of, only_text
+from tests.renders import comes_to, losses_of, only_text, reported
 from tests.tolerant_reader import OWN, guarded, minimal
 
 Turned = Callable[..., Node]
@@ -86,7 +86,7 @@ def test_a_hint_for_an_empty_section() -> None:
     section, written = Section("a", "", title="A"), this_line()
     rendered = render(Timeline(System("s", section, Section("b", ""))))
     assert [("hint", "a", f"{__file__}:{written}")] == [
-        (loss.kind, loss.path, str(loss.source)) for loss in rendered.losses
+        (hint.kind, hint.path, str(hint.source)) for hint in rendered.hints
     ]
 
 
@@ -457,7 +457,7 @@ def test_a_lone_surrogate(turn: Callable[[], Node], path: str) -> None:
 )
 def test_the_address_of_a_loss(turn: Callable[[], Node], path: str) -> None:
     """The path of a loss is the path of ids to it, from the turn on outside system content."""
-    assert [path] == [loss.path for loss in render(Timeline(turn())).losses]
+    assert [path] == [loss.path for loss in reported(render(Timeline(turn())))]
 
 
 @pytest.mark.parametrize("target", ["openai", "anthropic"])

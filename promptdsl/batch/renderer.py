@@ -116,8 +116,10 @@ class RowRenderer:
         provider = self.trial.facts.provider
         if format is None and provider is None and model is not None:
             fix = "name the service: --format, or format= in code; open models: openai_compatible"
-            losses = promptdsl.render(promptdsl.User("?"), model=model).losses
-            near = [loss.why.rpartition(": ")[2] for loss in losses if loss.name == "unknown_model"]
+            of_name = promptdsl.render(promptdsl.User("?"), model=model).hints
+            near = [
+                hint.why.rpartition(": ")[2] for hint in of_name if hint.name == "unknown_model"
+            ]
             problem = f"the provider of the model {model!r} is not known"
             raise OptionError(problem, fix=" Or ".join([*near, fix]))
         self.format = format or provider or MESSAGES
@@ -294,8 +296,7 @@ class RowRenderer:
 
     def _result(self, row: TableRow, rendered: Rendered) -> RowResult:
         service, output = self.service, rendered.output
-        losses = [str(loss) for loss in rendered.losses if loss.kind != "hint"]
-        hints = [str(loss) for loss in rendered.losses if loss.kind == "hint"]
+        losses, hints = [*map(str, rendered.losses)], [*map(str, rendered.hints)]
         if service.name == MESSAGES and (rendered.tools or output):
             losses.append("content: tools and the output schema are not in messages")
         text = json_line(self.body(rendered))

@@ -97,9 +97,9 @@ class Checker:
         for rule in self._rules.values():
             if rule.in_prompt:
                 self._note(rule.id, "<prompt>", rule.in_prompt(prompt))
-        for hint in rendered.losses:
+        for hint in rendered.hints:
             owner = owners.get(hint.name, HINTS)
-            if hint.kind == "hint" and self._settings.selects(owner):
+            if self._settings.selects(owner):
                 why, _, fix = hint.why.partition("; ")
                 what = hint.what + (f" ({hint.path})" if hint.path else "")
                 fix = fix or "correct it, or name the rule in a comment"

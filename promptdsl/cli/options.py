@@ -193,10 +193,10 @@ def render_options(arguments: argparse.Namespace) -> dict[str, Any]:  # Any: key
 
 
 def render_notes(rendered: Rendered, arguments: argparse.Namespace) -> list[str]:
-    """Return the notes on a render: its losses, and a note on an unknown model."""
+    """Return the notes on a render: its losses and hints, and a note on an unknown model."""
     subject = f"model {arguments.model!r}"
-    losses = [str(loss) for loss in rendered.losses if loss.what != subject]
-    return [*losses, *model_notes(rendered, arguments)]
+    hints = [str(hint) for hint in rendered.hints if hint.what != subject]
+    return [*map(str, rendered.losses), *hints, *model_notes(rendered, arguments)]
 
 
 def model_notes(rendered: Rendered, arguments: argparse.Namespace) -> list[str]:
@@ -208,5 +208,5 @@ def model_notes(rendered: Rendered, arguments: argparse.Namespace) -> list[str]:
     if facts.provider is None:
         way = "name its provider with --for, openai_compatible for open models and most servers"
         note = f"{subject} is not known: {way}"
-    hints = [loss.why.rpartition(": ")[2] for loss in rendered.losses if loss.what == subject]
+    hints = [hint.why.rpartition(": ")[2] for hint in rendered.hints if hint.what == subject]
     return ["; ".join([note, *hints])]

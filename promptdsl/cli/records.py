@@ -21,8 +21,8 @@ RULE = 72
 DESCRIPTION = """\
 Show what was sent and why, from the file of a record (promptdsl render --record FILE): its parts
 with their lines and tokens, its texts with the origin of each piece, the dropped parts with the
-tokens that keeping them would cost, losses, libraries and settings. A JSON payload of any provider
-is shown in the same way, without lines."""
+tokens that keeping them would cost, losses, hints, libraries and settings. A JSON payload of any
+provider is shown in the same way, without lines."""
 
 
 def add_records(add_parser: AddParser) -> None:
@@ -109,6 +109,7 @@ def _lines(record: PromptRecord) -> Iterator[str]:
             for dropped, row in zip(record.dropped, data["dropped"], strict=True)
         ],
         "losses": [*map(str, record.losses)],
+        "hints": [*map(str, record.hints)],
         "libraries": [*libraries],
         "settings, and the layer that set each": [as_explanation(settings)],
     }

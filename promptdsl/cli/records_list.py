@@ -13,7 +13,7 @@ from promptdsl.comparing import visible
 
 DESCRIPTION = """\
 List the records of a PromptLog: the time in UTC, the name and the id of each, its model, its
-tokens, and the number of its messages, losses (without hints) and dropped parts. With --json, print
+tokens, and the number of its messages, losses and dropped parts. With --json, print
 complete records."""
 
 
@@ -37,7 +37,7 @@ def add_list(add_parser: AddParser) -> None:
     )
     add("--name", help="only records of the prompt with this name")
     add("--id", help="only the record of the request with this id")
-    add("--lost", action="store_true", help="only records with losses other than hints")
+    add("--lost", action="store_true", help="only records with losses (a hint is none)")
     add("--dropped", action="store_true", help="only records with dropped parts")
     add("--salvage", action="store_true", help="skip damaged lines, and name them")
     add("--json", action="store_true", help="print the records as JSON")

@@ -31,7 +31,7 @@ def add_render(add_parser: AddParser) -> None:
     instead.add_argument(
         "--json",
         action="store_true",
-        help="JSON: the payload; messages and losses; or the text as a JSON string",
+        help="JSON: the payload; messages, losses and hints; or the text as a JSON string",
     )
     instead.add_argument(
         "--outline", action="store_true", help="print the parts instead, with their sizes and lines"
@@ -78,5 +78,6 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
             "messages": [message.to_dict() for message in rendered.messages],
             **{key: value for key, value in optional.items() if value},
             "losses": [as_row(loss) for loss in rendered.losses],
+            "hints": [as_row(hint) for hint in rendered.hints],
         }
         return as_json(data), notes

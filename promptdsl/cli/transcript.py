@@ -279,7 +279,8 @@ def _convert(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     if out is not None:
         data = _written(out, lambda path: write_report(path, f"{data}\n", lambda _: False))
     # The source line of a loss would be a line of this command.
-    return data, [*notes, *(str(attrs.evolve(loss, source=None)) for loss in rendered.losses)]
+    losses = (*rendered.losses, *rendered.hints)
+    return data, [*notes, *(str(attrs.evolve(loss, source=None)) for loss in losses)]
 
 
 def _time(at: str | None) -> str:

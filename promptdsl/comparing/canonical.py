@@ -141,7 +141,7 @@ class FileWriter:
         if rendered._is_waiting:
             yield "waiting", "the last calls have no results yet, so nothing can be sent"
         losses: dict[tuple[str, str], dict[str, None]] = {}
-        for loss in rendered.losses:
+        for loss in (*rendered.losses, *rendered.hints):
             # How a message is sent is in its title already.
             why = loss.why.partition(", so ")[0]
             reason = why if len(loss.at) == 1 else f"{loss.what}: {loss.why}"
@@ -199,7 +199,7 @@ class FileWriter:
 
     def turns(self, sent: SentPrompt | None) -> Iterator[FileEntry]:
         """Yield the entries of all turns; a merged message has several turns."""
-        losses = self.rendered.losses
+        losses = (*self.rendered.losses, *self.rendered.hints)
         unsent = {loss.at for loss in losses if loss.kind == "content" or loss.what == "text block"}
         last_number: int | None = None  # of the last message so far, in the request
         for index, (message, turns) in enumerate(_turns(self.rendered)):

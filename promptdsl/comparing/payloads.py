@@ -87,8 +87,8 @@ def payload_rendered(
 def record_rendered(record: PromptRecord) -> Rendered:
     """Return the prompt of a record, rendered again, with further facts from the record.
 
-    These are the spans and their source lines, the libraries, the dropped parts, and the losses.
-    Raises :class:`DataError` for a record without content, and whatever :func:`render` raises.
+    These are the spans and their source lines, the libraries, the dropped parts, the losses and the
+    hints. Raises :class:`DataError` for a record without content, and what :func:`render` raises.
     """
     data, prompt = record.to_dict(), record.prompt
     facts, versions = data["model"], [LibrarySection(**row) for row in data["libraries"]]
@@ -103,6 +103,7 @@ def record_rendered(record: PromptRecord) -> Rendered:
         "libraries": tuple(versions),
         "dropped": record.dropped,
         "losses": record.losses,
+        "hints": record.hints,
     }
     pairs = zip_longest(rendered.messages, prompt.messages)
     if all(new and old and new.content == old.content for new, old in pairs):

@@ -36,8 +36,8 @@ class Converted(Generic[T]):
 
     >>> from promptdsl.integrations.openai_agents import from_openai_agents
     >>> converted = from_openai_agents("Hi.")
-    >>> converted.messages[0].text, converted.losses
-    ('Hi.', ())
+    >>> converted.messages[0].text, converted.losses, converted.hints
+    ('Hi.', (), ())
 
     ``messages`` are in the format of the library that they are for. ``tools`` are in its format,
     too, if it takes tools in addition to messages. Two results are equal if their messages and
@@ -46,12 +46,22 @@ class Converted(Generic[T]):
 
     messages: T
     _losses: LazyLosses = attrs.field(default=(), alias="losses", eq=False, repr=False)
+    """The losses and the hints."""
     tools: tuple[Any, ...] = ()  # Any: each library has its own type of tools
 
-    @cached_property
+    @property
     def losses(self) -> tuple[Loss, ...]:
-        """The contents, roles and cache marks that the other library does not support.
+        """The contents and roles that the other library does not support.
 
         The author's lines are looked up at the first access.
         """
+        return tuple(loss for loss in self._located if loss.kind != "hint")
+
+    @property
+    def hints(self) -> tuple[Loss, ...]:
+        """The details that the other library does not support, such as cache marks."""
+        return tuple(loss for loss in self._located if loss.kind == "hint")
+
+    @cached_property
+    def _located(self) -> tuple[Loss, ...]:
         return self._losses() if callable(self._losses) else self._losses

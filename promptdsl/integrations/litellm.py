@@ -80,11 +80,12 @@ def to_litellm(
 def _losses(rendered: Rendered, written: Rendered) -> tuple[Loss, ...]:
     """Return the losses of a prompt that is written for LiteLLM, and of its settings."""
     # The output schema belongs to the call: that is a separate hint.
-    losses = [loss for loss in written.losses if loss.path != "output"]
+    reported = (*written.losses, *written.hints)
+    losses = [loss for loss in reported if loss.path != "output"]
     if rendered.facts.wire.two_sided:
         # LiteLLM leaves out names, because these models do not take them. They also need tools.
         losses = [loss for loss in losses if loss.name != "speaker_name"]
-        losses += [loss for loss in rendered.losses if loss.name in ("speaker_name", "no_tools")]
+        losses += [hint for hint in rendered.hints if hint.name in ("speaker_name", "no_tools")]
     conversion = Conversion("LiteLLM", tuple(losses))
     conversion.lose_settings(rendered)
     return tuple(conversion.losses)

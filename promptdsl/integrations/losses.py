@@ -191,7 +191,8 @@ def _located(
     """Return losses with the author's lines; with ``starts`` those of the render come first."""
     if rendered is None:
         return losses
-    return rendered.located((*(rendered.losses if starts else ()), *losses))
+    first = (*rendered.losses, *rendered.hints) if starts else ()
+    return rendered.located((*first, *losses))
 
 
 _HINTS = {

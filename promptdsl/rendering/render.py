@@ -95,7 +95,7 @@ def render(tree: Node | Prompt, *surplus: Never, **options: Unpack[RenderOptions
       default such an attachment is a loss.
     - ``chat_template``: the Jinja template of an open model: its text, a :class:`ChatTemplate`, or
       a tokenizer with a template.
-    - ``hints``: with ``False``, ``losses`` has no hints (``True``).
+    - ``hints``: with ``False``, the result has no hints (``True``).
 
     Raises a :class:`PromptError` that names the author's line: for a tree that is not finished, a
     wrong option or configuration, calls and results that do not pair, an attachment or template

@@ -72,8 +72,9 @@ class Rendered:
     >>> rendered.to_openai()
     {'messages': [{'role': 'user', 'content': 'Hi'}]}
 
-    ``messages`` are provider-neutral. ``losses`` are the parts that the target does not take.
-    ``config`` is the configuration that was used, ``facts`` are the known facts of the target.
+    ``messages`` are provider-neutral. ``losses`` are the parts that the target does not take,
+    ``hints`` are lost details and possible mistakes. ``config`` is the configuration that was used,
+    ``facts`` are the known facts of the target.
 
     ``str(rendered)`` is the request as people read it, with escapes for control and invisible
     characters. A line that begins with ``─`` is a heading or a label; a line of the prompt that
@@ -109,10 +110,10 @@ class Rendered:
     _losses: tuple[Loss, ...] = attrs.field(alias="losses")
     """The losses and hints of passes and of the payload, without addresses and source lines.
 
-    The property ``losses`` adds these, and the hints about what the author wrote.
+    The properties ``losses`` and ``hints`` add these, and the hints about what the author wrote.
     """
     _wants_hints: bool = attrs.field(alias="wants_hints")
-    """Whether ``losses`` has hints: the option ``hints`` of ``render``."""
+    """Whether there are hints: the option ``hints`` of ``render``."""
     _is_part: bool = attrs.field(alias="is_part")
     """Whether a part of a conversation was rendered, so that hints about its end do not apply."""
     _layout: "Layout" = attrs.field(alias="layout")
@@ -136,10 +137,18 @@ class Rendered:
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
-        """The parts that the target does not take, and after them the hints, each with its line.
+        """The parts that the target does not take, each with its line: kinds content and role."""
+        return self.located(loss for loss in self._losses if loss.kind != "hint")
+
+    @cached_property
+    def hints(self) -> tuple[Loss, ...]:
+        """The details that the target does not take, and possible mistakes, each with its line.
 
         A line has one hint for each cause. The ``count`` of the hint is the number of locations.
+        There are none with ``hints=False``, and none of the names in ``silent_hints``.
         """
+        if not self._wants_hints:
+            return ()
         from promptdsl.rendering.conversation_hints import end_hints, recording_hints
         from promptdsl.rendering.hints import (
             author_hints,
@@ -149,8 +158,6 @@ class Rendered:
             volatile_hints,
         )
 
-        if not self._wants_hints:
-            return self.located(self._losses)
         # Each hint reads the stage that has what it is about. ``written`` has all that the
         # author wrote. ``fill`` also has what functions returned, with recordings still in their
         # format. ``read`` has all recordings as messages, and all values of templates.
@@ -170,10 +177,11 @@ class Rendered:
             hints += end_hints(self.messages, self.facts, stages["written"])
         # Unread keys: those of recorded messages that the reader of their format ignores.
         hints += unread_hints(stages["fill"])
-        return self.located((*hints, *self._losses))
+        hints += [loss for loss in self._losses if loss.kind == "hint"]
+        return self.located(hints)
 
     def located(self, losses: Iterable[Loss]) -> tuple[Loss, ...]:
-        """Return losses as ``losses`` lists them, with the address and the line of each.
+        """Return losses and hints with the address and the line of each, the hints last.
 
         This is for losses of a conversion to another library: with ``at=(0, 1)``, a loss is about
         the second block of the first message.
@@ -294,8 +302,8 @@ class Rendered:
         """Return the result with other texts for its :class:`Volatile` values, to compare it.
 
         ``mask`` returns the text for the span of each. Messages, payload, spans and
-        ``tokens.total`` have these texts; ``losses`` and ``dropped`` stay as they are. A text of
-        white space alone is not sent, and not masked.
+        ``tokens.total`` have these texts; ``losses``, ``hints`` and ``dropped`` stay as they are. A
+        text of white space alone is not sent, and not masked.
 
         >>> from promptdsl import System, Volatile, render
         >>> rendered = render(System("It is ", Volatile("12:00", label="now"), "."))
@@ -324,7 +332,7 @@ class Rendered:
             render_for=render_for,
             written_payload=self._written_payload and WrittenPayload(prompt_with_marks, self.facts),
         )
-        for name in ("losses", "dropped", "libraries"):
+        for name in ("losses", "hints", "dropped", "libraries"):
             if name in vars(self):
                 vars(masked)[name] = vars(self)[name]
         vars(masked)["_spans"] = spans  # they cannot be made of the tree
@@ -610,7 +618,7 @@ class Rendered:
             spans=self.spans,
             # A timeline entry is a turn, several merged turns, or a recording.
             timeline=lambda: self._trace.entries,
-            losses=lambda: self.losses,
+            losses=lambda: (*self.losses, *self.hints),
             libraries=lambda: self.libraries,
             budget=self._budget,
             stages=dict(self._stages),
@@ -623,7 +631,7 @@ class Rendered:
         tokens = or_none_on_error(lambda: (self.tokens.total, self.tokens.messages))
         dropped = or_none_on_error(lambda: self.dropped) or ()
         prompt = self._prompt_with_marks
-        return Cards(prompt, self.facts, self.losses, dropped, tokens, self._sent_as)
+        return Cards(prompt, self.facts, self.losses, self.hints, dropped, tokens, self._sent_as)
 
     if not TYPE_CHECKING:
         # For a type checker, a __getattr__ has every attribute.

@@ -126,11 +126,13 @@ def assert_no_losses(rendered: Rendered, *, kinds: Iterable[str] = ("content", "
     for kind in wanted:
         _require(kind in KINDS, f"{kind!r} is not a kind of loss", nearest(kind, KINDS))
     losses = [loss for loss in rendered.losses if loss.kind in wanted]
-    if losses:
-        count = "1 loss" if len(losses) == 1 else f"{len(losses):,} losses"
+    hints = rendered.hints if "hint" in wanted else ()
+    if losses or hints:
+        counts = [_counted("loss", "losses", losses), _counted("hint", "hints", hints)]
+        count = " and ".join(filter(None, counts))
         target = rendered.facts.model or rendered.facts.provider or "no target"
         raise AssertionError(
-            "\n".join([f"{count} for {target}", *(f"  {loss}" for loss in losses)])
+            "\n".join([f"{count} for {target}", *(f"  {loss}" for loss in (*losses, *hints))])
         )
 
 
@@ -291,6 +293,13 @@ def _line(spans: Sequence[Span]) -> Source | str:
 
 def _quoted(text: str) -> str:
     return f"'{on_one_line(text)}'" if "'" not in text else repr(text)
+
+
+def _counted(word: str, plural: str, losses: Sequence[object]) -> str:
+    """Return how many there are, ``""`` for none."""
+    if not losses:
+        return ""
+    return f"1 {word}" if len(losses) == 1 else f"{len(losses):,} {plural}"
 
 
 def _sent(rendered: Rendered, *, for_target: bool) -> object:

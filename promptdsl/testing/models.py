@@ -29,7 +29,7 @@ class PromptModel(NamedTuple):
         rendered = rendered_here(prompt, model=self.name, budget=self.budget)
         if rendered.facts.known:
             return rendered
-        hints = [loss.why for loss in rendered.losses if loss.what == f"model {self.name!r}"]
+        hints = [hint.why for hint in rendered.hints if hint.what == f"model {self.name!r}"]
         advice = hints[0].rpartition(": ")[2] if hints else "register it: register_model(...)"
         problem = f"{MARK} names the unknown model {self.name!r}"
         raise OptionError(problem, fix=advice, at=(self.at,))

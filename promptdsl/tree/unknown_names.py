@@ -33,7 +33,8 @@ def refuse(cls: type[Node], name: str, what: str, fix: str) -> None:
 
 
 for _name in (
-    *("messages", "losses", "tokens", "dropped", "payload()", "stages()", "spans()", "explain()"),
+    *("messages", "losses", "hints", "tokens", "dropped"),
+    *("payload()", "stages()", "spans()", "explain()"),
     *("for_target()", "to_openai()", "to_openai_responses()", "to_anthropic()"),
     *("to_gemini()", "to_bedrock()", "to_chat_template()"),
 ):

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 from promptdsl import *
 from tests.budget.fitted import broken
 from tests.errors import raised
+from tests.renders import reported
 from tests.searching import examples
 
 CLAUDE = "claude-opus-5-5"
@@ -101,7 +102,7 @@ def test_what_is_told() -> None:
     [dropped] = rendered.dropped
     assert f"{__file__}:" in str(dropped)
     assert str(dropped).endswith("15 tokens: a compaction stands for the 3 messages before it")
-    assert "only" not in str(rendered.losses)
+    assert "only" not in str(reported(rendered))
     found, rendered = sent("q1 a1 q2 s1 q3", keep_compacted=True)
     assert ("q1 a1 q2 s1 q3", ()) == (found, rendered.dropped)
 

@@ -294,7 +294,7 @@ def test_what_is_below_a_cut_history_stays_gone() -> None:
 
 def reasoning_lost(rendered: Rendered) -> int:
     """Return how often reasoning was lost."""
-    return [loss.what for loss in rendered.losses].count("reasoning")
+    return [hint.what for hint in rendered.hints].count("reasoning")
 
 
 def test_what_was_cut_is_told() -> None:

@@ -851,7 +851,7 @@ def test_nothing_before_it(tree: Node, sent: int) -> None:
     rendered = render(tree)
     assert (sent, [("hint", "a cache breakpoint", "there is nothing before it in its turn")]) == (
         len(rendered.messages),
-        [(loss.kind, loss.what, loss.why) for loss in rendered.losses],
+        [(hint.kind, hint.what, hint.why) for hint in rendered.hints],
     )
 
 
@@ -860,7 +860,7 @@ def test_the_place_of_a_loss() -> None:
     node = CacheBreakpoint()
     what, why = "a cache breakpoint", "there is nothing before it in its turn"
     expected = Loss("hint", what, why, "user[1]", node.source, name="cache_mark")
-    assert (expected,) == render(Timeline(User("a"), Assistant("b"), User(node, "c"))).losses
+    assert (expected,) == render(Timeline(User("a"), Assistant("b"), User(node, "c"))).hints
 
 
 @pytest.mark.parametrize(
@@ -878,7 +878,7 @@ def test_the_place_of_a_loss() -> None:
 )
 def test_a_block_that_takes_none(turn: Node, expected: tuple[str, str]) -> None:
     """Reasoning takes no mark, and that is noticed."""
-    assert [expected] == [(loss.what, loss.why) for loss in render(turn).losses]
+    assert [expected] == [(hint.what, hint.why) for hint in render(turn).hints]
 
 
 PARTS = st.recursive(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from promptdsl import *
 from tests.errors import lines_of, raised
-from tests.renders import said
+from tests.renders import reported, said
 
 OPENAI: list[dict[str, Any]] = [
     {"role": "system", "content": "s"},
@@ -339,7 +339,7 @@ def test_turns_are_written_in_the_block_of_a_history() -> None:
     assert rendered.messages == render(Timeline(plan, joined)).messages
     assert rendered.spans() == render(Timeline(plan, *turns)).spans()
     assert pickle.loads(pickle.dumps(history)) == history == rendered.stages()[0].tree.content[1]
-    assert not rendered.losses
+    assert not reported(rendered)
 
 
 def test_an_empty_block_is_an_empty_history() -> None:
@@ -349,7 +349,7 @@ def test_an_empty_block_is_an_empty_history() -> None:
             pass
         User("q")
     assert [("user", ["q"])] == said(prompt)
-    assert not render(prompt, provider="openai").losses
+    assert not reported(render(prompt, provider="openai"))
     error = raised(ContentError, lambda: Timeline(History()))
     assert "this History was written with no content and no block" == error.what
 

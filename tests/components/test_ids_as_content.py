@@ -11,7 +11,7 @@ from promptdsl import *
 def told(*parts: Any, **options: Any) -> list[str]:
     """Return the hints about ids of a prompt."""
     rendered = render(Timeline(*parts, User("q")), model="gpt-5", **options)
-    return [loss.why for loss in rendered.losses if loss.name == "text_as_id"]
+    return [hint.why for hint in rendered.hints if hint.name == "text_as_id"]
 
 
 def opened(id: str) -> Grounding:

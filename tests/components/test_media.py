@@ -8,6 +8,7 @@ import pytest
 
 from promptdsl import *
 from tests.errors import lines_of, raised
+from tests.renders import reported
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)
 URL = "https://example.com/x.png"
@@ -351,7 +352,7 @@ def test_documents_of_text_reach_providers(provider: str, content: Any) -> None:
     rendered = render(tree, provider=provider)
     payload = rendered.payload()
     entries = payload.get("messages") or payload["input"]
-    assert ([content], ()) == (entries[0]["content"], rendered.losses)
+    assert ([content], ()) == (entries[0]["content"], reported(rendered))
 
 
 @pytest.mark.parametrize(
@@ -376,4 +377,4 @@ def test_pictures_of_the_model_are_sent_where_they_are_taken() -> None:
     expected = {"role": "model", "parts": [{"text": "Here:"}, {"inline_data": data}]}
     for turn in (reply, recorded):
         rendered = render(Timeline(User("Draw."), turn, User("Thanks.")), provider="gemini")
-        assert (expected, ()) == (rendered.to_gemini()["contents"][1], rendered.losses)
+        assert (expected, ()) == (rendered.to_gemini()["contents"][1], reported(rendered))

@@ -314,7 +314,7 @@ def test_people_read_notes() -> None:
 def test_a_note_is_no_loss() -> None:
     """Leaving out a note is nothing the target cannot say."""
     rendered = render(Timeline(User("q", Note("n"))), provider="openai", strict=True)
-    assert () == rendered.losses
+    assert () == rendered.losses == rendered.hints
 
 
 def test_a_note_beside_results_is_no_result() -> None:
@@ -343,7 +343,7 @@ def test_a_note_beside_results_is_no_result() -> None:
 )
 def test_an_address_is_the_path_of_ids(tree: Node, expected: str) -> None:
     """What is told of a section has its address: the ids from its turn, or system content, down."""
-    assert [expected] == [loss.path for loss in render(tree).losses]
+    assert [expected] == [hint.path for hint in render(tree).hints]
 
 
 # include()

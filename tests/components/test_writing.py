@@ -9,7 +9,7 @@ import pytest
 from promptdsl import *
 from tests.components.holders import CONTAINERS, every_holder
 from tests.errors import lines_of, raised
-from tests.renders import said
+from tests.renders import reported, said
 
 URL = "https://example.com/x.png"
 
@@ -387,7 +387,7 @@ def test_empty_containers_yield_nothing(
     """What ends up empty is no message and no part of one, and nothing is said about it."""
     tree = Timeline(write(), User("q"), transformation={"format": format})
     assert [("user", ["q"])] == said(tree, audience=audience)
-    assert () == render(tree).losses
+    assert () == reported(render(tree))
 
 
 @pytest.mark.parametrize(
@@ -429,8 +429,8 @@ def test_an_empty_section_with_a_title_is_a_hint() -> None:
 
     tree = Timeline(System("a", write()), User("q"))
     assert [("system", ["a"]), ("user", ["q"])] == said(tree)
-    (loss,) = render(tree).losses
-    assert ("hint", *lines_of(write, 1)) == (loss.kind, str(loss.source))
+    (hint,) = render(tree).hints
+    assert ("hint", *lines_of(write, 1)) == (hint.kind, str(hint.source))
 
 
 @pytest.mark.parametrize(
@@ -445,7 +445,7 @@ def test_an_empty_request_only_turn_with_a_title_is_a_hint(write: Callable[[], N
     tree = Timeline(write(), User("q"))
     assert [("user", ["q"])] == said(tree)
     assert [("hint", *lines_of(write, 0))] == [
-        (loss.kind, str(loss.source)) for loss in render(tree).losses
+        (hint.kind, str(hint.source)) for hint in render(tree).hints
     ]
 
 

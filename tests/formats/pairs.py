@@ -12,6 +12,7 @@ from typing import Any
 
 from promptdsl import *
 from tests.cases_file import HEAD
+from tests.renders import reported
 
 FILE = Path(__file__).with_suffix(".txt")
 
@@ -627,7 +628,7 @@ def _lines(rendered: Rendered, first: int) -> Iterator[str]:
         yield f"[{message.role}] {origins} {data or ''}".rstrip()
         for block in blocks:
             yield from _block(block)
-    for loss in rendered.losses:
+    for loss in reported(rendered):
         times = f" x{loss.count}" if loss.count > 1 else ""
         yield f"! {_line(loss, first)} {loss.path} {loss.kind}: {loss.what}: {loss.why}{times}"
     for place, spans in groupby(rendered.spans(), lambda it: (it.message, it.block, it.inner)):

@@ -8,6 +8,7 @@ import pytest
 from promptdsl import *
 from promptdsl.integrations.litellm import from_litellm, to_litellm
 from tests.providers.conversations import PNG
+from tests.renders import reported
 
 Item = dict[str, Any]
 CLAUDE, GEMINI = "claude-opus-4-5", "gemini-3.1-pro"
@@ -30,7 +31,7 @@ def thought(origin: str, text: str = "Hm.") -> ReasoningBlock:
 def sent(prompt: Node, model: Any = None, **options: Any) -> tuple[list[Item], list[str]]:
     """Return LiteLLM's messages between the first and the last, and the name of each loss."""
     bridged = to_litellm(render(prompt, model=model, **options))
-    return bridged.messages[1:-1], [loss.name or loss.kind for loss in bridged.losses]
+    return bridged.messages[1:-1], [loss.name or loss.kind for loss in reported(bridged)]
 
 
 @pytest.mark.parametrize(
@@ -297,7 +298,7 @@ def test_a_server_of_chat(prompt: Node, target: Any) -> None:
     payload: Any = rendered.to_openai()
     bridged = to_litellm(rendered)
     assert payload["messages"] == bridged.messages
-    kinds = [[loss.kind for loss in losses] for losses in (rendered.losses, bridged.losses)]
+    kinds = [[loss.kind for loss in losses] for losses in (reported(rendered), reported(bridged))]
     assert kinds[0] == kinds[1]
 
 
@@ -330,7 +331,7 @@ def test_schemas_of_tools(model: str) -> None:
     prompt = Timeline(Tool(name="f", description="d", input_schema=schema), ASKED)
     bridged = to_litellm(render(prompt, model=model))
     assert "'oneOf':" not in str(bridged.tools)
-    assert ["tool_schema"] == [loss.name for loss in bridged.losses]
+    assert ["tool_schema"] == [hint.name for hint in bridged.hints]
 
 
 def test_an_asynchronous_loader() -> None:
@@ -364,7 +365,7 @@ def test_addresses_are_loaded_for_chat(part: Node, model: str, kind: str) -> Non
     rendered = render(Timeline(User(part)), model=model, media_loader=load)
     bridged = to_litellm(rendered)
     assert kind in str(bridged.messages)
-    assert ([], 1) == ([it for it in bridged.losses if it.kind != "hint"], len(calls))
+    assert ([], 1) == ([*bridged.losses], len(calls))
 
 
 def test_a_document_in_a_result() -> None:

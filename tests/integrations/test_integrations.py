@@ -27,6 +27,7 @@ from tests.integrations.crossings import (
     texts,
 )
 from tests.providers.conversations import CONVERSATIONS, PNG
+from tests.renders import reported
 from tests.searching import examples
 
 LANGCHAIN = (to_langchain, from_langchain, None)
@@ -149,7 +150,7 @@ def test_texts_arrive(integration: Any) -> None:
 def not_named(name: str) -> str:
     """Return the texts that do not arrive, and where results and losses differ."""
     there = crossed(CONVERSATIONS[name], MCP)
-    arrived, lost = dumped(plain(there.messages)), [loss.what for loss in there.losses]
+    arrived, lost = dumped(plain(there.messages)), [loss.what for loss in reported(there)]
     blocks = [block for message in CONVERSATIONS[name] for block in message.content]
     own = {block.text for block in blocks if isinstance(block, TextBlock)}
     results = [block for block in blocks if isinstance(block, ToolResultBlock)]
@@ -174,7 +175,9 @@ def differing(integration: Any) -> list[str]:
 
     def wrong(name: str) -> str:
         once, twice = (crossed(CONVERSATIONS[name], integration) for _ in range(2))
-        return unequal((plain(once.messages), once.losses), (plain(twice.messages), twice.losses))
+        return unequal(
+            (plain(once.messages), reported(once)), (plain(twice.messages), reported(twice))
+        )
 
     return failures(CONVERSATIONS, wrong)
 
@@ -212,7 +215,7 @@ def lost(conversations: Conversations, integration: Any) -> list[str]:
     """Return what is lost of conversations."""
 
     def wrong(name: str) -> set[str]:
-        return {loss.what for loss in crossed(conversations[name], integration).losses}
+        return {loss.what for loss in reported(crossed(conversations[name], integration))}
 
     return failures(conversations, wrong)
 
@@ -286,28 +289,28 @@ def test_strict(integration: Any) -> None:
 def test_strict_lets_hints_pass() -> None:
     """A hint is no reason to refuse."""
     messages = [Message("user", (TextBlock("Hi.", "1h"),))]
-    assert ["hint"] == [loss.kind for loss in to_langchain(rendered(messages), strict=True).losses]
+    assert ["hint"] == [hint.kind for hint in to_langchain(rendered(messages), strict=True).hints]
 
 
 @langchain_core
 def test_losses_of_rendering() -> None:
     """What rendering lost without a target stands before what the integration loses."""
     lost = render(Timeline(User("\ud800")))
-    assert lost.losses == to_langchain(lost).losses
+    assert reported(lost) == reported(to_langchain(lost))
 
 
 @langchain_core
 def test_losses_of_another_target() -> None:
     """What another target loses is nothing the integration loses."""
     named = render(Timeline(User("Hi.", name="ada")), provider="anthropic")
-    assert (1, ()) == (len(named.losses), to_langchain(named).losses)
+    assert (1, ()) == (len(reported(named)), reported(to_langchain(named)))
 
 
 @mcp
 def test_the_place_of_a_loss() -> None:
     """A loss names the turn and the line it was written in, and of a recording the message."""
-    (loss,) = to_mcp(render(Timeline(User("Hi.", name="ada")))).losses
-    (other,) = to_mcp(render(History([Message("user", "Hi.", name="ada")]))).losses
+    (loss,) = to_mcp(render(Timeline(User("Hi.", name="ada")))).hints
+    (other,) = to_mcp(render(History([Message("user", "Hi.", name="ada")]))).hints
     line = this_line()
     assert ("user[0]", f"{__file__}:{line - 2}", "history[0]", f"{__file__}:{line - 1}") == (
         loss.path,
@@ -325,7 +328,7 @@ def test_the_line_of_a_block() -> None:
         with User("b"):
             line = this_line() + 1
             Image.from_file_id("f")
-    (loss,) = to_mcp(render(tree)).losses
+    (loss,) = reported(to_mcp(render(tree)))
     assert ((0, 2), "user[1]", f"{__file__}:{line}") == (loss.at, loss.path, str(loss.source))
 
 
@@ -335,7 +338,7 @@ def test_what_a_call_is_asked() -> None:
     prompt = Timeline(User("Hi."))
     why = "MCP takes it with the call, not with messages"
     expected = Loss("hint", "tool_choice", why, source=prompt.source, name="unsent_setting")
-    assert (expected,) == to_mcp(render(prompt, tool_choice="none")).losses
+    assert (expected,) == to_mcp(render(prompt, tool_choice="none")).hints
 
 
 @langchain_core

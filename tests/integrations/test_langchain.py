@@ -43,7 +43,7 @@ from promptdsl import ToolMessage as Answer
 from promptdsl.integrations.langchain import from_langchain, to_langchain
 from tests.integrations.crossings import rendered
 from tests.providers.conversations import PNG, answer, call, media, say
-from tests.renders import named_losses
+from tests.renders import named_losses, reported
 
 pytestmark = pytest.mark.sdk("langchain_core")
 
@@ -121,7 +121,7 @@ def test_blank_arguments() -> None:
     """A blank text of arguments is an empty object, with a hint."""
     bridged = to_langchain(rendered([say("assistant", call("a", arguments=" "))]))
     assert [{}] == [made["args"] for made in bridged.messages[0].tool_calls]
-    assert [("hint", "arguments of a call")] == named_losses(bridged.losses)
+    assert [("hint", "arguments of a call")] == named_losses(bridged.hints)
 
 
 def test_refusals() -> None:
@@ -174,10 +174,10 @@ def test_usage_without_a_name() -> None:
     bridged = from_langchain([AIMessage("Hi.", usage_metadata=usage)])
     (message,) = bridged.messages
     assert {"input": 9, "output": 8, "total": 17, "cache_write": 5} == message.token_usage
-    assert [("hint", "the token count 'input_token_details.flex'")] == named_losses(bridged.losses)
+    assert [("hint", "the token count 'input_token_details.flex'")] == named_losses(bridged.hints)
     odd = Message("assistant", "Hi.", token_usage={"output": 1, "images": 2})
     made = to_langchain(rendered([odd]))
-    assert [("hint", "the token count 'images'")] == named_losses(made.losses)
+    assert [("hint", "the token count 'images'")] == named_losses(made.hints)
     counted = {"input_tokens": 0, "output_tokens": 1, "total_tokens": 1}
     assert counted == made.messages[0].usage_metadata
 
@@ -208,7 +208,7 @@ def test_losses() -> None:
         say("assistant", ToolResultBlock("a", (), error_type="timeout_error")),
         answer("a", call("b")),
     ]
-    assert named_losses(to_langchain(rendered(messages)).losses) == [
+    assert named_losses(reported(to_langchain(rendered(messages)))) == [
         ("content", "a block of type 'tool_use'"),
         ("content", "a block of type 'tool_result'"),
         ("content", "a block of type 'tool_use'"),
@@ -339,7 +339,7 @@ def test_what_no_provider_knows(message: Any) -> None:
     bridged = from_langchain([message])
     assert ((), ["content"]) == (
         bridged.messages[0].content,
-        [loss.kind for loss in bridged.losses],
+        [loss.kind for loss in reported(bridged)],
     )
 
 
@@ -469,7 +469,7 @@ def test_provider_and_version() -> None:
 )
 def test_losses_of_reading(message: Any, loss: Any) -> None:
     """What has no form here is named with the message it stood in."""
-    losses = from_langchain([message]).losses
+    losses = reported(from_langchain([message]))
     assert ([loss], ["messages[0]"]) == (named_losses(losses), [found.path for found in losses])
 
 
@@ -505,7 +505,7 @@ def test_what_tools_say_beside() -> None:
     assert [
         ("hint", "the cache mark of the tool 'f'"),
         ("hint", "further keys of the tool 'f'"),
-    ] == named_losses(to_langchain(given).losses)
+    ] == named_losses(reported(to_langchain(given)))
 
 
 def test_broken_calls_come_last() -> None:

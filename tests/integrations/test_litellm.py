@@ -10,7 +10,7 @@ from hypothesis import given
 from promptdsl import *
 from promptdsl.integrations.litellm import from_litellm, to_litellm
 from tests.integrations.crossings import are_joined, plain_messages, rendered
-from tests.renders import named_losses
+from tests.renders import named_losses, reported
 from tests.searching import examples
 
 
@@ -31,7 +31,7 @@ def test_a_conversation() -> None:
         {"role": "user", "content": "Hi.", "name": "ada"},
         {"role": "system", "content": "Go."},
     ]
-    assert () == bridged.losses
+    assert () == bridged.losses == bridged.hints
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_what_came_in_goes_out(id: str, provider: str | None) -> None:
     """A picture stays in its result, and an id with a signature is whole (litellm#37849)."""
     history = History(from_litellm(shot(id)).messages)
     bridged = to_litellm(render(Timeline(history), provider=provider, hints=False), strict=True)
-    assert (shot(id), ()) == (list(bridged.messages), bridged.losses)
+    assert (shot(id), ()) == (list(bridged.messages), reported(bridged))
 
 
 @pytest.mark.parametrize("target", [{"model": "gpt-5"}, {"provider": "openai_responses"}])
@@ -109,7 +109,7 @@ def test_tools() -> None:
     bridged = to_litellm(render(prompt, tool_choice="required"))
     assert (["f"], [("hint", "tool_choice")]) == (
         [tool["function"]["name"] for tool in bridged.tools],
-        named_losses(bridged.losses),
+        named_losses(bridged.hints),
     )
 
 
@@ -207,7 +207,7 @@ def content_of(**item: object) -> tuple[Any, ...]:
 def test_form_of_the_answer() -> None:
     """The form of the answer is said with the call: a hint, once."""
     prompt = render(Timeline(User("Hi."), Output({"type": "object", "properties": {}})))
-    assert [("hint", "output")] == named_losses(to_litellm(prompt, strict=True).losses)
+    assert [("hint", "output")] == named_losses(to_litellm(prompt, strict=True).hints)
 
 
 MARK = {"type": "ephemeral"}
@@ -280,7 +280,7 @@ def test_the_mark_of_a_call_is_no_unread_key() -> None:
     bridged = from_litellm([{"role": "assistant", "content": None, "tool_calls": marked}])
     (message,) = bridged.messages
     assert ["default", None] == [block.cache for block in message.calls]
-    assert ({}, ()) == (message.extra, bridged.losses)
+    assert ({}, ()) == (message.extra, reported(bridged))
 
 
 def test_a_signature_in_a_function_beside_other_fields_of_its_call() -> None:
@@ -294,7 +294,7 @@ def test_a_signature_in_a_function_beside_other_fields_of_its_call() -> None:
     bridged = from_litellm([{"role": "assistant", "content": None, "tool_calls": calls}])
     (message,) = bridged.messages
     assert [None, "c2ln"] == [block.extra.get("thought_signature") for block in message.calls]
-    assert [("hint", "provider_specific_fields of a function")] == named_losses(bridged.losses)
+    assert [("hint", "provider_specific_fields of a function")] == named_losses(bridged.hints)
 
 
 def test_two_calls_keep_their_own_signatures() -> None:
@@ -323,7 +323,7 @@ def test_two_calls_keep_their_own_signatures() -> None:
 def test_losses_of_reading(more: dict[str, object], what: str) -> None:
     """What has no form here is a hint."""
     item = {"role": "assistant", "content": "Hi.", **more}
-    assert [("hint", what)] == named_losses(from_litellm([item]).losses)
+    assert [("hint", what)] == named_losses(from_litellm([item]).hints)
 
 
 @pytest.mark.parametrize(
@@ -366,7 +366,7 @@ def test_marks(target: Any) -> None:
     ] == system["content"]
     assert ("Here.", {**MARK, "ttl": "5m"}) == (answered["content"], answered["cache_control"])
     assert {**MARK, "ttl": "1h"} == bridged.tools[0]["cache_control"]
-    assert (MARK, ()) == (asked["tool_calls"][0]["cache_control"], bridged.losses)
+    assert (MARK, ()) == (asked["tool_calls"][0]["cache_control"], reported(bridged))
 
 
 def test_marks_of_openai() -> None:
@@ -380,7 +380,7 @@ def test_unsent_marks(model: Any) -> None:
     """Where no model takes a mark, or none is known, each mark is a hint."""
     bridged = to_litellm(render(LOOKED_UP, model=model, cache="auto"))
     assert "cache" not in str((bridged.messages, bridged.tools))
-    assert [("hint", "cache mark")] * 4 == named_losses(bridged.losses)
+    assert [("hint", "cache mark")] * 4 == named_losses(bridged.hints)
 
 
 def test_a_mark_before_white_space() -> None:

@@ -10,7 +10,7 @@ import pytest
 from promptdsl import *
 from tests.integrations.crossings import rendered
 from tests.internals import Conversion
-from tests.renders import named_losses
+from tests.renders import named_losses, reported
 
 NEEDED = {"langchain": "langchain_core", "mcp": "mcp", "pydantic_ai": "pydantic_ai"}
 """By the name of an integration, the module it needs; the others need none."""
@@ -69,7 +69,7 @@ def test_the_places_of_two_messages() -> None:
 def crossed(library: str, given: Rendered) -> list[tuple[str, str]]:
     """Return the losses of a render on its way to a library."""
     integration = import_module(f"promptdsl.integrations.{library}")
-    return named_losses(getattr(integration, f"to_{library}")(given).losses)
+    return named_losses(getattr(integration, f"to_{library}")(given).hints)
 
 
 def written(library: str, *answer: Block, tools: tuple[ToolDefinition, ...] = ()) -> list[Any]:
@@ -81,7 +81,7 @@ def written(library: str, *answer: Block, tools: tuple[ToolDefinition, ...] = ()
 def read(library: str, *messages: Any) -> list[Any]:
     """Return the losses of messages of a library on their way back."""
     integration = import_module(f"promptdsl.integrations.{library}")
-    return named_losses(getattr(integration, f"from_{library}")(messages).losses)
+    return named_losses(getattr(integration, f"from_{library}")(messages).hints)
 
 
 both_libraries = pytest.mark.parametrize("library", [needing("langchain"), needing("pydantic_ai")])
@@ -336,12 +336,12 @@ def test_lines_are_looked_up_when_losses_are_read(
     write = getattr(import_module(f"promptdsl.integrations.{library}"), f"to_{library}")
     bridged = write(render(prompt))
     assert [] == looked_up
-    losses = bridged.losses
+    losses = reported(bridged)
     count = len(looked_up)
     assert count
-    assert losses is bridged.losses
+    assert losses == reported(bridged)
     assert count == len(looked_up)
-    assert losses == pickle.loads(pickle.dumps(bridged)).losses
+    assert losses == reported(pickle.loads(pickle.dumps(bridged)))
     if any(loss.kind != "hint" for loss in losses):
         with pytest.raises(LossError):
             write(render(prompt), strict=True)

@@ -23,7 +23,7 @@ from promptdsl import *
 from promptdsl.integrations.mcp import from_mcp, to_mcp
 from tests.integrations.crossings import rendered
 from tests.providers.conversations import answer, call, media, say
-from tests.renders import named_losses
+from tests.renders import named_losses, reported
 
 pytestmark = pytest.mark.sdk("mcp")
 
@@ -50,7 +50,7 @@ def test_a_conversation() -> None:
         spoken("user", "Go."),
     ]
     assert bridged.messages == GetPromptResult(description="A greeting.", messages=expected)
-    assert named_losses(bridged.losses) == [
+    assert named_losses(reported(bridged)) == [
         ("role", "system message"),
         ("role", "developer message"),
     ]
@@ -107,7 +107,7 @@ def test_losses() -> None:
         answer("a", "rain"),
         say("developer", "<event>\nx\n</event>", kind="event"),
     ]
-    assert named_losses(to_mcp(rendered(messages)).losses) == [
+    assert named_losses(reported(to_mcp(rendered(messages)))) == [
         ("content", "image 'f'"),
         ("content", "a block of type 'tool_use'"),
         ("content", "a block of type 'tool_result'"),
@@ -122,7 +122,7 @@ def test_losses() -> None:
 def test_tools() -> None:
     """Tools are a hint: a server lists them elsewhere."""
     prompt = render(Timeline(Tool(name="f", description="Find."), User("Hi.")))
-    assert [("hint", "tools")] == named_losses(to_mcp(prompt).losses)
+    assert [("hint", "tools")] == named_losses(to_mcp(prompt).hints)
 
 
 def test_an_embedded_text() -> None:
@@ -136,7 +136,7 @@ def test_annotations() -> None:
     """Annotations are for clients: they are a hint."""
     content = TextContent(type="text", text="Hi.", annotations=Annotations(priority=1))
     bridged = from_mcp(GetPromptResult(messages=[PromptMessage(role="user", content=content)]))
-    assert [("hint", "annotations of a content")] == named_losses(bridged.losses)
+    assert [("hint", "annotations of a content")] == named_losses(bridged.hints)
     assert (TextBlock("Hi."),) == bridged.messages[0].content
 
 
@@ -173,7 +173,7 @@ def test_losses_of_reading(content: Any, whats: list[str]) -> None:
     """What is told of a prompt and of its contents is a hint."""
     messages = [PromptMessage(role="user", content=content)]
     found = from_mcp(GetPromptResult(description="x", messages=messages))
-    assert ["the description of a prompt", *whats] == [loss.what for loss in found.losses]
+    assert ["the description of a prompt", *whats] == [loss.what for loss in reported(found)]
 
 
 def test_no_result() -> None:

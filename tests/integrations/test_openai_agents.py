@@ -38,7 +38,7 @@ def test_tools() -> None:
     """Tools are a hint: an agent is given functions."""
     prompt = render(Timeline(Tool(name="f", description="Find."), User("Hi.")))
     bridged = to_openai_agents(prompt)
-    assert ((), [("hint", "tools")]) == (bridged.tools, named_losses(bridged.losses))
+    assert ((), [("hint", "tools")]) == (bridged.tools, named_losses(bridged.hints))
 
 
 def test_text_alone() -> None:

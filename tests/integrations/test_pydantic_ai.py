@@ -33,7 +33,7 @@ from promptdsl import *
 from promptdsl.integrations.pydantic_ai import from_pydantic_ai, to_pydantic_ai
 from tests.integrations.crossings import rendered
 from tests.providers.conversations import answer, call, media, say
-from tests.renders import named_losses
+from tests.renders import named_losses, reported
 
 pytestmark = pytest.mark.sdk("pydantic_ai")
 
@@ -116,7 +116,7 @@ def test_losses() -> None:
         say("assistant", ReasoningBlock("", "a", "b", "anthropic"), ToolResultBlock("a", ())),
         say("tool", ToolResultBlock("a", (TextBlock("x", "5m"),), error_type="timeout_error")),
     ]
-    assert named_losses(to_pydantic_ai(rendered(messages)).losses) == [
+    assert named_losses(reported(to_pydantic_ai(rendered(messages)))) == [
         ("content", "a block of type 'image'"),
         ("content", "a block of type 'tool_use'"),
         ("content", "image 'f'"),
@@ -167,11 +167,11 @@ def test_values_of_results(content: Any, text: str | None) -> None:
     ]
     bridged = from_pydantic_ai(history)
     again = to_pydantic_ai(rendered(bridged.messages))
-    assert (tuple(history), (), ()) == (again.messages, again.losses, bridged.losses)
+    assert (tuple(history), (), ()) == (again.messages, reported(again), reported(bridged))
     if text is not None:
         tree = Timeline(User("Go."), History(bridged.messages))
         chat = render(tree, provider="openai")
-        assert (text, ()) == (chat.payload()["messages"][2]["content"], chat.losses)
+        assert (text, ()) == (chat.payload()["messages"][2]["content"], reported(chat))
 
 
 def test_a_time_is_a_text() -> None:
@@ -189,7 +189,7 @@ def test_outcomes(outcome: Any) -> None:
     ]
     bridged = from_pydantic_ai(history)
     again = to_pydantic_ai(rendered(bridged.messages))
-    assert (tuple(history), ()) == (again.messages, again.losses)
+    assert (tuple(history), ()) == (again.messages, reported(again))
     tree = Timeline(User("Go."), History(bridged.messages))
     told = render(tree, provider="anthropic").payload()["messages"][2]["content"][0]
     assert (outcome in ("failed", "retried")) == told.get("is_error", False)
@@ -203,7 +203,7 @@ def test_a_changed_outcome() -> None:
     result = ToolResultBlock("a", "No.", is_error=True, extra=item)
     bridged = to_pydantic_ai(rendered([say("assistant", call("a")), say("tool", result)]))
     assert "failed" == bridged.messages[1].parts[0].outcome
-    assert [("hint", "further keys of a block")] == named_losses(bridged.losses)
+    assert [("hint", "further keys of a block")] == named_losses(bridged.hints)
 
 
 def test_what_a_model_made() -> None:
@@ -301,7 +301,7 @@ def test_what_cannot_be_read() -> None:
     assert [
         ("content", "a part of kind 'builtin-tool-call'"),
         ("hint", "a cache point"),
-    ] == named_losses(from_pydantic_ai(history).losses)
+    ] == named_losses(reported(from_pydantic_ai(history)))
 
 
 def test_uploaded_files() -> None:
@@ -362,7 +362,7 @@ def test_the_longest_cache_point() -> None:
     bridged = from_pydantic_ai([ModelRequest([part])])
     assert ((TextBlock("a", "1h"),), [("hint", "a cache point")]) == (
         bridged.messages[0].content,
-        named_losses(bridged.losses),
+        named_losses(reported(bridged)),
     )
 
 
@@ -398,7 +398,7 @@ def test_results_beside_two_prompts() -> None:
 )
 def test_losses_of_reading(message: Any, what: str) -> None:
     """What is told beside a content is a hint, with the message it stood in."""
-    (loss,) = from_pydantic_ai([message]).losses
+    (loss,) = reported(from_pydantic_ai([message]))
     assert ("hint", what, "messages[0]") == (loss.kind, loss.what, loss.path)
 
 

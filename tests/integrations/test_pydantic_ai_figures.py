@@ -19,7 +19,7 @@ from pydantic_ai.usage import RequestUsage
 from promptdsl import Message, TextBlock
 from promptdsl.integrations.pydantic_ai import from_pydantic_ai, to_pydantic_ai
 from tests.integrations.crossings import rendered
-from tests.renders import named_losses
+from tests.renders import named_losses, reported
 
 pytestmark = pytest.mark.sdk("pydantic_ai")
 
@@ -39,7 +39,7 @@ def test_usage() -> None:
         output_reasoning_tokens=5,
     )
     (message,) = from_pydantic_ai([reply]).messages
-    assert (COUNTS, ()) == (message.token_usage, bridged.losses)
+    assert (COUNTS, ()) == (message.token_usage, reported(bridged))
 
 
 def test_further_usage() -> None:
@@ -48,13 +48,13 @@ def test_further_usage() -> None:
     bridged = from_pydantic_ai([ModelResponse([TextPart("Hi.")], usage=usage)])
     counts = {"input": 0, "output": 2, "reasoning": 1, "total": 2}
     assert counts == bridged.messages[0].token_usage
-    assert [("hint", "the token count 'input_audio_tokens'")] == named_losses(bridged.losses)
+    assert [("hint", "the token count 'input_audio_tokens'")] == named_losses(bridged.hints)
 
 
 def test_lost_counts() -> None:
     """A count that Pydantic AI has no name for is a hint, as is a total that is no sum."""
     counts = {"input": 1, "output": 2, "total": 4, "images": 2, "cache_read": "x"}
-    losses = to_pydantic_ai(rendered([Message("assistant", "Hi.", token_usage=counts)])).losses
+    losses = reported(to_pydantic_ai(rendered([Message("assistant", "Hi.", token_usage=counts)])))
     assert [
         ("hint", f"the token count {name!r}") for name in ("images", "cache_read", "total")
     ] == named_losses(losses)
@@ -124,7 +124,7 @@ def test_finish_reasons_of_providers(reasons: Any, detail: object, hints: int) -
     assert (detail, reasons[0], None if hints else reasons[1], hints) == (
         (there.messages[0].provider_details or {}).get("finish_reason"),
         *(back.finish_reason, back.raw_finish_reason),
-        len([loss for loss in there.losses if loss.name == "unsent_key"]),
+        len([hint for hint in there.hints if hint.name == "unsent_key"]),
     )
 
 

@@ -25,7 +25,7 @@ from promptdsl import *
 from promptdsl.integrations.pydantic_ai import from_pydantic_ai, to_pydantic_ai
 from tests.integrations.crossings import rendered
 from tests.providers.conversations import answer, say
-from tests.renders import named_losses
+from tests.renders import named_losses, reported
 
 pytestmark = pytest.mark.sdk("pydantic_ai")
 
@@ -103,16 +103,16 @@ def captured(history: Sequence[ModelMessage], *, chat: bool = False) -> dict[str
 def test_ids() -> None:
     """The ids of a text and of a call stay with their reasoning, there and back."""
     bridged = from_pydantic_ai([PROMPT, REPLY, RETURN])
-    assert (SENT, ()) == (items(bridged.messages)[:3], bridged.losses)
+    assert (SENT, ()) == (items(bridged.messages)[:3], reported(bridged))
     again = to_pydantic_ai(rendered(bridged.messages))
-    assert ((PROMPT, REPLY, RETURN), ()) == (again.messages, again.losses)
+    assert ((PROMPT, REPLY, RETURN), ()) == (again.messages, reported(again))
 
 
 def test_ids_of_a_response() -> None:
     """A response of the service keeps its ids on the way to Pydantic AI."""
     reply = read_response({"object": "response", "status": "completed", "output": SENT})
     bridged = to_pydantic_ai(rendered([say("user", "Hi."), reply]))
-    assert (REPLY.parts, ()) == (bridged.messages[1].parts, bridged.losses)
+    assert (REPLY.parts, ()) == (bridged.messages[1].parts, reported(bridged))
 
 
 @pytest.mark.slow
@@ -142,7 +142,7 @@ def test_neither(blocks: Any, ids: Any) -> None:
     bridged = to_pydantic_ai(rendered([say("user", "Hi."), say("assistant", *blocks)]))
     parts = [part for message in bridged.messages[1:] for part in message.parts]
     lost = [] if THOUGHT not in blocks or "rs_1" in ids else [("hint", "reasoning")]
-    assert (ids, lost) == ([part.id for part in parts], named_losses(bridged.losses))
+    assert (ids, lost) == ([part.id for part in parts], named_losses(reported(bridged)))
 
 
 def test_old_histories() -> None:
@@ -151,7 +151,7 @@ def test_old_histories() -> None:
     tree = Timeline(History(from_pydantic_ai([PROMPT, reply]).messages))
     sent = render(tree, provider="openai_responses")
     assert {"role": "assistant", "content": "Rain."} == sent.payload()["input"][1]
-    assert ("hint", "reasoning") in named_losses(sent.losses)
+    assert ("hint", "reasoning") in named_losses(sent.hints)
 
 
 def test_further_keys() -> None:
@@ -161,7 +161,7 @@ def test_further_keys() -> None:
     for block, id in ((text, "msg_1"), (free, None)):
         bridged = to_pydantic_ai(rendered([say("assistant", block)]))
         assert id == bridged.messages[0].parts[0].id
-        assert [("hint", "further keys of a block")] == named_losses(bridged.losses)
+        assert [("hint", "further keys of a block")] == named_losses(bridged.hints)
 
 
 @pytest.mark.slow

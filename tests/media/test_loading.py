@@ -13,6 +13,7 @@ from promptdsl import *
 from tests.errors import lines_of, raised
 from tests.internals import MAX_BYTES
 from tests.providers.every_target import every_check_of
+from tests.renders import reported
 
 WEB = "https://e.org/"
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)
@@ -158,7 +159,7 @@ def test_an_address_becomes_bytes(way: Any, provider: str, part: Node, sent: Any
     web = Web()
     rendered = way(User("See.", part), web, provider=provider)
     assert (sent, 1) == (parts(rendered)[1], len(web.asked))
-    assert [] == [loss for loss in rendered.losses if loss.kind != "hint"]
+    assert () == rendered.losses
 
 
 @either_way
@@ -211,7 +212,7 @@ def test_an_address_in_a_result_is_loaded(way: Any, model: str) -> None:
     tree = Timeline(User("Q"), Assistant(ToolUse("t", {}, id="a")), result)
     web = Web()
     rendered = way(tree, web, model=model, provider=None if model == "gpt-5" else "bedrock")
-    told = [loss.what for loss in rendered.losses if loss.name == "moved_file"]
+    told = [hint.what for hint in rendered.hints if hint.name == "moved_file"]
     assert (["document in a tool result"], 1) == (told, len(web.asked))
 
 
@@ -226,7 +227,7 @@ def test_a_text_at_an_address_is_sent_as_text(way: Any) -> None:
         'Q\n\n<document name="T" type="text/markdown">\n# A\n\n</document>',
         '<document name="T" type="text/csv">\na,b\n\n</document>',
     ] == [rendered.payload()["messages"][index]["content"] for index in (0, -1)]
-    assert (2, {"hint"}) == (len(web.asked), {loss.kind for loss in rendered.losses})
+    assert (2, {"hint"}) == (len(web.asked), {hint.kind for hint in rendered.hints})
 
 
 def test_a_picture_of_a_model_is_loaded() -> None:
@@ -300,7 +301,7 @@ def test_strict_is_content_with_what_was_loaded() -> None:
     """With a function, an address is no loss of content."""
     tree = User("See.", Image.from_url(WEB + "a.png"))
     raised(LossError, lambda: render(tree, provider="bedrock", strict=True))
-    assert () == by_render(tree, Web(), provider="bedrock", strict=True).losses
+    assert () == reported(by_render(tree, Web(), provider="bedrock", strict=True))
 
 
 def test_messages_keep_their_addresses() -> None:

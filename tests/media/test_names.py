@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from promptdsl import *
 from tests.errors import lines_of, raised
-from tests.renders import losses_of
+from tests.renders import losses_of, reported
 
 PDF = b"%PDF-1.7\n"
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)
@@ -73,9 +73,9 @@ def test_a_target_without_names_tells_it(report: Path) -> None:
     def write() -> Any:
         return User("Sum it up.", Document.from_path(report))
 
-    (loss,) = render(write(), provider="gemini").losses
-    assert ("hint", "title", "document parts have no title") == (loss.kind, loss.what, loss.why)
-    assert lines_of(write, 1) == (str(loss.source),)
+    (hint,) = render(write(), provider="gemini").hints
+    assert ("hint", "title", "document parts have no title") == (hint.kind, hint.what, hint.why)
+    assert lines_of(write, 1) == (str(hint.source),)
 
 
 def test_a_result_has_its_name_in_gemini(report: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_result_has_its_name_in_gemini(report: Path) -> None:
         if "function_response" in part
     )
     assert "report.pdf" == response["parts"][0]["inline_data"]["display_name"]
-    assert () == tuple(loss for loss in rendered.losses if loss.what == "title")
+    assert () == tuple(hint for hint in rendered.hints if hint.what == "title")
 
 
 @pytest.mark.parametrize("provider", PLACES)
@@ -129,7 +129,7 @@ def test_a_name_survives_the_way_back(report: Path, provider: str) -> None:
     """What was read from a payload is sent under the same name again."""
     payload = render(User("See.", Document.from_path(report)), provider=provider).payload()
     again = render(read_payload(payload, provider), provider=provider)
-    assert (payload, ()) == (again.payload(), again.losses)
+    assert (payload, ()) == (again.payload(), reported(again))
 
 
 def test_two_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_two_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
     tree = User("See.", *map(Document.from_path, paths))
     assert ["a b", "a b 2"] == names(tree, "bedrock")
     assert [("hint", "title of a document")] * 2 == [
-        (loss.kind, loss.what) for loss in render(tree, provider="bedrock").losses
+        (hint.kind, hint.what) for hint in render(tree, provider="bedrock").hints
     ]
 
 
@@ -169,8 +169,8 @@ def test_odd_titles_are_mended(title: str, file: str, title_sent: str | None) ->
     chat, claude = (render(tree, provider=provider) for provider in ("openai", "anthropic"))
     sent = parts(tree, "openai")[1]["file"]["filename"], parts(tree, "anthropic")[1].get("title")
     assert (file, title_sent) == sent
-    assert [file != title, title_sent != title] == [len(x.losses) == 1 for x in (chat, claude)]
-    assert {"hint"} == {loss.kind for loss in (*chat.losses, *claude.losses)}
+    assert [file != title, title_sent != title] == [len(x.hints) == 1 for x in (chat, claude)]
+    assert {"hint"} == {loss.kind for loss in (*chat.hints, *claude.hints)}
 
 
 DATA = {"data": "JVBERi0=", "media_type": "application/pdf", "filename": "terms.pdf"}
@@ -189,7 +189,7 @@ def test_the_name_in_data_is_sent(holder: str, provider: str) -> None:
     tree = Timeline(CONTAINERS[holder]())
     sent = PLACES[provider](parts(tree, provider)[1])
     assert ("terms" if provider == "bedrock" else "terms.pdf") == sent
-    assert () == render(tree, provider=provider).losses
+    assert () == reported(render(tree, provider=provider))
 
 
 def test_a_name_beside_a_title() -> None:

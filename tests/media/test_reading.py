@@ -21,6 +21,7 @@ from tests.internals import (
     of_url,
     read_path,
 )
+from tests.renders import reported
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)
 JPEG = b"\xff\xd8\xff\xe0" + bytes(8)
@@ -403,7 +404,7 @@ def test_addresses_of_stores_are_lost(provider: str, url: str, expected: str) ->
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
 def test_upper_case_addresses_are_sent(provider: str) -> None:
     """The case of a scheme does not matter."""
-    assert () == render(User(Image.from_url("HTTPS://X/Y.PNG")), provider=provider).losses
+    assert () == reported(render(User(Image.from_url("HTTPS://X/Y.PNG")), provider=provider))
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
@@ -411,7 +412,7 @@ def test_recorded_addresses_may_hold_bytes(provider: str) -> None:
     """A data address in a recording is sent as the bytes it holds."""
     image = {"type": "image", "url": f"DATA:image/png;base64,{ENCODED}"}
     rendered = render(History([{"role": "user", "content": [image]}]), provider=provider)
-    assert (True, ()) == (ENCODED in str(rendered.payload()), rendered.losses)
+    assert (True, ()) == (ENCODED in str(rendered.payload()), reported(rendered))
 
 
 @pytest.mark.parametrize(

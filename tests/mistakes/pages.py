@@ -13,6 +13,7 @@ from traceback import walk_tb
 from typing import Any, NamedTuple
 
 from promptdsl import PromptError, Rendered
+from tests.renders import reported
 
 FILE = "prompt.py"
 MARK = "# <-"
@@ -102,7 +103,7 @@ def _told(code: str, names: dict[str, Any]) -> Told:
     except Exception as error:
         lines = [f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())]
         return Told("".join(f"{_at_home(line)}\n" for line in lines), _place(error))
-    losses = [x for value in names.values() if isinstance(value, Rendered) for x in value.losses]
+    losses = [x for value in names.values() if isinstance(value, Rendered) for x in reported(value)]
     places = [str(loss.source) for loss in losses]
     return Told("".join(f"{_at_home(loss)}\n" for loss in losses), (places or ["silent"])[0])
 

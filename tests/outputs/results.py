@@ -121,7 +121,7 @@ def _tokens(rendered: Rendered) -> object:
 OUTPUTS: Mapping[str, Callable[[Rendered], object]] = {
     "messages": lambda rendered: rendered.messages,
     "payload": _payload,
-    "losses": lambda rendered: rendered.losses,
+    "losses": reported,
     "spans": lambda rendered: rendered.spans(),
     "places": lambda rendered: rendered.locations(),
     "dropped": lambda rendered: rendered.dropped,

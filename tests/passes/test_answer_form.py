@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from promptdsl import *
 from promptdsl.integrations.litellm import to_litellm
 from tests.errors import raised
+from tests.renders import reported
 from tests.searching import examples
 
 SCHEMA: dict[str, Any] = {
@@ -59,7 +60,7 @@ def test_targets_that_take_none(target: dict[str, Any]) -> None:
         rendered.output_mode,
         rendered.messages[0].text,
     )
-    hints = [loss.name for loss in rendered.losses]
+    hints = [hint.name for hint in rendered.hints]
     assert ["prompted_output"] == hints
     assert json.loads(TEXT.partition("\n\n")[2]) == SCHEMA
     assert "city" in json.dumps(rendered.payload())
@@ -79,7 +80,7 @@ def test_an_author_who_wants_text(target: dict[str, Any]) -> None:
     prompt = Timeline(Output(SCHEMA, mode="prompted"), ASK)
     rendered = render(prompt, **target)
     assert (TEXT, "prompted") == (rendered.messages[0].text, rendered.output_mode)
-    assert "prompted_output" not in [loss.name for loss in rendered.losses]
+    assert "prompted_output" not in [loss.name for loss in reported(rendered)]
     payload = rendered.payload() if target else rendered.to_openai()
     settings = {"response_format", "text", "output_config", "outputConfig"}
     assert settings.isdisjoint(payload)
@@ -115,8 +116,8 @@ def test_a_schema_that_claude_refuses() -> None:
     """It is text for Claude, with the reason, and a setting for OpenAI."""
     prompt = Timeline(Output(TREE, strict=False), ASK)
     rendered = render(prompt, model="claude-opus-5-5")
-    (loss,) = rendered.losses
-    assert "takes no such schema (a definition refers to itself)" in loss.why
+    (hint,) = rendered.hints
+    assert "takes no such schema (a definition refers to itself)" in hint.why
     assert "native" == rendered.for_target("openai").output_mode
 
 
@@ -239,8 +240,8 @@ def test_through_litellm() -> None:
     prompted = to_litellm(render(Timeline(Output(SCHEMA), ASK), **OLD))
     native = to_litellm(render(Timeline(Output(SCHEMA), ASK), model="claude-opus-5-5"))
     assert TEXT in str(prompted.messages[0]["content"])
-    assert [] == [loss.what for loss in prompted.losses if loss.name == "unsent_setting"]
-    assert ["output"] == [loss.what for loss in native.losses if loss.name == "unsent_setting"]
+    assert [] == [hint.what for hint in prompted.hints if hint.name == "unsent_setting"]
+    assert ["output"] == [hint.what for hint in native.hints if hint.name == "unsent_setting"]
 
 
 def test_a_prompt_that_was_read() -> None:

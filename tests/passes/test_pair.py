@@ -337,7 +337,7 @@ def test_the_last_calls_may_wait(behind: Content, make: Make, target: str | None
 def test_waiting_is_no_loss(target: str) -> None:
     """Calls that wait are no loss, so a strict render takes them too."""
     rendered = render(Timeline(User("u"), calls("a")), provider=target, strict=True)
-    assert [] == [loss for loss in rendered.losses if loss.what != "there are no tools"]
+    assert [] == [hint for hint in rendered.hints if hint.what != "there are no tools"]
 
 
 def _short(block: Any) -> Any:

@@ -162,13 +162,13 @@ def test_a_hint_tells_of_an_attachment_in_an_instruction(role: str) -> None:
     content = [Ephemeral("See", picture()), Event("Seen", picture())]
     line = f"{__file__}:{this_line() - 1}"
     roles = {"role_mapping": {"ephemeral": role, "event": role}}
-    losses = render(Timeline(User("u"), *content), transformation=roles).losses
+    hints = render(Timeline(User("u"), *content), transformation=roles).hints
     why = "no instruction can hold an attachment, so it is sent in a user turn"
     assert [
         ("hint", f"{kind} turn as an instruction", why, f"{kind}[0]", line)
         for kind in ("ephemeral", "event")
         if role != "user"
-    ] == [(loss.kind, loss.what, loss.why, loss.path, str(loss.source)) for loss in losses]
+    ] == [(loss.kind, loss.what, loss.why, loss.path, str(loss.source)) for loss in hints]
 
 
 @pytest.mark.parametrize(

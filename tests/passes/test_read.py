@@ -243,7 +243,7 @@ def test_what_is_no_character_in_a_fence(role: str, fence: str, content: object)
     assert [("user", f"<{fence}>\nh&#55296;\n</{fence}>")] == short_form(found.messages)
     what, name = "control characters U+D800", "invisible_characters"
     hint = Loss("hint", what, "sent as references", f"{role}[0]", Source(__file__, line), name=name)
-    assert hint in found.losses
+    assert hint in found.hints
 
 
 BLOCKS: list[dict[str, Any]] = [

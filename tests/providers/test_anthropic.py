@@ -1015,7 +1015,7 @@ def test_thoughts_that_others_stored(what: str) -> None:
     sent = rendered.to_anthropic()["messages"][1]["content"]
     thought = [{"type": "thinking", "thinking": "", "signature": signature}] if signature else []
     hints = [] if signature else ["unsent_reasoning"]
-    assert ([*thought, text("a")], hints) == (sent, [loss.name for loss in rendered.losses])
+    assert ([*thought, text("a")], hints) == (sent, [hint.name for hint in rendered.hints])
 
 
 @pytest.mark.parametrize(

@@ -1028,4 +1028,4 @@ def test_a_document_that_leaves_its_text() -> None:
         [key for block in message["content"] for key in block]
         for message in (beside, between, alone)
     ]
-    assert 1 == [loss.name for loss in rendered.losses].count("inserted_text")
+    assert 1 == [hint.name for hint in rendered.hints].count("inserted_text")

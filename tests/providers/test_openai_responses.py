@@ -728,4 +728,4 @@ def test_a_reference_to_reasoning_that_waits() -> None:
     rendered = render(Timeline(History.from_openai_responses(items)), provider="openai_responses")
     entries = rendered.to_openai_responses()["input"]
     assert ["rs_1", "msg_1"] == [item["id"] for item in entries if "id" in item]
-    assert [("hint", "item_reference block")] == named_losses(rendered.losses)
+    assert [("hint", "item_reference block")] == named_losses(rendered.hints)

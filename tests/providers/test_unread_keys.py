@@ -236,9 +236,9 @@ def told(form: str, place: str, value: object = "secret") -> tuple[list[tuple[st
     history, line = read(data), f"{__file__}:{this_line()}"
     rendered = render(Timeline(history, User("Bye.")), provider=form, model=MODELS.get(form))
     losses = [
-        (loss.kind, loss.path, loss.why)
-        for loss in rendered.losses
-        if "weird" in loss.what and str(loss.source) == line
+        (hint.kind, hint.path, hint.why)
+        for hint in rendered.hints
+        if "weird" in hint.what and str(hint.source) == line
     ]
     return losses, "secret" in str(rendered.payload())
 
@@ -297,8 +297,8 @@ class Vector:
 def test_an_array_is_a_value() -> None:
     """An unknown key may have any object as its value: it is told, and never compared."""
     entries = [{"role": "user", "content": "a", "embedding": Vector()}]
-    losses = render(History.from_openai(entries), provider="openai").losses
-    assert [("key 'embedding'", "messages[0]")] == [(loss.what, loss.path) for loss in losses]
+    hints = render(History.from_openai(entries), provider="openai").hints
+    assert [("key 'embedding'", "messages[0]")] == [(loss.what, loss.path) for loss in hints]
 
 
 @pytest.mark.parametrize("form", RECORDED)
@@ -310,7 +310,7 @@ def test_what_readers_know_is_no_loss(form: str) -> None:
 def test_one_hint_for_many() -> None:
     """A key that all messages have is told once, with the first place."""
     entries = [{"role": "user", "content": "a", "time": n} for n in range(1, 1_201)]
-    losses: tuple[Loss, ...] = render(History.from_openai(entries), provider="openai").losses
+    losses: tuple[Loss, ...] = render(History.from_openai(entries), provider="openai").hints
     assert [("key 'time'", "messages[0] and 1,199 more")] == [
         (loss.what, loss.path) for loss in losses
     ]
@@ -322,7 +322,7 @@ def test_for_every_target() -> None:
     prompt = Timeline(History.from_openai(entries))
     targets = (None, "openai", "anthropic", "gemini", "bedrock", "chat_template")
     assert [["key 'weird'"]] * 6 == [
-        [loss.what for loss in render(prompt, provider=target).losses] for target in targets
+        [hint.what for hint in render(prompt, provider=target).hints] for target in targets
     ]
 
 
@@ -350,5 +350,5 @@ def test_data_that_changed_since() -> None:
     rendered = render(Timeline(History.from_openai(messages)))
     messages[0]["content"][0] = object()
     messages[1]["content"][0]["type"] = []
-    assert ["key 'extra'"] == [loss.what for loss in rendered.losses]
+    assert ["key 'extra'"] == [hint.what for hint in rendered.hints]
     assert 3 == len(rendered.messages[0].content)

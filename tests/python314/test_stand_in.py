@@ -28,6 +28,7 @@ from promptdsl import (
     render,
     trusted,
 )
+from tests.renders import reported
 from tests.template_strings import Interpolation, template
 from tests.template_strings import Template as StandIn
 from tests.value_places import CONTAINERS, FORMS, LINES, RECORDED
@@ -137,7 +138,7 @@ def outcome(write: Write, given: Any) -> Any:
         rendered = [render(tree), *(render(tree, provider=name) for name in PROVIDERS)]
     except (PromptError, TypeError) as error:
         return type(error), str(error)
-    said = [(one.messages, one.losses, one.outline()) for one in rendered]
+    said = [(one.messages, reported(one), one.outline()) for one in rendered]
     return [*said, *(one.payload() for one in rendered[1:])]
 
 

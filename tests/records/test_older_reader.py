@@ -16,6 +16,7 @@ import jsonschema
 from promptdsl import *
 from tests.folding import failures
 from tests.records.prompts import TARGETS, support
+from tests.renders import reported
 
 HERE = Path(__file__).parent
 SCHEMA = jsonschema.Draft202012Validator(
@@ -30,7 +31,8 @@ assert promptdsl.__file__.startswith(sys.argv[1])
 for file in sys.argv[2:]:
     record = PromptRecord.load(file)
     print(json.dumps([record.to_dict(), [
-        repr(record), record._repr_html_(), record.token_tree(),
+        repr(record), record._repr_html_().split("<details class=\\"system\\"")[1:],
+        record.token_tree(),
         [[span.text, span.kind] for span in record.spans], [str(loss) for loss in record.losses],
         [str(part) for part in record.dropped],
         [message.to_dict() for message in record.prompt.messages],
@@ -48,10 +50,10 @@ def views(record: PromptRecord) -> list[Any]:
     """Return the views that ``SCRIPT`` prints of a record."""
     return [
         repr(record),
-        record._repr_html_(),
+        record._repr_html_().split('<details class="system"')[1:],  # it shows hints as losses
         record.token_tree(),
         [[span.text, span.kind] for span in record.spans],
-        [str(loss) for loss in record.losses],
+        [str(loss) for loss in reported(record)],
         [str(part) for part in record.dropped],
         [message.to_dict() for message in record.prompt.messages],
     ]

@@ -267,16 +267,16 @@ def test_a_newer_minor_version_is_kept() -> None:
     data["losses"].append({"kind": "hint", "what": "w", "why": "y", "path": "", "new": 1})
     record = PromptRecord.from_dict(data)
     assert data == json.loads(record.to_json())
-    assert (1, "find") == (len(record.losses), record.prompt.tools[0].name)
+    assert (1, "find") == (len(record.hints), record.prompt.tools[0].name)
 
 
 def test_a_hint_of_two_places_is_read_as_it_was() -> None:
     """What a hint tells of a second place stays when a record is written and read."""
     prompt = Timeline(User("One.", cache=True), User("Two.", cache=True))
     rendered = render(prompt, provider="gemini")
-    (loss,) = rendered.losses
-    assert ("user[0]", ("user[1]",)) == (loss.path, loss.also)
-    assert rendered.losses == again(rendered.record()).losses
+    (hint,) = rendered.hints
+    assert ("user[0]", ("user[1]",)) == (hint.path, hint.also)
+    assert rendered.hints == again(rendered.record()).hints
 
 
 # Printing it.
@@ -294,8 +294,8 @@ def test_views_have_no_other_input(tmp_path: Path, options: dict[str, Any]) -> N
     rendered.record().save(tmp_path / "r.json")
     loaded = PromptRecord.load(tmp_path / "r.json")
     assert printed(rendered) == printed(loaded)
-    assert (rendered.losses, rendered.dropped, str(loaded)) == (
-        loaded.losses,
+    assert (rendered.hints, rendered.dropped, str(loaded)) == (
+        loaded.hints,
         loaded.dropped,
         loaded.outline(),
     )

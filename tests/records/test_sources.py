@@ -58,7 +58,7 @@ def test_all_views_have_complete_files() -> None:
     record = PromptRecord.from_dict(json.loads(rendered.record().to_json()))
     files = [
         *(span.source for span in record.spans),
-        *(loss.source for loss in record.losses),
+        *(hint.source for hint in record.hints),
         *(part.source for part in record.dropped),
         *(tool.at for tool in record.prompt.tools),
         record.prompt.output and record.prompt.output.at,

@@ -122,8 +122,8 @@ def test_a_variable_that_is_no_text(value: object, what: str) -> None:
 )
 def test_a_variable_that_is_not_used(text: str, what: str, why: str) -> None:
     """A variable that has no field is a hint, as one that a template of Jinja does not use."""
-    (loss,) = render(System(Template.from_format(text, a=1, b=2))).losses
-    assert ("unused_variable", what, why) == (loss.name, loss.what, loss.why)
+    (hint,) = render(System(Template.from_format(text, a=1, b=2))).hints
+    assert ("unused_variable", what, why) == (hint.name, hint.what, hint.why)
 
 
 def test_a_mapping_of_which_little_is_used() -> None:

@@ -155,13 +155,15 @@ def test_losses() -> None:
     picture = User(Image.from_url("s3://bucket/a.png"))
     rendered = support("Be kind.", picture, model="claude-opus-4-5")
     hint = f"{QUESTION}: hint: name of a speaker (user[0]): the target takes no speaker's name"
-    (content,) = [str(loss) for loss in rendered.losses if loss.kind == "content"]
+    (content,) = [str(loss) for loss in rendered.losses]
     assert [
         f"1 loss for claude-opus-4-5\n  {content}",
-        f"1 loss for claude-opus-4-5\n  {hint}",
+        f"1 hint for claude-opus-4-5\n  {hint}",
+        f"1 loss and 1 hint for claude-opus-4-5\n  {content}\n  {hint}",
     ] == [
         failure(lambda: assert_no_losses(rendered)),
         failure(lambda: assert_no_losses(rendered, kinds="hint")),
+        failure(lambda: assert_no_losses(rendered, kinds=["content", "role", "hint"])),
     ]
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from promptdsl import Rendered, Section, System, Timeline, User, render
 from tests.lines_run import times_more
+from tests.renders import reported
 
 HALF = "<Section 'a' at x: not rendered>"
 
@@ -47,7 +48,7 @@ every_view = pytest.mark.parametrize(
         repr,
         lambda rendered: rendered._repr_html_(),
         lambda rendered: rendered._repr_markdown_(),
-        lambda rendered: rendered.losses,
+        reported,
         lambda rendered: str(rendered.stages()[0].tree),
     ],
     ids=["text", "repr", "html", "markdown", "losses", "outline"],

@@ -9,6 +9,7 @@ import pytest
 from promptdsl import *
 from tests.errors import this_line
 from tests.internals import FirstFitNode, make
+from tests.renders import reported
 
 
 @component
@@ -117,17 +118,17 @@ HEADING = f"<Section 'rules' at {__file__}:{RULES_LINE}: not rendered>"
 def test_an_outline_in_a_prompt_is_a_hint(write: Callable[[], Node]) -> None:
     """Author text or a value that contains the first line of an outline is a hint with its line."""
     part = write()
-    (loss,) = render(part, strict=True).losses
+    (hint,) = render(part, strict=True).hints
     why = "str() or %s of a part is its outline: pass the part itself"
-    assert ("hint", f"the text {HEADING!r}", why) == (loss.kind, loss.what, loss.why)
-    assert str(part.source) == str(loss.source)
+    assert ("hint", f"the text {HEADING!r}", why) == (hint.kind, hint.what, hint.why)
+    assert str(part.source) == str(hint.source)
 
 
 @pytest.mark.parametrize("text", [": not rendered>", "<Section at x: not rendered>", HEADING[1:]])
 def test_other_texts_are_none(text: str) -> None:
     """A text that is no first line of an outline is no hint, nor is a recorded message."""
     recorded = History([{"role": "user", "content": HEADING}])
-    assert () == render(Timeline(System(text), recorded)).losses
+    assert () == reported(render(Timeline(System(text), recorded)))
 
 
 @pytest.mark.parametrize("depth", [1_500, pytest.param(10_000, marks=pytest.mark.slow)])

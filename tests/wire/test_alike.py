@@ -197,9 +197,9 @@ def test_where_it_is_told(target: str) -> None:
 def test_the_line_of_a_hint(provider: str) -> None:
     """A hint about a blank system text names the author's line."""
     tree = Timeline(System(" "), User("Hi."))
-    [loss] = render(tree, provider=provider).losses
-    assert ("hint", "text block", "system[0]") == (loss.kind, loss.what, loss.path)
-    assert str(loss).startswith(f"{__file__}:")
+    [hint] = render(tree, provider=provider).hints
+    assert ("hint", "text block", "system[0]") == (hint.kind, hint.what, hint.path)
+    assert str(hint).startswith(f"{__file__}:")
 
 
 # Any conversation.

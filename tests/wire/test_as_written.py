@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import *
+from tests.renders import reported
 from tests.searching import examples
 
 CALLS = Assistant("I look.", ToolUse("f", {}, id="a"), ToolUse("f", {}, id="b"))
@@ -68,9 +69,9 @@ def test_roles_that_alternate(provider: str) -> None:
     """Where roles alternate neighbours are one turn, and a hint tells it, once for each line."""
     prompt = Timeline(User("a"), User("b"), Assistant("c"), User("d"))
     rendered = render(prompt, provider=provider, transformation=AS_WRITTEN)
-    assert ["joined_turns"] == [loss.name for loss in rendered.losses]
+    assert ["joined_turns"] == [hint.name for hint in rendered.hints]
     assert 3 == len(rendered.payload()["messages"])
-    assert () == render(prompt, provider=provider).losses
+    assert () == reported(render(prompt, provider=provider))
 
 
 def test_what_a_component_writes_stays() -> None:

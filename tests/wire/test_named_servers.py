@@ -173,11 +173,11 @@ def test_a_server_of_each_interface(form: str) -> None:
         transcript = getattr(Transcript, f"from_{form}")(recorded, origin="house")
         assert {"house"} == origins(transcript) == origins(render(own).messages)
         sent = render(own, provider="house")
-        assert [] == [loss for loss in sent.losses if loss.name == "unsent_reasoning"]
+        assert [] == [hint for hint in sent.hints if hint.name == "unsent_reasoning"]
         plain = Timeline(getattr(History, f"from_{form}")(recorded), User("And?"))
         assert sent.payload() == render(plain, provider=form).payload()
-        losses = render(own, provider=form).losses
-    assert ["unsent_reasoning"] == [loss.name for loss in losses if "reasoning" in loss.name]
+        hints = render(own, provider=form).hints
+    assert ["unsent_reasoning"] == [loss.name for loss in hints if "reasoning" in loss.name]
     assert sent.payload() == getattr(sent, f"to_{form}")()
 
 
@@ -272,9 +272,9 @@ def test_what_was_rendered_stays() -> None:
     assert "house" == rendered.facts.provider
     assert {"house"} == origins([type(message).from_dict(message.to_dict())])
     prompt = Timeline(User("q"), History([message]), User("And?"))
-    losses = render(prompt, provider="deepseek").losses
-    assert {"key 'state'", "reasoning block"} == {loss.what for loss in losses}
-    assert all("house" in loss.why and "deepseek" in loss.why for loss in losses)
+    hints = render(prompt, provider="deepseek").hints
+    assert {"key 'state'", "reasoning block"} == {loss.what for loss in hints}
+    assert all("house" in loss.why and "deepseek" in loss.why for loss in hints)
 
 
 def test_keys_that_only_a_server_has() -> None:
@@ -302,7 +302,7 @@ def test_keys_that_only_a_server_has() -> None:
             sent["thinking_text"],
             sent["session_state"],
         )
-        assert () == result.losses
+        assert () == result.losses == result.hints
         assert ("messages", 1, "thinking_text") in [place.address for place in result.locations()]
         plain = render(loop, provider="openai_compatible")
         assert result.tokens.total > plain.tokens.total + 5

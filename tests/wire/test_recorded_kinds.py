@@ -252,7 +252,7 @@ def test_it_goes_back(what: str) -> None:
         Timeline(User("q"), History([message]), *results, User("z")), provider=provider
     )
     assert rendered.payload()
-    named = [loss.what for loss in rendered.losses if loss.name == "unread_key"]
+    named = [hint.what for hint in rendered.hints if hint.name == "unread_key"]
     assert [f"key {place.rpartition('.')[2]!r}" for place in places] == named
 
 
@@ -292,7 +292,7 @@ def test_sources_of_gemini() -> None:
     assert {"candidates[0].grounding_metadata": SOURCES} == message.to_dict()["extra"]
     assert message == streamed
     rendered = render(Timeline(User("q"), History([message]), User("z")), provider="gemini")
-    assert ["key 'grounding_metadata'"] == [loss.what for loss in rendered.losses]
+    assert ["key 'grounding_metadata'"] == [hint.what for hint in rendered.hints]
 
 
 def test_a_value_that_is_no_json() -> None:

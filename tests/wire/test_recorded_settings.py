@@ -7,6 +7,7 @@ import pytest
 
 from promptdsl import *
 from tests.errors import raised
+from tests.renders import reported
 
 ASKED: dict[str, Any] = {"messages": [{"role": "user", "content": "q"}]}
 BLOCKS: dict[str, Any] = {
@@ -223,7 +224,7 @@ def test_it_goes_back_as_it_came(what: str) -> None:
     assert (choice, payload, []) == (
         prompt.tool_choice,
         rendered.payload(),
-        [loss for loss in rendered.losses if loss.name != "undescribed_tool"],
+        [hint for hint in rendered.hints if hint.name != "undescribed_tool"],
     )
 
 
@@ -236,10 +237,10 @@ def test_it_is_a_loss_elsewhere(what: str) -> None:
     provider, payload, _, expected = KEPT[what]
     prompt = attrs.evolve(read_payload(payload, provider), output=None)
     rendered = render(prompt, provider="anthropic" if provider != "anthropic" else "openai")
-    losses = [f"{loss.kind}: {loss.what}" for loss in rendered.losses]
+    losses = [f"{loss.kind}: {loss.what}" for loss in reported(rendered)]
     assert ([expected] if expected else []) == [loss for loss in losses if loss == expected]
     assert expected or not [
-        loss for loss in rendered.losses if loss.path in ("tool_choice", "output")
+        loss for loss in reported(rendered) if loss.path in ("tool_choice", "output")
     ]
 
 
@@ -305,7 +306,7 @@ def test_tools_of_others(what: str) -> None:
         payload = {**asked, "toolConfig": {"tools": [tool]}}
     prompt = read_payload(payload, provider)
     rendered = render(prompt, provider=provider)
-    losses = [f"{loss.kind}: {loss.what}: {loss.why}" for loss in rendered.losses]
+    losses = [f"{hint.kind}: {hint.what}: {hint.why}" for hint in rendered.hints]
     assert (name, payload, [hint] if hint else []) == (
         prompt.tools[0].name,
         rendered.payload(),
@@ -319,7 +320,7 @@ def test_a_function_without_a_type_elsewhere() -> None:
     prompt = read_payload({**ASKED, "tools": [tool]}, "openai_compatible")
     rendered = render(prompt, provider="anthropic")
     sent = [{"name": "f", "description": "d", "input_schema": SCHEMA}]
-    assert (sent, ()) == (rendered.payload()["tools"], rendered.losses)
+    assert (sent, ()) == (rendered.payload()["tools"], reported(rendered))
 
 
 def test_one_object_of_tools() -> None:
@@ -341,7 +342,7 @@ def test_a_stored_conversation(key: str) -> None:
     prompt = read_payload(payload, "openai_responses")
     rendered = render(prompt, provider="openai_responses")
     assert {"input": [OUTPUT], "instructions": "Be brief."} == rendered.payload()
-    assert ["needed_key"] == [loss.name for loss in rendered.losses]
+    assert ["needed_key"] == [hint.name for hint in rendered.hints]
     elsewhere = render(prompt, provider="anthropic").losses
     assert [("content", "the conversation before")] == [(it.kind, it.what) for it in elsewhere]
 

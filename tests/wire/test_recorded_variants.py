@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from promptdsl import *
+from tests.renders import reported
 
 ASK = {"role": "user", "content": "q"}
 SCHEMA = {"type": "object", "properties": {}}
@@ -135,7 +136,7 @@ def test_an_empty_schema(what: str, target: str) -> None:
     """A schema without keys goes back as it came, and is no loss elsewhere."""
     provider, payload = EMPTY_SCHEMAS[what]
     rendered = render(read_payload(payload, provider), provider=target)
-    assert rendered.losses == ()
+    assert reported(rendered) == ()
     assert target != provider or rendered.payload() == payload
 
 
@@ -147,7 +148,7 @@ def test_the_address_of_a_picture_alone() -> None:
     assert rendered.to_openai()["messages"][0]["content"] == [
         {"type": "image_url", "image_url": {"url": url}}
     ]
-    assert [loss.name for loss in rendered.losses] == ["unread_key"]
+    assert [hint.name for hint in rendered.hints] == ["unread_key"]
 
 
 SEARCH: dict[str, Any] = {"google_search": {}}
@@ -202,7 +203,7 @@ def test_strict_that_nobody_wrote(target: str) -> None:
         read_payload({"input": [ASK], "tools": [function]}, "openai_responses"), provider=target
     )
     assert "strict" not in str(rendered.payload())
-    assert rendered.losses == ()
+    assert reported(rendered) == ()
 
 
 def test_three_answers_side_by_side() -> None:
@@ -210,7 +211,7 @@ def test_three_answers_side_by_side() -> None:
     turns = [{"role": "assistant", "content": [{"type": "text", "text": it}]} for it in "abc"]
     payload = {"messages": [{"role": "user", "content": [{"type": "text", "text": "q"}]}, *turns]}
     rendered = render(read_payload(payload, "anthropic"), provider="anthropic")
-    assert (payload, ()) == (rendered.to_anthropic(), rendered.losses)
+    assert (payload, ()) == (rendered.to_anthropic(), reported(rendered))
 
 
 def test_a_choice_of_a_renamed_tool() -> None:

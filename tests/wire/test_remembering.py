@@ -405,11 +405,11 @@ def test_growing() -> None:
 def test_whose_loss_it_is() -> None:
     """What a message made anew loses names the line that made it now."""
     lost = [
-        loss
+        hint
         for _ in range(3)
-        for loss in render(
+        for hint in render(
             Timeline(User("Hi.", name="ada"), History(LONG), User("Go on.")), model="claude-opus-5"
-        ).losses
+        ).hints
     ]
     assert [("hint", "name of a speaker", "the target takes no speaker's name")] * 3 == [
         (loss.kind, loss.what, loss.why) for loss in lost

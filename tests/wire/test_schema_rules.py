@@ -77,7 +77,7 @@ def sent_output(schema: Schema, target: str) -> tuple[Schema | None, bool, str, 
 
 def told(rendered: Rendered) -> str:
     """Return what the losses say."""
-    return "".join(map(str, rendered.losses))
+    return "".join(map(str, rendered.hints))
 
 
 def words_of(schema: Schema) -> Iterator[tuple[str, Any, bool]]:
@@ -138,7 +138,7 @@ def test_tools(target: str, strict: bool) -> None:
     def wrong(name: str) -> str:
         found, is_strict, description, rendered = sent_tool(ALL[name], target, strict=strict)
         words = refused_words(found, target, strict=is_strict, is_tool=True)
-        hints = [it for it in rendered.losses if it.name in ("tool_schema", "strict_schema")]
+        hints = [it for it in rendered.hints if it.name in ("tool_schema", "strict_schema")]
         changed = unequal_schema(ALL[name], found)
         if words or len(hints) > 1:
             return f"refused {words}, {len(hints)} hints"
@@ -163,9 +163,9 @@ def test_outputs(target: str) -> None:
         if found is None:
             text = rendered.messages[0].text.partition("\n\n")[2]
             same = json.loads(text) == json.loads(json.dumps(schemas[name]))
-            return "" if same and "prompted_output" in str(rendered.losses) else "not prompted"
+            return "" if same and "prompted_output" in str(rendered.hints) else "not prompted"
         words = refused_words(found, target, strict=is_strict, is_tool=False)
-        hints = [it for it in rendered.losses if it.what == "the output schema"]
+        hints = [it for it in rendered.hints if it.what == "the output schema"]
         if words or len(hints) > 1:
             return f"refused {words}, {len(hints)} hints"
         return unfaithful(schemas[name], found, told(rendered))
@@ -359,7 +359,7 @@ def test_what_was_refused(name: str) -> None:
             found = {}
     assert case["source"]
     assert case["word"] not in {word for word, _, _ in words_of(found or {})}
-    assert rendered.losses or case["word"] == "$defs"
+    assert rendered.hints or case["word"] == "$defs"
 
 
 # Other libraries' transformations of the same schemas.

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from promptdsl import *
 from tests.internals import facts_for, servers
+from tests.renders import reported
 from tests.searching import examples
 
 Json = Any  # Any: the JSON of a server
@@ -127,7 +128,7 @@ def check_calls(result: Rendered, sent: list[Json]) -> None:
 
 def check_texts(messages: list[Json], result: Rendered) -> None:
     """Check that each further key of an answer or a call is sent, or is told."""
-    payload, told = json.dumps(result.payload()), " ".join(map(str, result.losses))
+    payload, told = json.dumps(result.payload()), " ".join(map(str, reported(result)))
     for message in messages:
         for holder in (message, *message.get("tool_calls", [])):
             for key in ("reasoning_details", "reasoning_opaque", "extra_content"):

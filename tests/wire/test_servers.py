@@ -13,6 +13,7 @@ import pytest
 
 from promptdsl import *
 from tests.internals import ServerName, servers, servers_module
+from tests.renders import reported
 from tests.wire.servers_page import PAGE, page
 
 Json = Any  # Any: the JSON of a server
@@ -166,7 +167,7 @@ def test_a_reply_goes_back(name: str) -> None:
     if "items" in row:
         items = result.payload()["input"]
         assert row["back_items"] == items[1 : 1 + len(row["back_items"])]
-        assert [] == [*result.losses]
+        assert [] == [*reported(result)]
         return
     _, answer, tool = result.payload()["messages"]
     (call,) = answer.pop("tool_calls")
@@ -179,7 +180,7 @@ def test_a_reply_goes_back(name: str) -> None:
     untold = "thought" in row and not row.get("back")
     is_tagged = "<think>" in str(row.get("answer", {}).get("content"))
     expected = ["unsent_reasoning"] if untold or is_tagged else []
-    assert expected == [loss.name for loss in result.losses]
+    assert expected == [hint.name for hint in result.hints]
 
 
 @every_row
@@ -187,7 +188,7 @@ def test_a_history_of_claude_goes_on(name: str) -> None:
     """A calling turn of another model gets the keys that the server requires."""
     row = ROWS[name]
     result = rendered(name, Timeline(History.from_anthropic(CLAUDE)))
-    whys = {loss.why for loss in result.losses if loss.name == "unsent_reasoning"}
+    whys = {hint.why for hint in result.hints if hint.name == "unsent_reasoning"}
     assert len(whys) == 1
     if not is_chat(name):
         types = [item.get("type") for item in result.payload()["input"]]
@@ -218,7 +219,7 @@ def test_instructions(name: str) -> None:
     fenced = [entry["content"] for entry in entries if "<developer>" in entry["content"]]
     is_fenced = ROWS[name]["later"].endswith("user user")
     assert (["<developer>\nPlan.\n</developer>"] if is_fenced else []) == fenced
-    assert (["fenced_turn"] if is_fenced else []) == [loss.name for loss in result.losses]
+    assert (["fenced_turn"] if is_fenced else []) == [hint.name for hint in result.hints]
 
 
 @every_row
@@ -239,7 +240,7 @@ def test_marks(name: str) -> None:
     keys = ("cache_control", "prompt_cache_breakpoint")
     places = [place for place, holder in holders if any(key in str(holder) for key in keys)]
     assert ROWS[name].get("marks", []) == places
-    told = [loss for loss in result.losses if loss.name == "cache_mark"]
+    told = [hint for hint in result.hints if hint.name == "cache_mark"]
     assert 4 - len(places) == len(told) + sum(len(loss.also) for loss in told)
 
 
@@ -259,7 +260,7 @@ def test_an_output(name: str) -> None:
     is_sent = ROWS[name].get("output", False)
     assert (is_sent, not is_sent) == (
         form is not None,
-        "prompted_output" in [it.name for it in result.losses],
+        "prompted_output" in [it.name for it in result.hints],
     )
 
 
@@ -273,7 +274,7 @@ def test_a_document_by_address(name: str) -> None:
     prompt = read_payload({"messages": [{"role": "user", "content": [part]}]}, name)
     result = render(prompt, provider=name)
     if name == "openrouter":
-        assert ([part], ()) == (result.payload()["messages"][0]["content"], result.losses)
+        assert ([part], ()) == (result.payload()["messages"][0]["content"], reported(result))
     else:
         assert ["content"] == [loss.kind for loss in result.losses]
 
@@ -329,7 +330,7 @@ def test_a_picture_for_an_unknown_model_of_bedrock(model: str | None, names: lis
     """A picture goes to a model of which nothing is known with a hint, and not to gpt-oss."""
     prompt = User("What is it?", Image.from_bytes(PNG))
     result = render(prompt, provider="bedrock", model=model)
-    assert names == [loss.name for loss in result.losses if loss.name == "unproven_media"]
+    assert names == [hint.name for hint in result.hints if hint.name == "unproven_media"]
     lost = render(prompt, provider="bedrock", model="openai.gpt-oss-120b-1:0").losses
     assert ["content"] == [loss.kind for loss in lost]
 
@@ -377,7 +378,7 @@ def test_a_signature_without_a_place(name: str, key: str, value: Json, target: s
     """A signature that another target has no place for is lost content, and names both."""
     said = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a", key: value}]
     prompt = Timeline(History.from_openai(said, origin=name), User("z"))
-    losses = render(prompt, provider=target).losses
+    losses = reported(render(prompt, provider=target))
     (lost,) = [loss for loss in losses if loss.kind == "content"]
     assert f"key {key!r}" == lost.what
     assert f"it comes from {name}, and {target} does not take it" == lost.why
@@ -389,11 +390,11 @@ def test_keys_that_stand_elsewhere() -> None:
     function = {"name": "f", "arguments": "{}", "extra_content": {"a": 1}}
     call = {"id": ID, "type": "function", "function": function}
     said = [asked, {"role": "assistant", "content": None, "tool_calls": [call]}]
-    losses = render(
+    hints = render(
         Timeline(History.from_openai(said, origin="gemini_openai"), ToolMessage(ID, "x")),
         provider="gemini_openai",
-    ).losses
-    told = [(loss.what, len(loss.also)) for loss in losses if loss.name == "unread_key"]
+    ).hints
+    told = [(loss.what, len(loss.also)) for loss in hints if loss.name == "unread_key"]
     assert 2 == sum(1 + more for _, more in told)
     assert {"key 'extra_content'"} == {what for what, _ in told}
 
@@ -407,7 +408,7 @@ def test_what_leading_instructions_lose() -> None:
     ]
     result = render(read_payload({"messages": said}, "vllm"), provider="vllm")
     assert "A\n\nB" == result.payload()["messages"][0]["content"]
-    assert ["speaker_name"] == [loss.name for loss in result.losses]
+    assert ["speaker_name"] == [hint.name for hint in result.hints]
 
 
 def test_texts_alone() -> None:
@@ -429,7 +430,7 @@ def test_a_server_with_developers() -> None:
         result = render(prompt, provider="house")
     roles = [entry["role"] for entry in result.payload()["messages"]]
     assert ["developer", "user", "assistant", "user", "user"] == roles
-    assert ["fenced_turn"] == [loss.name for loss in result.losses]
+    assert ["fenced_turn"] == [hint.name for hint in result.hints]
 
 
 def test_a_user_after_results() -> None:
@@ -440,7 +441,7 @@ def test_a_user_after_results() -> None:
     roles = [entry["role"] for entry in result.payload()["messages"]]
     assert ["user", "assistant", "tool", "assistant", "user"] == roles
     assert "." == result.payload()["messages"][3]["content"]
-    assert "inserted_text" in [loss.name for loss in result.losses]
+    assert "inserted_text" in [hint.name for hint in result.hints]
 
 
 def test_items_of_a_stream() -> None:
@@ -481,7 +482,7 @@ def test_a_text_beside_kept_keys(text: str, names: list[str]) -> None:
     said = [{"role": "user", "content": "q"}, answer, {"role": "user", "content": "z"}]
     result = render(Timeline(History.from_openai(said, origin="snowflake")), provider="snowflake")
     assert details == result.payload()["messages"][1]["reasoning_details"]
-    assert names == [loss.name for loss in result.losses]
+    assert names == [hint.name for hint in result.hints]
 
 
 def test_a_blank_question_ends_no_turn() -> None:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from promptdsl import *
 from tests.internals import servers
 from tests.providers.recorder import text_blocks
+from tests.renders import reported
 from tests.wire.normal import DATA, content_of, differences, spelled
 from tests.wire.recorded_replies import answer_of, calls_of, events_of, leaves, merged, usage_of
 
@@ -148,7 +149,7 @@ def _is_excused(place: str, rendered: Rendered, row: Row) -> bool:
     key = place.rpartition(".")[2]
     if key == "name" and rendered.facts.result_names:
         return True  # the server asks for the name of a tool
-    for loss in rendered.losses:
+    for loss in reported(rendered):
         keys = (*_MARKS, "content") if loss.name == "cache_mark" else ()
         if named := _KEY.match(loss.what):
             keys = (named[1].rpartition(".")[2],)
@@ -298,10 +299,10 @@ def _problems_of_sending(row: Row, message: Message) -> list[str]:
     prompt = Timeline(User("q"), History([message]), *results)
     rendered = render(prompt, provider=row.target or row.provider, model=row.model)
     rendered.payload()
-    told = " ".join(loss.what for loss in rendered.losses)
+    told = " ".join(loss.what for loss in reported(rendered))
     # Without its name, nobody knows where a signature of a server goes back.
     is_named = row.target != "openai_compatible"
-    lost = [it for it in rendered.losses if it.kind != "hint"]
+    lost = rendered.losses
     lost = [it for it in lost if is_named or not it.what.startswith("key ")]
     untold = [key for key in message.extra if f"{key.rpartition('.')[2]!r}" not in told]
     return [str(loss) for loss in lost] + [f"no hint names {key}" for key in untold]

@@ -13,7 +13,7 @@ def in_prompt(prompt: CheckedPrompt) -> Problems:
     """
     rendered = prompt.rendered
     marked = [number for number, span in enumerate(prompt.spans) if span.cache]
-    is_reported = any(loss.name == "volatile_in_cache" for loss in rendered.losses)
+    is_reported = any(hint.name == "volatile_in_cache" for hint in rendered.hints)
     if marked and rendered.facts.cache_marks and not is_reported:
         for span in prompt.spans[: marked[-1] + 1]:
             if span.kind == "volatile" and span.role in ("system", "developer"):

@@ -13,9 +13,9 @@ _SURE = 0.8
 def in_prompt(prompt: CheckedPrompt) -> Problems:
     """Yield the marks that a request cannot have, and a mark after too short a system text."""
     rendered = prompt.rendered
-    for loss in rendered.losses:
-        if loss.name == "cache_mark" and "a request carries" in loss.why:
-            yield loss.source, f"a cache mark is left out: {loss.why} of them", "remove one"
+    for hint in rendered.hints:
+        if hint.name == "cache_mark" and "a request carries" in hint.why:
+            yield hint.source, f"a cache mark is left out: {hint.why} of them", "remove one"
     least = rendered.facts.cache_minimum
     marked = [span for span in prompt.spans if span.cache]
     are_of_system = all(span.role == "system" for span in marked)

@@ -13,7 +13,7 @@ def in_prompt(prompt: CheckedPrompt) -> Problems:
     rendered = prompt.rendered
     target = rendered.facts.model or rendered.facts.provider or "the target"
     for loss in rendered.losses:
-        if loss.kind != "hint" and loss.what != "a lone surrogate":  # it may be of a value
+        if loss.what != "a lone surrogate":  # it may be of a value
             way = "is not sent" if loss.kind == "content" else "is sent in another role"
             message = f"{loss.what} {way} to {target}: {loss.why}"
             fix = (

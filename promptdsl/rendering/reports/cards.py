@@ -68,6 +68,7 @@ class Cards:
     prompt: Prompt
     facts: ModelFacts
     losses: tuple[Loss, ...]
+    hints: tuple[Loss, ...]
     dropped: tuple[Dropped, ...]
     tokens: tuple[int, Sequence[int]] | None
     sent_as: Mapping[int, str] = attrs.field(factory=dict[int, str])
@@ -79,6 +80,7 @@ class Cards:
         sizes = [_counted("message", self.prompt.messages)]
         sizes += [f"{self.tokens[0]:,} tokens"] if self.tokens else []
         sizes += [_counted("loss", self.losses)] if self.losses else []
+        sizes += [_counted("hint", self.hints)] if self.hints else []
         sizes += [f"{len(self.dropped):,} dropped"] if self.dropped else []
         return on_one_line(f"Rendered for {target}: {', '.join(sizes)}, {digest_of(self.prompt)}")
 
@@ -91,8 +93,9 @@ class Cards:
         return cards_of(self.prompt, self.sent_as)
 
     def notes(self) -> Iterator[Card]:
-        """Yield the losses and what was dropped, a text each."""
-        for what, notes in (("losses", self.losses), ("dropped", self.dropped)):
+        """Yield the losses, the hints and what was dropped, a text each."""
+        named = ("losses", self.losses), ("hints", self.hints), ("dropped", self.dropped)
+        for what, notes in named:
             if notes:
                 yield Card(what, "", tuple(Piece("", str(note)) for note in notes))
 

@@ -24,6 +24,7 @@ STYLE = """\
 .promptdsl .assistant { border-left-color: #2f9e5b }
 .promptdsl .tool { border-left-color: #c27c1a }
 .promptdsl .losses, .promptdsl .dropped { border-left-color: #d64545 }
+.promptdsl .hints { border-left-color: #d9a406 }
 .promptdsl summary { padding: .25rem .6rem; cursor: pointer; background: rgba(128, 128, 128, .12) }
 .promptdsl small { opacity: .75 }
 .promptdsl h6 { margin: .4rem .6rem 0; font: italic 12px/1.5 system-ui, sans-serif; opacity: .85 }

@@ -82,7 +82,8 @@ class PromptRecord:
                 raise DataError(problem, fix="install a version of promptdsl that reads it")
             record = cls(kept)
             # A value that can be printed is a record.
-            _ = [str(record), record.token_tree(), record.html(), record.losses, record.dropped]
+            _ = [str(record), record.token_tree(), record.html(), record.dropped]
+            _ = [record.losses, record.hints]
             _ = [record.spans if kept["content"] else ()]
         except DataError as error:
             raise error.located(author()) from None
@@ -162,11 +163,19 @@ class PromptRecord:
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """The parts that the target cannot express, and the hints, as ``Rendered.losses``."""
+        """The parts that the target does not take, as ``Rendered.losses``."""
+        return tuple(loss for loss in self._losses_and_hints() if loss.kind != "hint")
+
+    @property
+    def hints(self) -> tuple[Loss, ...]:
+        """The lost details and possible mistakes, as ``Rendered.hints``."""
+        return tuple(loss for loss in self._losses_and_hints() if loss.kind == "hint")
+
+    def _losses_and_hints(self) -> list[Loss]:
         rows = (
             {**_NOTHING, "what": row.get("name", ""), **row} for row in self._complete["losses"]
         )
-        return tuple(Loss(**_fields(row, Loss)) for row in rows)
+        return [Loss(**_fields(row, Loss)) for row in rows]
 
     @property
     def dropped(self) -> tuple[Dropped, ...]:
@@ -221,7 +230,8 @@ class PromptRecord:
         facts = ModelFacts(data["model"]["provider"], data["model"]["model"])
         sizes = None if tokens is None else (tokens["total"], tokens["messages"])
         sent_as = {int(index): role for index, role in data.get("sent_as", {}).items()}
-        return html_view(Cards(self.prompt, facts, self.losses, self.dropped, sizes, sent_as))
+        cards = Cards(self.prompt, facts, self.losses, self.hints, self.dropped, sizes, sent_as)
+        return html_view(cards)
 
     _repr_html_ = html
 

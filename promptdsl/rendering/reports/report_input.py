@@ -47,6 +47,7 @@ class ReportInput:
     timeline: Callable[[], Sequence[TimelineEntry]]
     """The timeline entries of the tree, with the text of each part."""
     losses: Callable[[], tuple[Loss, ...]]
+    """The losses, and after them the hints."""
     libraries: Callable[[], tuple[LibrarySection, ...]]
     budget: Budget | None
     stages: Mapping[str, RootNode]

@@ -14,6 +14,7 @@ STYLES = {
     "assistant": "green",
     "tool": "yellow",
     "losses": "red",
+    "hints": "yellow",
     "dropped": "red",
 }
 

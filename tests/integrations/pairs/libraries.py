@@ -8,6 +8,7 @@ from promptdsl import *
 from tests.providers.pairs.prompts import FILES, TARGETS
 from tests.providers.pairs.tables import loss_line
 from tests.providers.wire_tables.tables import as_json, message_data
+from tests.renders import reported
 
 CROSSED: Mapping[str, str | None] = {
     "ids: results of no call, and of a call of an earlier turn": None,
@@ -47,9 +48,9 @@ def crossed(library: str, id: str) -> dict[str, Any]:
     return {
         "sent": as_json(_DUMPS[library](there.messages)),
         "tools": as_json([_tool(tool) for tool in there.tools]),
-        "told": [*map(loss_line, there.losses)],
+        "told": [*map(loss_line, reported(there))],
         "read": [message_data(message) for message in back.messages],
-        "told back": [*map(loss_line, back.losses)],
+        "told back": [*map(loss_line, reported(back))],
     }
 
 

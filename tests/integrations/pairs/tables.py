@@ -12,6 +12,7 @@ from promptdsl.integrations.openai_agents import from_openai_agents, to_openai_a
 from tests.providers.pairs.prompts import FILES
 from tests.providers.pairs.tables import loss_line
 from tests.providers.wire_tables.tables import as_json, message_data
+from tests.renders import reported
 
 FOLDER = Path(__file__).parent
 
@@ -71,7 +72,7 @@ def sent(id: str) -> dict[str, Any]:
 
 def _bridged(bridged: Converted[Any]) -> dict[str, Any]:
     tools = {"tools": as_json(bridged.tools)} if bridged.tools else {}
-    told = [*map(loss_line, bridged.losses)]
+    told = [*map(loss_line, reported(bridged))]
     return {"messages": as_json(bridged.messages), **tools, "told": told}
 
 
@@ -85,7 +86,7 @@ def read_litellm(given: Any, origin: str | None) -> dict[str, Any]:
 
 
 def _read(bridged: Converted[tuple[Message, ...]]) -> dict[str, Any]:
-    told = [*map(loss_line, bridged.losses)]
+    told = [*map(loss_line, reported(bridged))]
     read = [message_data(message) for message in bridged.messages]
     return {"read": read, **({"told": told} if told else {})}
 

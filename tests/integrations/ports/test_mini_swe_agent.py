@@ -22,6 +22,7 @@ from tests.integrations.ports.requests import (
     of_litellm,
     through_litellm,
 )
+from tests.renders import reported
 
 pytestmark = [
     pytest.mark.sdk("minisweagent", "litellm"),
@@ -212,7 +213,7 @@ def test_requests_to_claude(mini: Any, runs: dict[str, list[Step]]) -> None:
 
     def wrong(name: str) -> str:
         return "".join(
-            str(ours.losses or "")
+            str(reported(ours) or "")
             + unequal(through_litellm(request), of_litellm(ours))
             + unequal(through_litellm(request), of_anthropic(ours))
             for request, ours in pairs_of(mini, name, f"anthropic/{CLAUDE}", runs[name])

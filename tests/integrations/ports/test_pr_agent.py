@@ -31,6 +31,7 @@ from tests.integrations.ports.requests import (
     of_litellm,
     through_litellm,
 )
+from tests.renders import reported
 
 pytestmark = [
     pytest.mark.sdk("litellm", "requests", "tenacity"),
@@ -388,7 +389,7 @@ def test_hints(files: Tables) -> None:
     pairs = pairs_of_cases(files, GPT)
 
     def wrong(name: str) -> str:
-        return "".join(str(rendered.losses or "") for _, rendered in pairs[name])
+        return "".join(str(reported(rendered) or "") for _, rendered in pairs[name])
 
     assert [] == failures(pairs, wrong)
 

@@ -36,6 +36,7 @@ from tests.integrations.ports.requests import (
     of_litellm,
     through_litellm,
 )
+from tests.renders import reported
 
 pytestmark = [pytest.mark.sdk("smolagents", "openai", "litellm"), pytest.mark.slow]
 
@@ -221,7 +222,7 @@ def test_requests_to_openai(words: dict[str, str]) -> None:
         client, settings = RUNS[name]()
         pairs = rendered(client, words, model=GPT, transformation=settings)
         return "".join(
-            str(ours.losses or "") + unequal(request.params, as_json(ours.to_openai()))
+            str(reported(ours) or "") + unequal(request.params, as_json(ours.to_openai()))
             for request, ours in pairs
         )
 

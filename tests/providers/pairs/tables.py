@@ -11,6 +11,7 @@ from promptdsl import *
 from tests.internals import Memory, Written
 from tests.providers.pairs.prompts import TARGETS, Pair
 from tests.providers.wire_tables.tables import as_json, message_data
+from tests.renders import reported
 
 FOLDER = Path(__file__).parent
 
@@ -38,7 +39,7 @@ def _sent(pair: Pair, target: str, *, placed: bool) -> dict[str, Any]:
         payload = rendered.payload()
     except PromptError as error:
         return {"refused": error.what}
-    told = [*map(loss_line, rendered.losses)]
+    told = [*map(loss_line, reported(rendered))]
     places = {"places": [*map(_place_line, rendered.locations())]} if placed else {}
     return {"payload": as_json(payload), "told": told, **places}
 
@@ -101,7 +102,7 @@ def read_again(given: Any, provider: str) -> dict[str, Any]:
         payload = as_json(rendered.payload())
     except PromptError as error:
         return {**read, "unsendable": error.what}
-    told = [*map(loss_line, rendered.losses)]
+    told = [*map(loss_line, reported(rendered))]
     again = {} if payload == given else {"again": payload}
     return {**read, **({"told": told} if told else {}), **again}
 

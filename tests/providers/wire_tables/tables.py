@@ -12,6 +12,7 @@ import attrs
 
 from promptdsl import *
 from tests.providers.wire_tables.prompts import FOLDER, TARGETS, Case
+from tests.renders import reported
 
 WIDTH = 100
 
@@ -75,7 +76,7 @@ def rendered(case: Case, target: str) -> Rendered:
 def _written(result: Rendered | PromptError) -> dict[str, Any]:
     if isinstance(result, PromptError):
         return _refused(result)
-    lost = [f"{loss.kind}: {loss.what}{_times(loss.count)}" for loss in result.losses]
+    lost = [f"{loss.kind}: {loss.what}{_times(loss.count)}" for loss in reported(result)]
     return {**as_json(result.payload()), **({"lost": lost} if lost else {})}
 
 
