@@ -111,6 +111,7 @@ if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table bel
     from promptdsl.foundation.errors import UnknownNameError as UnknownNameError
     from promptdsl.foundation.escaping import decode as decode
     from promptdsl.foundation.library_section import LibrarySection as LibrarySection
+    from promptdsl.foundation.lost_content import LostContentWarning as LostContentWarning
     from promptdsl.foundation.notice import UNTRUSTED_NOTICE as UNTRUSTED_NOTICE
     from promptdsl.foundation.source import Source as Source
     from promptdsl.foundation.trusted import trusted as trusted
@@ -221,6 +222,7 @@ else:
             ),
             "foundation.escaping": "decode",
             "foundation.library_section": "LibrarySection",
+            "foundation.lost_content": "LostContentWarning",
             "foundation.notice": "UNTRUSTED_NOTICE",
             "foundation.source": "Source",
             "foundation.trusted": "trusted",

@@ -284,7 +284,7 @@ class RowRenderer:
             )
         if self.service.name == MESSAGES:
             return [message.to_dict() for message in rendered.messages]
-        payload = rendered.payload()
+        payload = rendered._payload()
         if not self.keep_empty and any(payload.get(key) == [] for key in _TURNS):
             raise DataError(
                 f"nothing is asked: {self.format} refuses a body without turns", fix=_KEEP_EMPTY

@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
             return visible(as_explanation(rendered.explain())), notes
         provider_format = arguments.provider_format or rendered.facts.provider or "text"
         if provider_format not in FOR_PEOPLE:
-            return as_json(rendered.payload()), notes
+            return as_json(rendered._payload()), notes
         if provider_format == "text":
             text = str(rendered)
             return as_json(text) if arguments.json else text, notes

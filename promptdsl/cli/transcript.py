@@ -275,7 +275,7 @@ def _convert(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     if to == TRANSCRIPT:
         return _line_on(_written(out, transcript.save), transcript), notes
     rendered = render(Timeline(History(transcript)), provider=to)
-    data = as_json(rendered.payload())
+    data = as_json(rendered._payload())
     if out is not None:
         data = _written(out, lambda path: write_report(path, f"{data}\n", lambda _: False))
     # The source line of a loss would be a line of this command.

@@ -130,7 +130,7 @@ def _added_text(text: str) -> tuple[str, ...]:
 def _schema_name(rendered: Rendered) -> str | None:
     """Return the name of the output schema that is sent, its default if it is sent without one."""
     wire = rendered.facts.wire
-    output_format: object = rendered.payload() if rendered.output_mode == "native" else None
+    output_format: object = rendered._payload() if rendered.output_mode == "native" else None
     for key in wire.output:
         output_format = output_format.get(key) if is_mapping(output_format) else None
     if not is_mapping(output_format) or wire.output_schema not in output_format:

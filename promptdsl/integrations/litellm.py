@@ -71,10 +71,12 @@ def to_litellm(
     """
     target = rendered if rendered.facts.provider else rendered.for_target(_GATEWAY)
     written = target._through_gateway(_GATEWAY, **_changes_for(target.facts))
-    payload = written.payload()
+    payload = written._payload()
     losses = partial(_losses, target, written)
-    tools = tuple(payload.get("tools", ()))
-    return Converted(payload["messages"], strictly(losses, "LiteLLM") if strict else losses, tools)
+    located = strictly(losses, "LiteLLM") if strict else losses
+    # The output schema is a setting of the call.
+    written._warn_of([loss for loss in written._losses if loss.path != "output"])
+    return Converted(payload["messages"], located, tuple(payload.get("tools", ())))
 
 
 def _losses(rendered: Rendered, written: Rendered) -> tuple[Loss, ...]:

@@ -148,7 +148,8 @@ class Conversion:
         self.lose_settings(rendered)
         for tool in rendered.tools:
             if tool.raw is not None:
-                self.lose("content", f"the tool {tool.name!r}", f"only {tool.origin} has it")
+                what, why = f"the tool {tool.name!r}", f"only {tool.origin} has it"
+                self.losses.append(Loss("content", what, why, f"tools/{tool.name}", tool.source))
                 continue
             if tool.cache:
                 self.hint("cache_mark", f"the cache mark of the tool {tool.name!r}")
@@ -171,10 +172,13 @@ class Conversion:
         """Return a function that returns the losses with the author's lines.
 
         With ``strict`` it is called at once, and :class:`LossError` is raised for a loss that is
-        not a hint.
+        not a hint. Content of the author that is lost is a :class:`LostContentWarning`.
         """
         losses = partial(_located, self.rendered, tuple(self.losses), starts=self._starts)
-        return strictly(losses, self.library) if strict else losses
+        located = strictly(losses, self.library) if strict else losses
+        if self.rendered is not None:
+            self.rendered._warn_of(self.losses)
+        return located
 
 
 def strictly(losses: Callable[[], tuple[Loss, ...]], library: str) -> tuple[Loss, ...]:

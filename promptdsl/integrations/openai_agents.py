@@ -39,12 +39,16 @@ def to_openai_agents(
     """
     is_target = rendered.facts.provider == RESPONSES
     target = rendered if is_target else rendered.for_target(RESPONSES)
-    payload, conversion = target.payload(), Conversion.of("the Agents SDK", target, all_losses=True)
+    payload = target._payload()
+    conversion = Conversion.of("the Agents SDK", target, all_losses=True)
     conversion.lose_settings(rendered)
     if rendered.tools:
         conversion.hint("unsent_setting", "tools", "an agent takes functions: Agent(tools=...)")
     items = cast("list[ResponseInputItemParam]", payload["input"])
-    return Converted(items, conversion.checked(strict=strict))
+    located = conversion.checked(strict=strict)
+    # Tools and the output schema are given to the agent.
+    target._warn_of([loss for loss in target._losses if loss.at])
+    return Converted(items, located)
 
 
 def from_openai_agents(

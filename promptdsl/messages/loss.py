@@ -55,6 +55,13 @@ class Loss:
         times = f" ({self.count} times)" if self.also else ""
         return on_one_line(f"{location}{self.kind}: {self.what}{path}: {self.why}{times}")
 
+    def _refusal(self, done: str) -> str:
+        """Return the sentence of an error: what cannot be ``done``, such as "sent", and why."""
+        verdict = f"cannot be {done}"
+        if self.kind == "role":
+            verdict = f"can only be {done} in another role"
+        return f"{self.what} {verdict}: {self.why}"
+
     @staticmethod
     @public_api
     def refuse(losses: "Iterable[Loss]", done: str, *, fix: str) -> None:
@@ -67,11 +74,9 @@ class Loss:
             return
         first = serious[0]
         more = f" (and {len(serious) - 1} more)" if len(serious) > 1 else ""
-        verdict = f"cannot be {done}"
-        if first.kind == "role":
-            verdict = f"can only be {done} in another role"
-        what = f"{first.what} {verdict}: {first.why}{more}"
-        raise LossError(what, fix=fix, at=(first.source or first.path or None,))
+        raise LossError(
+            f"{first._refusal(done)}{more}", fix=fix, at=(first.source or first.path or None,)
+        )
 
 
 def hint(

@@ -31,7 +31,7 @@ def losses_with_lines(
         index, *block = loss.at
         if block:
             turn_block = trace().turn_block(index, block[0])
-            part = _part(turn_block, block, is_mark=loss.name == "cache_mark")
+            part = part_of_block(turn_block, block, is_mark=loss.name == "cache_mark")
             path = trace().address(turn_block.turn, part)
             line = trace().line(part) or turn_block.turn.source
         else:
@@ -64,7 +64,9 @@ _FRAME = ("section", "gap")
 """The kinds of the pieces around parts and between them."""
 
 
-def _part(turn_block: TurnBlock, block: Sequence[int], *, is_mark: bool) -> WrittenNode | None:
+def part_of_block(
+    turn_block: TurnBlock, block: Sequence[int], *, is_mark: bool
+) -> WrittenNode | None:
     """Return the part that wrote a block, or with ``is_mark`` the cache mark after the block.
 
     The result is ``None`` for the turn itself.

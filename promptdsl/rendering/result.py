@@ -9,7 +9,7 @@ Three more names with an underscore are for other packages: ``_is_waiting``, ``_
 ``_through_gateway``; each says who reads it.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Never, cast
 
@@ -114,6 +114,8 @@ class Rendered:
     """
     _wants_hints: bool = attrs.field(alias="wants_hints")
     """Whether there are hints: the option ``hints`` of ``render``."""
+    _is_recorded: bool = attrs.field(alias="is_recorded")
+    """Whether the prompt was read from a payload, so that nothing in it is of an author."""
     _is_part: bool = attrs.field(alias="is_part")
     """Whether a part of a conversation was rendered, so that hints about its end do not apply."""
     _layout: "Layout" = attrs.field(alias="layout")
@@ -402,9 +404,23 @@ class Rendered:
 
         ``render`` has written it already, to know its losses; a second call writes it again. Raises
         :class:`TargetError` without a target, :class:`PendingToolCalls` when the last tool calls
-        have no results yet.
+        have no results yet. A :class:`LostContentWarning` names each line of the author with a
+        block, a tool or an output schema that is not sent.
         """
+        payload = self._payload()
+        self._warn_of(self._losses)
+        return payload
+
+    def _payload(self) -> dict[str, Any]:
+        """Return the payload without a warning, to show it or to compare it."""
         return self._sendable().payload()
+
+    def _warn_of(self, losses: Sequence[Loss]) -> None:
+        """Warn of content of the author among the losses, which are not located yet."""
+        if not self._is_recorded and any(loss.kind == "content" for loss in losses):
+            from promptdsl.rendering.lost_content import warn_of_losses
+
+            warn_of_losses(losses, self._trace)
 
     @public_api
     def prefix(self) -> dict[str, Any]:
@@ -412,11 +428,14 @@ class Rendered:
 
         Calls that are open there are kept with their results. If the last turn would not be one of
         the user, a user turn with the text ``.`` is added. Raises :class:`TargetError` for a target
-        without cache marks and for a payload without any, and what :meth:`payload` raises.
+        without cache marks and for a payload without any, and what :meth:`payload` raises; it warns
+        as that does.
         """
         from promptdsl.rendering.cached_prefix import cached_prefix
 
-        return cached_prefix(self._sendable())
+        prefix = cached_prefix(self._sendable())
+        self._warn_of(self._losses)
+        return prefix
 
     @public_api
     def locations(self) -> "tuple[SentLocation, ...]":

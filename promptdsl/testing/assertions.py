@@ -306,7 +306,7 @@ def _sent(rendered: Rendered, *, for_target: bool) -> object:
     """Return what is sent: the payload, or without a common target the messages and tools."""
     if for_target:
         with suppress(PendingToolCalls):
-            return rendered.payload()
+            return rendered._payload()
     messages = [(message.role, message.name, message.content) for message in rendered.messages]
     return messages, rendered.tools, rendered.tool_choice, rendered.output
 

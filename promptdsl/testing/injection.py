@@ -405,7 +405,7 @@ def _payload_of(rendered: Rendered) -> JsonValue:
     """Return the payload; ``None`` without a target, or if calls have no results."""
     if rendered.facts.provider is not None:
         with suppress(PendingToolCalls):
-            return rendered.payload()
+            return rendered._payload()
     return None
 
 

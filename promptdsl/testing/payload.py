@@ -43,7 +43,7 @@ def payload_text(
     """
     texts = ShownTexts(scrubbers)
     masked = rendered.masked(texts.volatile)
-    value = _Payload(texts, matcher).value(masked.payload(), ())
+    value = _Payload(texts, matcher).value(masked._payload(), ())
     text = json.dumps(value, indent=2, ensure_ascii=False)
     return f"{text}\n".encode("utf-8", "backslashreplace").decode()
 
