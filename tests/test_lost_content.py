@@ -18,7 +18,7 @@ TEXT = "video block cannot be sent: the target takes no such block in a user mes
 LINE = this_line() + 1
 PROMPT = Timeline(User("What is this?", Video.from_url(VIDEO)))
 SEARCH = {"type": "web_search_20250305", "name": "web_search"}
-ANSWER = Output({"type": "object", "properties": {}}, name="answer")
+ANSWER = Output({"type": "object", "properties": {}}, name="answer", mode="native")
 TEMPLATE = "{% for message in messages %}{{ message.content }}{% endfor %}"
 
 
@@ -91,6 +91,7 @@ def test_what_shows_does_not_warn(name: str) -> None:
 
 
 def recorded() -> list[Message]:
+    """Return the messages of a render, as an application keeps them."""
     return list(render(PROMPT).messages)
 
 

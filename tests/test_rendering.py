@@ -554,9 +554,9 @@ def test_losses_of_a_prompt() -> None:
     unknown = "this model is unknown; name one that takes an output schema"
     prompted = f"{unknown}: it is sent as the last part of the system text"
     assert [
-        f"{place}: hint: the output schema: {prompted}",
-        f"{place}: hint: key 'own' (tools/f): anthropic has no such key",
-        f"{place}: hint: name of a speaker (history[0]): the target takes no speaker's name",
+        f"hint: the output schema: {prompted}: {place}",
+        f"hint: key 'own' (tools/f): anthropic has no such key: {place}",
+        f"hint: name of a speaker (history[0]): the target takes no speaker's name: {place}",
     ] == [str(loss) for loss in losses]
 
 

@@ -9,7 +9,7 @@ from typing import TextIO
 import promptdsl
 from promptdsl.cli.commands import COMMANDS, add_commands
 from promptdsl.cli.errors import UsageError, error_text, near
-from promptdsl.cli.show import relative
+from promptdsl.cli.show import has_colours, relative
 from promptdsl.comparing import visible
 
 OK, WRONG, USAGE = 0, 1, 2
@@ -75,6 +75,10 @@ def _print_text(stream: TextIO | None, text: str) -> int:
         return OK
     if stream is sys.stderr:
         text = visible(relative(text))
+        if has_colours(stream):
+            from promptdsl.cli.terminal import coloured_notes
+
+            text = coloured_notes(text)
     try:
         stream.flush()
         buffer = getattr(stream, "buffer", None)

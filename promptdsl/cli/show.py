@@ -52,9 +52,13 @@ def _json_default(value: object) -> object:
 
 def is_colourful() -> bool:
     """Return whether standard output is a terminal with colours."""
-    stdout: TextIO | None = sys.stdout  # A closed output is None.
+    return has_colours(sys.stdout)
+
+
+def has_colours(stream: TextIO | None) -> bool:
+    """Return whether an output is a terminal with colours; a closed output is ``None``."""
     is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
-    return not is_plain and stdout is not None and stdout.isatty()
+    return not is_plain and stream is not None and stream.isatty()
 
 
 def relative(text: str) -> str:

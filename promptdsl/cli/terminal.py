@@ -10,6 +10,8 @@ from promptdsl.comparing import changed_words
 
 STYLES = {"- ": "red", "+ ": "green", "… ": "dim"}
 """The style of a line, by its sign."""
+NOTE_STYLES = {"content": "red", "role": "red", "hint": "yellow"}
+"""The style of a note about a prompt, by the kind of the loss that it begins with."""
 WORDS = "~ "
 """The sign of a line with changed words; on a terminal, the two lines before show them."""
 _NAMES = re.compile("`[^`]*`")
@@ -49,6 +51,26 @@ def coloured(text: str) -> str:
                 begin = Text(" " * len(sign) if number else sign, style=shown.style)
                 console.print(begin + row, soft_wrap=True)
     return capture.get().removesuffix("\n")
+
+
+def coloured_notes(text: str) -> str:
+    """Return notes with losses in red and hints in yellow; without ``rich``, the text itself."""
+    try:
+        from rich.console import Console
+        from rich.text import Text
+    except ImportError:
+        return text
+    console = Console(force_terminal=True, color_system="standard")
+    lines: list[str] = []
+    for line in text.split("\n"):
+        style = NOTE_STYLES.get(line.partition(":")[0])
+        if style is None:
+            lines.append(line)
+            continue
+        with console.capture() as capture:
+            console.print(Text(line, style=style), soft_wrap=True, end="")
+        lines.append(capture.get())
+    return "\n".join(lines)
 
 
 def _changed_words(above: str, line: str, below: str) -> Iterator[tuple[int, int]]:

@@ -50,10 +50,10 @@ class Loss:
         return 1 + len(self.also)
 
     def __str__(self) -> str:
-        location = f"{self.source}: " if self.source else ""
+        location = f": {self.source}" if self.source else ""
         path = f" ({self.path})" if self.path else ""
         times = f" ({self.count} times)" if self.also else ""
-        return on_one_line(f"{location}{self.kind}: {self.what}{path}: {self.why}{times}")
+        return on_one_line(f"{self.kind}: {self.what}{path}: {self.why}{times}{location}")
 
     def _refusal(self, done: str) -> str:
         """Return the sentence of an error: what cannot be ``done``, such as "sent", and why."""

@@ -102,6 +102,27 @@ def test_without_colours_the_text_is_plain(variables: dict[str, str]) -> None:
     assert on_terminal(*DIFF, **variables).startswith(TEXT)
 
 
+NOTES = """\
+from promptdsl import *
+prompt = User("Look.", Video.from_url("https://example.com/a.mp4"), name="ada")
+"""
+RENDER = ("render", "notes.py:prompt", "--model", "claude-opus-4-5")
+
+
+def test_losses_are_red_and_hints_yellow() -> None:
+    """Notes say what is lost first, and then the line; a pipe and ``NO_COLOR`` get no colours."""
+    Path("notes.py").write_text(NOTES)
+    notes = on_terminal(*RENDER).splitlines()[-2:]
+    assert [
+        "\x1b[31mcontent: video block (user[0]): the target takes no such block in a user message: "
+        "notes.py:2\x1b[0m",
+        "\x1b[33mhint: name of a speaker (user[0]): the target takes no speaker's name: "
+        "notes.py:2\x1b[0m",
+    ] == notes
+    plain = on_terminal(*RENDER, NO_COLOR="1").splitlines()[-2:]
+    assert [ANSI.sub("", note) for note in notes] == plain
+
+
 def test_without_rich_the_text_is_plain() -> None:
     """The library is optional."""
     Path("rich.py").write_text("raise ImportError")

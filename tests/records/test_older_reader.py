@@ -33,7 +33,8 @@ for file in sys.argv[2:]:
     print(json.dumps([record.to_dict(), [
         repr(record), record._repr_html_().split("<details class=\\"system\\"")[1:],
         record.token_tree(),
-        [[span.text, span.kind] for span in record.spans], [str(loss) for loss in record.losses],
+        [[span.text, span.kind] for span in record.spans],
+        [[loss.kind, loss.what, loss.why, str(loss.source)] for loss in record.losses],
         [str(part) for part in record.dropped],
         [message.to_dict() for message in record.prompt.messages],
     ]]))
@@ -53,7 +54,7 @@ def views(record: PromptRecord) -> list[Any]:
         record._repr_html_().split('<details class="system"')[1:],  # it shows hints as losses
         record.token_tree(),
         [[span.text, span.kind] for span in record.spans],
-        [str(loss) for loss in reported(record)],
+        [[loss.kind, loss.what, loss.why, str(loss.source)] for loss in reported(record)],
         [str(part) for part in record.dropped],
         [message.to_dict() for message in record.prompt.messages],
     ]

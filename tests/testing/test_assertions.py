@@ -154,7 +154,7 @@ def test_losses() -> None:
     """Every loss is told with what, where and why; a hint is none unless it is asked for."""
     picture = User(Image.from_url("s3://bucket/a.png"))
     rendered = support("Be kind.", picture, model="claude-opus-4-5")
-    hint = f"{QUESTION}: hint: name of a speaker (user[0]): the target takes no speaker's name"
+    hint = f"hint: name of a speaker (user[0]): the target takes no speaker's name: {QUESTION}"
     (content,) = [str(loss) for loss in rendered.losses]
     assert [
         f"1 loss for claude-opus-4-5\n  {content}",
