@@ -1,6 +1,7 @@
 """What a prompt comes to: the messages, texts, losses and stages of its render, short to write."""
 
 import re
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -55,6 +56,13 @@ def reported(result: Rendered | PromptRecord | Converted[Any]) -> tuple[Loss, ..
 def named_losses(losses: Iterable[Loss]) -> list[tuple[str, str]]:
     """Return kind and subject of losses."""
     return [(loss.kind, loss.what) for loss in losses]
+
+
+def lossy_payload(rendered: Rendered) -> Any:
+    """Return the payload of a prompt that may lose content of its author."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LostContentWarning)
+        return rendered.payload()
 
 
 def stage(name: str, tree: Node, **request: Any) -> Node:

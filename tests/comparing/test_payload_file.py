@@ -12,6 +12,7 @@ from promptdsl.comparing import payload_file
 from tests.any_data import anything
 from tests.errors import raised
 from tests.providers.prompts import ANY_PROMPTS
+from tests.renders import lossy_payload
 from tests.searching import examples, outcomes
 
 PROVIDERS: Any = get_args(AdapterName)
@@ -33,7 +34,7 @@ def support(rule: str = "Be brief.") -> Timeline:
 
 def payload(prompt: Any, provider: Any) -> Any:
     """Return the payload of a prompt."""
-    return render(prompt, provider=provider).payload()
+    return lossy_payload(render(prompt, provider=provider))
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

@@ -32,6 +32,7 @@ from tests.providers.wire_tables.tables import (
     shown,
     table,
 )
+from tests.renders import lossy_payload
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -103,7 +104,7 @@ def test_accepted(id: str) -> None:
 
 def _accepts(check: Callable[[Any, Any], None], result: Rendered) -> bool:
     try:
-        check(result.payload(), result.facts)
+        check(lossy_payload(result), result.facts)
     except (AssertionError, ValueError):
         return False
     return True

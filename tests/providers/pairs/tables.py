@@ -11,7 +11,7 @@ from promptdsl import *
 from tests.internals import Memory, Written
 from tests.providers.pairs.prompts import TARGETS, Pair
 from tests.providers.wire_tables.tables import as_json, message_data
-from tests.renders import reported
+from tests.renders import lossy_payload, reported
 
 FOLDER = Path(__file__).parent
 
@@ -36,7 +36,7 @@ def sent(pair: Pair, *, placed: bool) -> dict[str, Any]:
 def _sent(pair: Pair, target: str, *, placed: bool) -> dict[str, Any]:
     try:
         rendered = render(pair.prompt(), **TARGETS[target], **pair.options)
-        payload = rendered.payload()
+        payload = lossy_payload(rendered)
     except PromptError as error:
         return {"refused": error.what}
     told = [*map(loss_line, reported(rendered))]
@@ -99,7 +99,7 @@ def read_again(given: Any, provider: str) -> dict[str, Any]:
     try:
         kept: Any = {**AS_WRITTEN, "tool_pairing": "keep"}
         rendered = render(prompt, provider=provider, transformation=kept)
-        payload = as_json(rendered.payload())
+        payload = as_json(lossy_payload(rendered))
     except PromptError as error:
         return {**read, "unsendable": error.what}
     told = [*map(loss_line, reported(rendered))]

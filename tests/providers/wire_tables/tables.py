@@ -12,7 +12,7 @@ import attrs
 
 from promptdsl import *
 from tests.providers.wire_tables.prompts import FOLDER, TARGETS, Case
-from tests.renders import reported
+from tests.renders import lossy_payload, reported
 
 WIDTH = 100
 
@@ -62,7 +62,7 @@ def _grouped(by_target: Mapping[str, Any]) -> dict[str, Any]:
 def _result(case: Case, target: str) -> Rendered | PromptError:
     try:
         result = rendered(case, target)
-        result.payload()
+        lossy_payload(result)
     except PromptError as error:
         return error
     return result
@@ -77,7 +77,7 @@ def _written(result: Rendered | PromptError) -> dict[str, Any]:
     if isinstance(result, PromptError):
         return _refused(result)
     lost = [f"{loss.kind}: {loss.what}{_times(loss.count)}" for loss in reported(result)]
-    return {**as_json(result.payload()), **({"lost": lost} if lost else {})}
+    return {**as_json(lossy_payload(result)), **({"lost": lost} if lost else {})}
 
 
 def _times(count: int) -> str:
