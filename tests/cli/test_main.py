@@ -109,10 +109,11 @@ def test_the_exit_code_is_that_of_the_process(
 def test_data_and_notes_go_different_ways(process: Command) -> None:
     """Data is all that standard output gets; what a target cannot say is on standard error."""
     done = process("render", "support.py:corrected", "--for", "anthropic")
-    assert (0, "{", f"support.py:{LINES['corrected']}: role: developer message") == (
+    assert (0, "{", "role: developer message", f"support.py:{LINES['corrected']}") == (
         done.code,
         done.out.split("\n")[0],
         done.err.split(" (")[0],
+        done.err.split()[-1],
     )
 
 

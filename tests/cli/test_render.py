@@ -41,6 +41,7 @@ NEUTRAL = {
         {"role": "user", "content": [{"type": "text", "text": "Hello."}]},
     ],
     "losses": [],
+    "hints": [],
 }
 
 
@@ -100,8 +101,8 @@ def test_losses_are_notes(cli: Command) -> None:
     """What a target cannot say is on standard error, a line each, with its place."""
     done = cli("render", "support.py:corrected", "--for", "anthropic")
     note = (
-        f"support.py:{LINES['corrected']}: role: developer message (developer[0]): "
-        "this model takes no instructions here, so the text is sent in a user message\n"
+        "role: developer message (developer[0]): this model takes no instructions here, "
+        f"so the text is sent in a user message: support.py:{LINES['corrected']}\n"
     )
     assert (0, note) == (done.code, done.err)
 

@@ -33,7 +33,7 @@ def digest(*content: Any, **options: Any) -> str:
         (lambda: render(User("Hi.")), "<Rendered for no target: 1 message, 9 tokens, "),
         (
             lambda: render(User("Hi.", name="Ada"), provider="gemini"),
-            "<Rendered for gemini: 1 message, 11 tokens, 1 loss, ",
+            "<Rendered for gemini: 1 message, 11 tokens, 1 hint, ",
         ),
         (
             lambda: render(

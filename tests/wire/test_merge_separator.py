@@ -105,9 +105,9 @@ def test_attachments_and_marks() -> None:
 
 def test_what_is_lost_and_what_becomes_text() -> None:
     """A turn begins with the first of its blocks that is sent."""
-    assert ["a b\n\nc"] == contents(
-        "gpt-3.5-turbo", User("a"), User(picture(), Text("b"), Text("c"))
-    )
+    with pytest.warns(LostContentWarning, match="image block"):
+        joined = contents("gpt-3.5-turbo", User("a"), User(picture(), Text("b"), Text("c")))
+    assert ["a b\n\nc"] == joined
     csv = Document.from_bytes(b"1,2", media_type="text/csv")
     (said,) = contents("gpt-5", User("a"), User(csv, "b"))
     assert ('a <document type="text/csv">', "</document>\n\nb") == (said[:28], said[-14:])

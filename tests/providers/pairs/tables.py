@@ -99,7 +99,7 @@ def read_again(given: Any, provider: str) -> dict[str, Any]:
     try:
         kept: Any = {**AS_WRITTEN, "tool_pairing": "keep"}
         rendered = render(prompt, provider=provider, transformation=kept)
-        payload = as_json(lossy_payload(rendered))
+        payload = as_json(rendered.payload())
     except PromptError as error:
         return {**read, "unsendable": error.what}
     told = [*map(loss_line, reported(rendered))]
