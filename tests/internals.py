@@ -132,6 +132,7 @@ from promptdsl.foundation.remedies import (
 from promptdsl.foundation.signatures import listed_signature
 from promptdsl.foundation.source import note_caller, source_of
 from promptdsl.foundation.tables import FORMATS, cell_locations, table_text
+from promptdsl.foundation.terminal_width import columns, fitted_source
 from promptdsl.foundation.trusted import Trusted
 from promptdsl.foundation.unicode import (
     controls,
@@ -229,6 +230,7 @@ from promptdsl.rendering.passes.read import mask_of
 from promptdsl.rendering.passes.read import read as read_pass
 from promptdsl.rendering.passes.render_events import render_events
 from promptdsl.rendering.reports import log as log_module
+from promptdsl.rendering.reports.budget_use import BudgetUse, eighths
 from promptdsl.rendering.reports.cache_order import (
     beginning_of,
     beginning_tokens,
@@ -237,6 +239,8 @@ from promptdsl.rendering.reports.cache_order import (
     shared_by,
 )
 from promptdsl.rendering.reports.cache_order import cache_order as request
+from promptdsl.rendering.reports.token_parts import TokenPart
+from promptdsl.rendering.reports.token_view import TokenView
 from promptdsl.rendering.request import RENDER_DEFAULTS
 from promptdsl.rendering.spans import Trace
 from promptdsl.rendering.text import lower as lower_module
@@ -364,6 +368,7 @@ __all__ = [
     "Abilities",
     "AnyBlock",
     "AttachedMedia",
+    "BudgetUse",
     "Cache",
     "CachedWrite",
     "CalmPrompt",
@@ -422,6 +427,8 @@ __all__ = [
     "TemplateFolder",
     "TemplateSource",
     "TokenFactors",
+    "TokenPart",
+    "TokenView",
     "Tokens",
     "Trace",
     "Trusted",
@@ -478,6 +485,7 @@ __all__ = [
     "cli_module",
     "closed",
     "code_fences",
+    "columns",
     "complete_entries",
     "content_remedy",
     "contents",
@@ -494,6 +502,7 @@ __all__ = [
     "differences",
     "dissolved",
     "dissolved_in_turn",
+    "eighths",
     "encoder",
     "encoding_named",
     "encodings_module",
@@ -515,6 +524,7 @@ __all__ = [
     "first_label",
     "first_of",
     "fitted",
+    "fitted_source",
     "fitting_prefix",
     "fold",
     "formatted_time",

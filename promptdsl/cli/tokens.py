@@ -14,11 +14,16 @@ from promptdsl.cli.options import (
     rendered_target,
     whole_number,
 )
-from promptdsl.cli.show import as_json, is_colourful, located, relative
+from promptdsl.cli.show import as_json, is_colourful, located, relative, terminal_width
+from promptdsl.comparing import visible
 
 DESCRIPTION = """\
 Show the tokens of the prompt that TARGET names, part by part, as it is sent, with its cache marks
-and the parts that were dropped for the budget."""
+and the parts that were dropped for the budget. A row is the part with all parts in it."""
+
+
+ROWS = 20
+"""The most parts that are shown."""
 
 
 def add_tokens(add_parser: AddParser) -> None:
@@ -39,6 +44,10 @@ def add_tokens(add_parser: AddParser) -> None:
         default="order",
         help="the order of sibling parts: as they are sent, or the largest first",
     )
+    group.add_argument(
+        "--all", action="store_true", help=f"show all parts, not only the {ROWS} largest"
+    )
+    group.add_argument("--explain", action="store_true", help="show how the tokens are counted")
     group.add_argument("--json", action="store_true", help="print the complete report as JSON")
 
 
@@ -52,7 +61,11 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     if arguments.json:
         return _json_text(record, record.token_parts(**shown), rendered.tokens.sources), notes
     # Dropped parts are struck through on a terminal that can do so.
-    return relative(record.token_tree(**shown, strike=is_colourful())), notes
+    most = None if arguments.all else ROWS
+    text = record.token_tree(**shown, most=most, width=terminal_width(), strike=is_colourful())
+    if arguments.explain:
+        text += f"\ncounted by: {visible(rendered.tokens.label, one_line=True)}"
+    return relative(text), notes
 
 
 def _json_text(

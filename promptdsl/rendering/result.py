@@ -649,8 +649,11 @@ class Rendered:
 
         tokens = or_none_on_error(lambda: (self.tokens.total, self.tokens.messages))
         dropped = or_none_on_error(lambda: self.dropped) or ()
+        budget = None if tokens is None else self._report_input().budget_use(tokens[0])
         prompt = self._prompt_with_marks
-        return Cards(prompt, self.facts, self.losses, self.hints, dropped, tokens, self._sent_as)
+        return Cards(
+            prompt, self.facts, self.losses, self.hints, dropped, tokens, budget, self._sent_as
+        )
 
     if not TYPE_CHECKING:
         # For a type checker, a __getattr__ has every attribute.

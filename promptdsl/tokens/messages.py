@@ -14,7 +14,7 @@ from promptdsl.messages import (
 from promptdsl.messages.description import default_text
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.message import Message
-from promptdsl.tokens.attachments import AttachedMedia, attachment_tokens, media_at
+from promptdsl.tokens.attachments import AttachedMedia, attachment_tokens, media_at, pixels
 from promptdsl.tokens.count import TextTokens
 from promptdsl.tokens.frames import PER_MESSAGE, PER_NAME
 from promptdsl.tokens.payload_parts import unknown_tokens
@@ -54,18 +54,29 @@ def block_tokens(block: Block, tokens: TextTokens, facts: ModelFacts) -> int:
     if isinstance(block, ReasoningBlock):
         return tokens.of(block.text)
     if isinstance(block, MediaBlock):
-        source, detail = block.source, block.detail or block.extra.get("media_resolution")
-        if source.kind == "base64":
-            media = AttachedMedia(block.type, source.value, source.media_type, detail)
-        else:
-            address = source.value if source.kind == "url" else None
-            media = media_at(block.type, address, source.media_type, detail)
         title = tokens.of(block.title) if block.title else 0
-        return title + attachment_tokens(media, tokens, facts)
+        return title + attachment_tokens(_attached(block), tokens, facts)
     if isinstance(block, DataBlock):
         return tokens.of(default_text(block))
     data = block.data if isinstance(block, UnknownBlock) else block.to_dict()
     return sum(unknown_tokens(data, tokens, facts))
+
+
+def assumes_size(block: Block) -> bool:
+    """Return whether a block is a picture of unknown size, or a result that has one."""
+    if isinstance(block, ToolResultBlock):
+        return any(map(assumes_size, block.content))
+    if not isinstance(block, MediaBlock) or block.type != "image":
+        return False
+    return pixels(_attached(block).data) is None
+
+
+def _attached(block: MediaBlock) -> AttachedMedia:
+    source, detail = block.source, block.detail or block.extra.get("media_resolution")
+    if source.kind == "base64":
+        return AttachedMedia(block.type, source.value, source.media_type, detail)
+    address = source.value if source.kind == "url" else None
+    return media_at(block.type, address, source.media_type, detail)
 
 
 def has_media(message: Message) -> bool:

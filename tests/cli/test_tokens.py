@@ -20,13 +20,13 @@ pytestmark = pytest.mark.usefixtures("counted")
 FORM = "the target's own form"
 LINE = f"support.py:{LINES['demo']}"
 DEMO = f"""\
- 7   35.0%  ████        system turn            {LINE}
+20 tokens: exact text, assumed frame
+
+ 7   35.0%  ███▌        system turn            {LINE}
 10   50.0%  █████       user turn (merged)     {LINE}
  2   10.0%  █             user turn user[0]    {LINE}
  4   20.0%  ██            user turn user[1]    {LINE}
- 3   15.0%  ██          {FORM}
-
-20 tokens: exact text, assumed frame
+ 3   15.0%  █▌          {FORM}
 """
 
 
@@ -45,16 +45,15 @@ def test_parts_have_tokens_a_share_and_a_line(cli: Command) -> None:
     assert Done(0, DEMO, "") == cli("tokens", "support.py:demo", "--model", "gpt-5")
 
 
-def test_the_total_is_the_last_thing(cli: Command) -> None:
-    """The total comes last, with how sure it is, and what an estimate usually comes to."""
-    done = cli("tokens", "support.py:GREETING", "--model", "claude-sonnet-4-5")
+def test_the_total_comes_first(cli: Command) -> None:
+    """The total comes first, as the usual count of an estimate; ``--explain`` shows the method."""
+    done = cli("tokens", "support.py:GREETING", "--model", "claude-sonnet-4-5", "--explain")
     report = render(Timeline(System("Be brief."), User("Hello.")), model="claude-sonnet-4-5").tokens
+    lines = done.out.split("\n")
     assert [
-        "",
-        f"{report.total} tokens: {report.label}",
-        f"usually {report.typical}",
-        "",
-    ] == done.out.split("\n")[-4:]
+        f"about {report.typical} tokens (counted as {report.total}, with a margin)",
+        f"counted by: {report.label}",
+    ] == [lines[0], lines[-2]]
 
 
 def test_programs_get_everything(cli: Command) -> None:
@@ -132,8 +131,8 @@ def test_what_was_dropped_is_told(cli: Command) -> None:
     """What a budget took away is there with its reason, and how many tokens it was in all."""
     done = cli("tokens", "counted.py:trimmed", "--model", "gpt-5", "--budget", "100")
     assert [
-        "dropped: there is no room for it, its priority is -1",
-        "dropped: there is no room for its oldest 2 exchanges",
+        "there is no room for it, its priority is -1",
+        "there is no room for its oldest 2 exchanges",
         "165 tokens were dropped in 2 parts",
     ] == [line.rsplit("  ", 1)[-1] for line in done.out.split("\n") if "dropped" in line]
 
@@ -142,7 +141,7 @@ def test_what_was_dropped_has_no_share(cli: Command) -> None:
     """What was dropped has its tokens and its line, and is no share of what is sent."""
     done = cli("tokens", "counted.py:trimmed", "--model", "gpt-5", "--budget", "100")
     line = next(line for line in done.out.split("\n") if "hours" in line)
-    assert ["37", "-", "section", "'hours'", "counted.py:7", "dropped:"] == line.split()[:6]
+    assert ["37", "dropped", "section", "'hours'", "counted.py:7", "there"] == line.split()[:6]
 
 
 def test_a_reserve_is_part_of_the_budget(cli: Command) -> None:
@@ -224,7 +223,7 @@ def test_a_terminal_strikes_what_was_dropped(
 def test_a_pipe_gets_words(process: Command) -> None:
     """Where no terminal reads, nothing is struck through."""
     done = process("tokens", "counted.py:trimmed", "--budget", "100", TERM="xterm")
-    assert (0, False, True) == (done.code, "\x1b" in done.out, "dropped: there is" in done.out)
+    assert (0, False, True) == (done.code, "\x1b" in done.out, "dropped" in done.out)
 
 
 @pytest.mark.slow

@@ -85,7 +85,7 @@ def test_what_a_template_does_not_show_is_no_part(template: str, tools: int, tol
     prompt = Timeline(Tool(name="find", description="Find it."), User("Hi."), User("So?"))
     report = render(prompt, provider="chat_template", chat_template=template, counter=words).tokens
     shown = [part.tokens for part in report.parts if part.what.startswith("tool")]
-    assert (tools, tools > 0, told) == (report.tools, bool(shown), str(report).split("\n")[-1][2:])
+    assert (tools, tools > 0, told) == (report.tools, bool(shown), str(report).split("\n")[-1])
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -554,24 +554,27 @@ def test_a_summary_names_the_largest() -> None:
     rendered = render(Timeline(History(recorded_messages(2)), User("Hi.")), counter=words)
     line = rendered.tokens.parts[0].source
     assert (
-        "24 tokens: estimate (by the counter given)\n"
-        f"  16 history {line}\n"
-        f"  5 user turn {line}\n"
-        f"  3 {FORM}"
+        "about 24 tokens\n\n"
+        f"16   66.7%  ██████▋     history                         {line}\n"
+        f" 8   33.3%  ███▍          user message history[0]       {line}\n"
+        f" 8   33.3%  ███▍          assistant message history[1]  {line}\n"
+        f" 5   20.8%  ██▏         user turn user[0]               {line}\n"
+        f" 3   12.5%  █▎          {FORM}"
     ) == str(rendered.tokens)
 
 
 def test_a_summary_is_short() -> None:
-    """Of many parts the largest are named, and the rest are one line."""
+    """Of many parts the largest are shown, and the rest are one line."""
     text = str(render(turns(100), counter=words).tokens)
-    assert (6, "\n  573 in 96 other parts") == (text.count("\n"), text[text.rindex("\n") :])
+    last = text[text.rindex("\n") :]
+    assert (22, "\n…  81 more: 483, largest 6") == (text.count("\n"), last)
 
 
 def test_hostile_names_are_made_visible() -> None:
     """Control characters in what an author named are escapes in a summary."""
     prompt = Timeline(Tool(name="a\x1b[2J\u202e"), User("Hi."))
     text = str(render(prompt, counter=words).tokens)
-    assert [True, True] == [line.isprintable() for line in text.split("\n")][:2]
+    assert all(line.isprintable() for line in text.split("\n"))
 
 
 # Deep and wide.

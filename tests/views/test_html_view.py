@@ -26,7 +26,8 @@ SUPPORT = Timeline(
     ToolMessage("call_1", "None.", is_error=True),
 )
 BODIES = """\
-<details class="tool definition"><summary><b>tool definition</b> find</summary><pre dir="auto">
+<details class="tool definition"><summary><b>tool definition</b> find \
+<small>39 tokens</small></summary><pre dir="auto">
 Find &lt;tea&gt;.</pre><h6>input</h6><pre dir="auto">
 {&quot;type&quot;: &quot;object&quot;}</pre></details>
 <details class="system" open><summary><b>system</b> <small>25 tokens</small></summary>\
@@ -122,7 +123,7 @@ def printed(rendered: Rendered, width: int) -> str:
 def test_the_html_view() -> None:
     """Every tool and message is a part that can be closed, with its tokens; tools are closed."""
     html = render(SUPPORT, counter=len)._repr_html_()
-    assert BODIES == html[html.index("<details") :]
+    assert BODIES == html[html.index('<details class="tool') :]
     assert '<div class="promptdsl mathjax_ignore tex2jax_ignore"><style>' == html[:60]
     assert "<p>Rendered for no target: 4 messages, " in html
 
@@ -165,12 +166,19 @@ TAGS = {
     "details class",
     "details class open",
     "div class",
+    "div class role aria-label",
     "h6",
+    "i class style",
     "p",
     "pre dir",
+    "s",
     "small",
     "style",
     "summary",
+    "table",
+    "td",
+    "td style",
+    "tr",
 }
 MARKDOWN_TAGS = {"b", "code class", "details", "details open", "p", "pre", "summary"}
 

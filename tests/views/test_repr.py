@@ -39,7 +39,7 @@ def digest(*content: Any, **options: Any) -> str:
             lambda: render(
                 Timeline(Section("a", "word " * 99, priority=1), User("Hi.")), budget=20
             ),
-            "<Rendered for no target: 1 message, 9 tokens, 1 dropped, ",
+            "<Rendered for no target: 1 message, 9 of 20 tokens · 11 free, 1 dropped, ",
         ),
         (
             lambda: render(User("Hi."), model="no\nname"),

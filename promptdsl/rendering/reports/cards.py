@@ -21,6 +21,7 @@ from promptdsl.messages.description import described, shown_text
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
+from promptdsl.rendering.reports.budget_use import BudgetUse
 
 T = TypeVar("T")
 
@@ -61,8 +62,8 @@ class Cards:
     """The content of the views of a request.
 
     ``tokens`` are those of the request and of each message, ``None`` where they cannot be counted,
-    such as when the file of an attachment is gone. ``sent_as`` are the roles of the messages that
-    are sent in another role, by index.
+    such as when the file of an attachment is gone; then ``budget`` is ``None``, too. ``sent_as``
+    are the roles of the messages that are sent in another role, by index.
     """
 
     prompt: Prompt
@@ -71,6 +72,7 @@ class Cards:
     hints: tuple[Loss, ...]
     dropped: tuple[Dropped, ...]
     tokens: tuple[int, Sequence[int]] | None
+    budget: BudgetUse | None = None
     sent_as: Mapping[int, str] = attrs.field(factory=dict[int, str])
 
     @cached_property
@@ -78,7 +80,10 @@ class Cards:
         """The target of the request, its size and its digest, on one line."""
         target = " ".join(filter(None, (self.facts.provider or "no target", self.facts.model)))
         sizes = [_counted("message", self.prompt.messages)]
-        sizes += [f"{self.tokens[0]:,} tokens"] if self.tokens else []
+        if self.budget is not None:
+            sizes.append(self.budget.line(" tokens"))
+        elif self.tokens:
+            sizes.append(f"{self.tokens[0]:,} tokens")
         sizes += [_counted("loss", self.losses)] if self.losses else []
         sizes += [_counted("hint", self.hints)] if self.hints else []
         sizes += [f"{len(self.dropped):,} dropped"] if self.dropped else []

@@ -6,13 +6,19 @@ first element prevent that.
 The colours are those of the page around it, so that it can be read on light and dark pages.
 """
 
+import re
 from html import escape
 
 from promptdsl.foundation.unicode import visible
+from promptdsl.rendering.reports.budget_use import BudgetUse
 from promptdsl.rendering.reports.cards import Card, Cards, Piece
+from promptdsl.rendering.reports.token_view import DEEPEST, TokenRow, TokenView, token_rows
 
 LONG = 4_000
 """The number of characters from which a card is closed at first."""
+
+DEFINITIONS = ("tool definition", "output")
+"""The cards whose tokens stand by their names."""
 
 STYLE = """\
 .promptdsl { font: 14px/1.5 system-ui, sans-serif; max-width: 60rem; overflow-wrap: anywhere }
@@ -27,20 +33,68 @@ STYLE = """\
 .promptdsl .hints { border-left-color: #d9a406 }
 .promptdsl summary { padding: .25rem .6rem; cursor: pointer; background: rgba(128, 128, 128, .12) }
 .promptdsl small { opacity: .75 }
+.promptdsl .budget { height: .6rem; margin: 0 0 .5rem; border: 1px solid rgba(128, 128, 128, .6) }
+.promptdsl .budget i { display: inline-block; height: 100%; vertical-align: top }
+.promptdsl .used { background: #3478c8 }
+.promptdsl .reserve {
+  background: repeating-linear-gradient(45deg, #888 0 2px, transparent 2px 5px) }
+.promptdsl table { margin: .25rem .6rem; border: 0; border-collapse: collapse; font-size: 13px }
+.promptdsl td { padding: 0 .5rem; border: 0; text-align: left; vertical-align: top }
+.promptdsl td:first-child { text-align: right; font-variant-numeric: tabular-nums }
 .promptdsl h6 { margin: .4rem .6rem 0; font: italic 12px/1.5 system-ui, sans-serif; opacity: .85 }
 .promptdsl pre { margin: 0; padding: .4rem .6rem; border: 0; background: none; color: inherit;
   font: 13px/1.5 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere }"""
 
 
-def html_view(readable: Cards) -> str:
-    """Return the cards of a request, each a part that can be opened and closed."""
+def html_view(readable: Cards, view: TokenView | None) -> str:
+    """Return the cards of a request, each a part that can be opened and closed.
+
+    ``view`` is that of its tokens, ``None`` where they cannot be counted.
+    """
+    tools = {} if view is None else view.definition_tokens()
     cards = [*readable.notes(), *readable.cards()]
     others = len(cards) - len(readable.prompt.messages)
-    parts = map(_part, cards, [*[None] * others, *readable.message_tokens()])
+    defined = [tools.get(card.name) if card.what in DEFINITIONS else None for card in cards]
+    parts = map(_part, cards, [*defined[:others], *readable.message_tokens()])
     return (
         f'<div class="promptdsl mathjax_ignore tex2jax_ignore"><style>\n{STYLE}\n</style>\n'
-        f"<p>{_line(readable.summary)}</p>\n{''.join(parts)}</div>"
+        f"<p>{_line(readable.summary)}</p>\n{_budget(readable.budget)}{_counts(view)}"
+        f"{''.join(parts)}</div>"
     )
+
+
+def _budget(budget: BudgetUse | None) -> str:
+    """Return the use of the budget as a bar."""
+    if budget is None:
+        return ""
+    used, taken = (share * 100 for share in budget.shares())
+    bars = f'<i class="used" style="width:{used:.1f}%"></i>'
+    bars += f'<i class="reserve" style="width:{taken - used:.1f}%"></i>'
+    return f'<div class="budget" role="img" aria-label="{_line(budget.line())}">{bars}</div>\n'
+
+
+def _counts(view: TokenView | None) -> str:
+    """Return the rows of the largest parts, closed at first."""
+    if view is None:
+        return ""
+    rows, rest = token_rows(view.parts)
+    lines = [
+        *map(_row, rows),
+        *(f"<tr><td>…</td><td>{_line(line)}</td><td></td></tr>" for line in rest),
+    ]
+    title = f"<summary><b>{_line(view.size())}</b></summary>"
+    return f'<details class="counts">{title}<table>{"".join(lines)}</table></details>\n'
+
+
+def _row(row: TokenRow) -> str:
+    name, note = _line(row.name), f" <small>{_line(row.note)}</small>" if row.note else ""
+    if row.is_dropped:
+        name = f"<s>{name}</s>"
+    source = _line(re.split(r"[/\\\\]", row.source)[-1])
+    # The indentation ends at a level, so that the page does not grow quadratically.
+    indent = f' style="padding-left:{min(row.depth, DEEPEST) + 0.5:g}em"'
+    cells = f"<td{indent}>{name}{note}</td><td><small>{source}</small></td>"
+    return f"<tr><td>{row.tokens:,}</td>{cells}</tr>"
 
 
 def _part(card: Card, tokens: int | None) -> str:

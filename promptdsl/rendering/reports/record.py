@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -24,10 +24,12 @@ from promptdsl.messages import TextBlock, ToolResultBlock
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
+from promptdsl.rendering.reports.budget_use import BudgetUse
 from promptdsl.rendering.reports.cards import Cards
 from promptdsl.rendering.reports.html_view import html_view
 from promptdsl.rendering.reports.source_root import with_complete_sources
-from promptdsl.rendering.reports.token_tree import shown_parts, token_tree
+from promptdsl.rendering.reports.token_parts import TokenPart
+from promptdsl.rendering.reports.token_view import MOST, TokenView, shown_parts
 from promptdsl.rendering.spans import Span
 from promptdsl.tree.outline import outline_text
 
@@ -191,24 +193,45 @@ class PromptRecord:
     def token_parts(
         self, *, depth: int | None = None, largest_first: bool = False
     ) -> list[JsonDict]:
-        """Return the rows of :meth:`token_tree` as data."""
+        """Return the parts of the request with their tokens as data.
+
+        ``depth`` is the number of levels, all by default. With ``largest_first`` the largest of
+        siblings is the first.
+        """
         tokens: JsonDict = self._complete["tokens"] or {}
         return shown_parts(tokens.get("parts", ()), depth=depth, largest_first=largest_first)
 
     def token_tree(
-        self, *, depth: int | None = None, largest_first: bool = False, strike: bool = False
+        self,
+        *,
+        depth: int | None = None,
+        largest_first: bool = False,
+        most: int | None = MOST,
+        width: int | None = None,
+        strike: bool = False,
     ) -> str:
-        """Return the parts of the request with their tokens and lines, and the total.
+        """Return the use of the budget, the total, and the parts with their tokens and lines.
 
         ``depth`` is the number of levels that are shown, all by default. With ``largest_first``
-        the largest of siblings is the first. With ``strike`` the names of dropped parts are struck
-        through, by the codes of a terminal.
+        the largest of siblings is the first. ``most`` is how many parts are shown, the largest;
+        ``None`` shows all. Lines fit ``width`` columns; without it, nothing is cut. With
+        ``strike`` the names of dropped parts are struck through, by the codes of a terminal.
         """
-        tokens = self._complete["tokens"]
-        if tokens is None:
+        view = self._token_view
+        if view is None:
             return "the tokens could not be counted"
-        parts = self.token_parts(depth=depth, largest_first=largest_first)
-        return token_tree(tokens, parts, strike=strike)
+        rows = self.token_parts(depth=depth, largest_first=largest_first)
+        return view.text(_token_parts(rows), most=most, width=width, strike=strike)
+
+    @property
+    def _token_view(self) -> TokenView | None:
+        """What views of the tokens show, ``None`` if they could not be counted."""
+        tokens, budget = self._complete["tokens"], self._data.get("budget")
+        if tokens is None:
+            return None
+        use = None if budget is None else BudgetUse(**_fields(budget, BudgetUse))
+        counts = tokens["total"], tokens["label"], tokens["typical"], tokens.get("savings", "")
+        return TokenView(*counts, use, _token_parts(tokens["parts"]))
 
     def __str__(self) -> str:
         return self.outline() or self.token_tree()
@@ -226,12 +249,15 @@ class PromptRecord:
         data = self._data
         if not data["content"]:
             return f"<pre>{escape(str(self))}</pre>"
-        tokens = data["tokens"]
+        tokens, view = data["tokens"], self._token_view
         facts = ModelFacts(data["model"]["provider"], data["model"]["model"])
         sizes = None if tokens is None else (tokens["total"], tokens["messages"])
         sent_as = {int(index): role for index, role in data.get("sent_as", {}).items()}
-        cards = Cards(self.prompt, facts, self.losses, self.hints, self.dropped, sizes, sent_as)
-        return html_view(cards)
+        budget = None if view is None else view.budget
+        cards = Cards(
+            self.prompt, facts, self.losses, self.hints, self.dropped, sizes, budget, sent_as
+        )
+        return html_view(cards, view)
 
     _repr_html_ = html
 
@@ -243,6 +269,11 @@ class PromptRecord:
 
 
 _NOTHING: JsonDict = {"what": "", "why": "", "path": "", "priority": None, "source": None}
+
+
+def _token_parts(rows: Iterable[JsonDict]) -> list[TokenPart]:
+    """Return the parts of rows of a record."""
+    return [TokenPart(**_fields({"path": "", **row}, TokenPart)) for row in rows]
 
 
 def _fields(row: JsonDict, cls: type) -> JsonDict:

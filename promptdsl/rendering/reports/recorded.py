@@ -12,7 +12,6 @@ from typing import Any, cast
 import attrs
 
 from promptdsl.budget.dropped import Dropped
-from promptdsl.budget.slots import reserved
 from promptdsl.config.delimiters import Delimiter
 from promptdsl.config.model_facts import ModelFacts, TokenFactors
 from promptdsl.foundation.errors import OptionError
@@ -114,14 +113,9 @@ def record_of(
     }
     if sent_as := report_input.sent_as():
         data["sent_as"] = {str(index): role for index, role in sent_as.items()}
-    limit = report_input.budget and report_input.budget.of(facts.window, facts.model)
-    if report_input.budget is not None and limit is not None and tokens is not None:
-        used, reserve = (
-            tokens["total"],
-            report_input.budget.reserve + reserved(report_input.stages["read"]),
-        )
-        free = limit - used - reserve
-        data["budget"] = {"limit": limit, "used": used, "reserve": reserve, "free": free}
+    use = None if tokens is None else report_input.budget_use(tokens["total"])
+    if use is not None:
+        data["budget"] = attrs.asdict(use)
     if not content:
         return PromptRecord(_kept(data, KEPT))
     shorten_sources(data)
@@ -317,7 +311,9 @@ BLOCK: Mapping[str, object] = {
 _SPAN = ("message", "block", "inner", "start", "end", "kind", "role", "cache", "tokens")
 _PART = {
     "what": _kind,
-    **dict.fromkeys(("depth", "tokens", "cache", "priority", "message", "at", "range"), _same),
+    **dict.fromkeys(
+        ("depth", "tokens", "cache", "priority", "message", "at", "range", "assumed"), _same
+    ),
 }
 KEPT: Mapping[str, object] = {
     **dict.fromkeys(

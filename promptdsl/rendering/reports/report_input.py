@@ -6,6 +6,7 @@ import attrs
 
 from promptdsl.budget.budget import Budget
 from promptdsl.budget.dropped import Dropped
+from promptdsl.budget.slots import reserved
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.json import JsonDict
@@ -17,6 +18,7 @@ from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.shared.sent_locations import SentLocation
 from promptdsl.providers.written import WrittenPayload
 from promptdsl.rendering.measure import message_counts, messages_total
+from promptdsl.rendering.reports.budget_use import BudgetUse
 from promptdsl.rendering.reports.cache_order import Payload
 from promptdsl.rendering.reports.cards import or_none_on_error
 from promptdsl.rendering.spans import Span, TimelineEntry
@@ -109,6 +111,15 @@ class ReportInput:
             location.message: location.role for location in or_none_on_error(self.locations) or ()
         }
         return {index: "user" for index in sorted(instructions) if locations.get(index) == "user"}
+
+    def budget_use(self, total: int) -> BudgetUse | None:
+        """Return the use of the budget by ``total`` tokens, ``None`` without a budget."""
+        budget = self.budget
+        limit = None if budget is None else budget.of(self.facts.window, self.facts.model)
+        if budget is None or limit is None:
+            return None
+        reserve = budget.reserve + reserved(self.stages["read"])
+        return BudgetUse(limit, total, reserve, limit - total - reserve)
 
     def counts(self) -> tuple[int, ...]:
         """Return the tokens of each message, its frame included."""

@@ -21,7 +21,7 @@ from promptdsl.rendering.reports.report_input import ReportInput
 from promptdsl.rendering.spans import Span, TimelineEntry, joined
 from promptdsl.rendering.text.layout import WrittenNode, WrittenPiece, WrittenTurn
 from promptdsl.tokens import Tokens
-from promptdsl.tokens.messages import block_tokens
+from promptdsl.tokens.messages import assumes_size, block_tokens
 from promptdsl.tokens.tools import TOOLS_TEXT, output_tokens, tool_tokens, tools_frame
 from promptdsl.tree.group_nodes import ComponentNode, FragmentNode
 from promptdsl.tree.node import Node, label, mark_of
@@ -93,6 +93,8 @@ class TokenPart:
     the reason it was left out; then its tokens are in no other part. ``library`` is the section of
     a library that it is in, the innermost. ``message`` are the indices of the first and the last
     message that it is in, ``None`` for a part that is in no message, such as a tool.
+    ``assumed`` is ``"size"`` where the size of a picture in it is not known, so that the largest is
+    counted.
 
     >>> from promptdsl import Section, System, render
     >>> report = render(System(Section("role", "You help.")), counter=len).tokens
@@ -109,6 +111,7 @@ class TokenPart:
     dropped: str | None = None
     library: LibrarySection | None = None
     message: tuple[int, int] | None = None
+    assumed: str | None = None
 
 
 @attrs.define(eq=False)
@@ -187,7 +190,10 @@ class Ledger:
             message = self.report_input.sent.messages[index]
             name, mark = f"{message.role} message", mark_in(message)
             tokens, path, span = self.messages[index], f"history[{number}]", (index, index)
-            self.parts.append(TokenPart(1, name, path, tokens, source, mark, message=span))
+            is_assumed = message._plain is None and any(map(assumes_size, message.content))
+            size = "size" if is_assumed else None
+            rest = (source, mark, None, None, span, size)
+            self.parts.append(TokenPart(1, name, path, tokens, *rest))
 
     def _add_turn(self, node: Node, entry: TimelineEntry, first: int) -> None:
         """Add a turn, with its turns if it is a merged turn."""
@@ -227,6 +233,7 @@ class Ledger:
         tokens, facts = self.report_input.tokens, self.report_input.facts
         # The tokens before every piece of each page: a result in the turn has its own page.
         sums: dict[int, list[int]] = {}
+        assumed: set[tuple[int, int]] = set()
         for page in {id(part.page): part.page for part in turn.nodes}.values():
             before = sums[id(page)] = [0]
             for segment in page.segments:
@@ -234,6 +241,8 @@ class Ledger:
                 if segment.block is None:
                     before += [start + end for end in _piece_ends(segment.pieces, tokens)]
                 else:
+                    if assumes_size(segment.block):
+                        assumed.add((id(page), len(before) - 1))
                     before.append(start + block_tokens(segment.block, tokens, facts))
         top = _CountedNode(depth - 1, source, 0)
         counted: dict[int, _CountedNode] = {}
@@ -259,7 +268,11 @@ class Ledger:
                     name = str(node.section)
                 rest = (line, mark, None, library, span)
                 self.nodes.append((node, len(self.parts)))
-                self.parts.append(TokenPart(this.depth, name, part.path, count, *rest))
+                size = None
+                if isinstance(node, MediaNode) and (id(part.page), part.start) in assumed:
+                    size = "size"
+                token_part = TokenPart(this.depth, name, part.path, count, *rest, assumed=size)
+                self.parts.append(token_part)
         for this in counted.values():
             self.charge(this.source, this.tokens - this.inside)
         return top.inside

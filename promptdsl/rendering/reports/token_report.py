@@ -7,27 +7,25 @@ from types import MappingProxyType
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.old_names import OldAttribute
 from promptdsl.foundation.source import Source
-from promptdsl.foundation.unicode import on_one_line
+from promptdsl.foundation.terminal_width import terminal_width
 from promptdsl.rendering.measure import definition_tokens
 from promptdsl.rendering.reports.cache_order import Payload
 from promptdsl.rendering.reports.dropped_parts import PlacedPart, placed_parts, with_dropped
 from promptdsl.rendering.reports.report_input import ReportInput
 from promptdsl.rendering.reports.token_parts import Ledger, TokenPart, span_tokens
+from promptdsl.rendering.reports.token_view import TokenView
 from promptdsl.tokens import Count, Tokens
 from promptdsl.tokens.count import EXACT
 from promptdsl.tokens.frames import OWN, REPLY, label_of
 from promptdsl.tokens.messages import has_media, message_tokens
 from promptdsl.tokens.payloads import entry_tokens
 
-SHOWN = 5
-"""How many of the largest parts a summary names."""
-
 
 class TokenReport:
     """The tokens of a request and its parts; an estimate is rounded up, so that it is enough.
 
-    ``total`` is counted at once, everything else when it is first read. ``str(report)`` names the
-    largest parts and the dropped parts.
+    ``total`` is counted at once, everything else when it is first read. ``str(report)`` shows
+    the budget, the largest parts and the dropped parts; on a terminal its lines fit the width.
 
     >>> from promptdsl import Timeline, User, render
     >>> report = render(Timeline(User("One two.")), counter=lambda text: len(text.split())).tokens
@@ -131,28 +129,19 @@ class TokenReport:
             ledger.parts.append(TokenPart(0, OWN, "", self.frame))
         return ledger
 
+    @cached_property
+    def view(self) -> TokenView:
+        """What views of the tokens show."""
+        budget = self._report_input.budget_use(self.total)
+        return TokenView(self.total, self.label, self.typical, self.savings, budget, self.parts)
+
     def __str__(self) -> str:
-        usually = "" if self.typical is None else f", usually {self.typical:,}"
-        lines = [f"{self.total:,} tokens{usually}: {self.label}"]
-        tops = [part for part in self.parts if not part.depth and part.dropped is None]
-        largest = sorted(tops, key=lambda part: -part.tokens)
-        lines += [f"  {part.tokens:,} {_named(part)}" for part in largest[:SHOWN]]
-        rest = largest[SHOWN:]
-        if rest:
-            lines.append(f"  {sum(part.tokens for part in rest):,} in {len(rest):,} other parts")
-        dropped = [part for part in self.parts if part.dropped is not None]
-        lines += [f"  dropped: {part.tokens:,} {_named(part)}" for part in dropped[:SHOWN]]
-        if len(dropped) > SHOWN:
-            lines.append(f"  dropped: {len(dropped) - SHOWN:,} other parts")
-        lines += [f"  {self.savings}"] if self.savings else []
-        return "\n".join(lines)
+        return self.view.text(width=terminal_width())
 
     def __repr__(self) -> str:
-        return f"<TokenReport: {self.total:,} tokens in {len(self.messages):,} messages>"
-
-
-def _named(part: TokenPart) -> str:
-    return on_one_line(f"{part.what} {part.source}" if part.source else part.what)
+        budget = self._report_input.budget_use(self.total)
+        size = f"{self.total:,} tokens" if budget is None else budget.line(" tokens")
+        return f"<TokenReport: {size} in {len(self.messages):,} messages>"
 
 
 def total_of(payload: Payload, tokens: Tokens, facts: ModelFacts) -> tuple[int, str]:

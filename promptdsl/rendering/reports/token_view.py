@@ -1,0 +1,293 @@
+"""The tokens of a request as people read them: the budget, and the largest parts.
+
+Text, terminals and notebooks show the same rows: those of ``token_rows``.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from textwrap import wrap
+from typing import NamedTuple
+
+import attrs
+
+from promptdsl.foundation.json import JsonDict
+from promptdsl.foundation.terminal_width import columns, cut_to, fitted_source
+from promptdsl.foundation.unicode import on_one_line
+from promptdsl.rendering.reports.budget_use import BudgetUse, eighths
+from promptdsl.rendering.reports.dropped_parts import nested
+from promptdsl.rendering.reports.token_parts import TokenPart
+
+MOST = 20
+"""The most rows of parts that are shown."""
+MOST_DROPPED = 6
+"""How many of them may be dropped parts."""
+BAR = 10
+"""The width of the bar of all tokens, in characters."""
+DEEPEST = 40
+"""The deepest level with more indentation, so that the output does not grow quadratically."""
+WIDEST = 60
+"""The widest name that is padded, in characters."""
+LEAST_SOURCE = 20
+"""The columns of a terminal that are kept for the source of a row."""
+LITTLE = 8
+"""The tokens around a part that do not count as a text of their own: a frame, a title."""
+ASSUMED = "size not known: the largest is assumed"
+
+
+class TokenRow(NamedTuple):
+    """A row of a view: a part, or several in each other that have no other parts.
+
+    ``note`` is the reason of a dropped part, or how the size of a picture was counted.
+    """
+
+    depth: int
+    name: str
+    tokens: int
+    source: str
+    note: str
+    is_dropped: bool
+
+
+@attrs.frozen(eq=False)
+class TokenView:
+    """The tokens of a request: what all views of them show. ``parts`` are all of its parts."""
+
+    total: int
+    label: str
+    typical: int | None
+    savings: str
+    budget: BudgetUse | None
+    parts: Sequence[TokenPart]
+
+    def size(self) -> str:
+        """Return the total in words, and that it is an estimate if it is one."""
+        if not self.label.startswith("estimate"):
+            return f"{self.total:,} tokens: {on_one_line(self.label)}"
+        if self.typical is None:
+            return f"about {self.total:,} tokens"
+        return f"about {self.typical:,} tokens (counted as {self.total:,}, with a margin)"
+
+    def definition_tokens(self) -> Mapping[str, int]:
+        """Return the tokens of each tool by its name."""
+        tools = (part for part in self.parts if part.depth == 1 and part.message is None)
+        return {part.path: part.tokens for part in tools if part.path and part.dropped is None}
+
+    def text(
+        self,
+        parts: Sequence[TokenPart] | None = None,
+        *,
+        most: int | None = MOST,
+        width: int | None = None,
+        strike: bool = False,
+    ) -> str:
+        """Return the budget, the total, and the rows of ``parts``, all by default.
+
+        Rows fit ``width`` columns: paths are cut from their left, then left out. Without it,
+        nothing is cut. With ``strike`` the names of dropped parts are struck through, by the codes
+        of a terminal.
+        """
+        lines = [] if self.budget is None else [self.budget.line(), self.budget.bar()]
+        lines.append(self.size())
+        rows, rest = token_rows(self.parts if parts is None else parts, most)
+        if rows:
+            lines += ["", *_row_lines(rows, self.total, width, strike=strike)]
+        numbers = max((len(f"{row.tokens:,}") for row in rows), default=0)
+        lines += [f"{'…':>{numbers}}  {line}" for line in rest]
+        dropped = [part.tokens for part in self.parts if part.dropped is not None]
+        count = "1 part" if len(dropped) == 1 else f"{len(dropped):,} parts"
+        last = [f"{sum(dropped):,} tokens were dropped in {count}"] if dropped else []
+        last += [self.savings] if self.savings else []
+        return "\n".join([*lines, *([""] if last and rows else []), *last])
+
+
+def token_rows(
+    parts: Sequence[TokenPart], most: int | None = MOST
+) -> tuple[list[TokenRow], list[str]]:
+    """Return the rows of the largest parts in written order, and lines about all others.
+
+    A part shares its row with the only part in it, if that is nearly all of it. Parts of no tokens
+    are left out.
+    """
+    groups = _grouped(parts)
+    chosen = _chosen(groups, most)
+    rows: list[TokenRow] = []
+    depths: dict[int, int] = {-1: 0}
+    for index, group in enumerate(groups):
+        # The depth is the number of the rows around it that are shown.
+        depth = depths[group.around]
+        depths[index] = depth + (index in chosen)
+        if index in chosen:
+            rows.append(group.row(depth))
+    hidden = [
+        group
+        for index, group in enumerate(groups)
+        if index not in chosen and (group.around in chosen or group.around == -1)
+    ]
+    sent = [group.tokens for group in hidden if not group.is_dropped]
+    dropped = [
+        group.tokens
+        for index, group in enumerate(groups)
+        if index not in chosen and group.is_dropped
+    ]
+    lines = [f"{len(sent):,} more: {sum(sent):,}, largest {max(sent):,}"] if sent else []
+    if dropped:
+        lines.append(f"{len(dropped):,} more dropped: {sum(dropped):,}, largest {max(dropped):,}")
+    return rows, lines
+
+
+@attrs.define(eq=False)
+class _Group:
+    """Parts that share a row, the outermost first; ``around`` is the index of the group around."""
+
+    parts: list[TokenPart]
+    names: list[str]
+    around: int
+
+    @property
+    def tokens(self) -> int:
+        return self.parts[0].tokens
+
+    @property
+    def is_dropped(self) -> bool:
+        return self.parts[0].dropped is not None
+
+    def row(self, depth: int) -> TokenRow:
+        """Return the row of the parts."""
+        names, part = self.names, self.parts[-1]
+        if len(names) > 3:
+            names = [names[0], "…", names[-1]]
+        note = on_one_line(part.dropped or "")
+        if any(part.assumed for part in self.parts):
+            note = f"({ASSUMED})"
+        source = on_one_line(str(part.source or ""))
+        return TokenRow(depth, " > ".join(names), self.tokens, source, note, self.is_dropped)
+
+
+def _grouped(parts: Sequence[TokenPart]) -> list[_Group]:
+    """Return the parts by their rows, in their order."""
+    parents, _ = nested([part.depth for part in parts])
+    is_kept = [part.tokens > 0 or part.dropped is not None for part in parts]
+    for index, parent in enumerate(parents):
+        # A part that is left out has no children: they stand in the part around it.
+        if parent >= 0 and not is_kept[parent]:
+            parents[index] = parents[parent]
+    only: dict[int, int] = {}
+    for index, parent in enumerate(parents):
+        if is_kept[index]:
+            only[parent] = -1 if parent in only else index
+    groups: list[_Group] = []
+    group_of = {-1: -1}
+    for index, (part, name) in enumerate(zip(parts, _part_names(parts), strict=True)):
+        around = group_of[parents[index]]
+        if not is_kept[index]:
+            group_of[index] = around
+            if part.cache and groups:
+                # The mark of a breakpoint stands after the part before it.
+                groups[-1].names[-1] += _cached(part)
+            continue
+        is_only = only[parents[index]] == index and part.dropped is None
+        if is_only and around >= 0 and _is_nearly_all(part, parts[parents[index]]):
+            groups[around].parts.append(part)
+            groups[around].names.append(name)
+            group_of[index] = around
+        else:
+            group_of[index] = len(groups)
+            groups.append(_Group([part], [name], around))
+    return groups
+
+
+def _is_nearly_all(part: TokenPart, outer: TokenPart) -> bool:
+    """Return whether the part around another has no text of its own, or little."""
+    return outer.dropped is None and outer.tokens - part.tokens <= max(LITTLE, outer.tokens / 10)
+
+
+def _chosen(groups: Sequence[_Group], most: int | None) -> set[int]:
+    """Return the indices of the groups that are shown: the largest, and those around them."""
+    if most is None or len(groups) <= most:
+        return {*range(len(groups))}
+    dropped = [index for index, group in enumerate(groups) if group.is_dropped]
+    chosen = {*sorted(dropped, key=lambda index: -groups[index].tokens)[:MOST_DROPPED]}
+    sizes: dict[int, int] = {}
+    for index, group in enumerate(groups):
+        if not group.is_dropped:
+            # Nothing is larger than what it is in, so that this is chosen first.
+            sizes[index] = min(group.tokens, sizes.get(group.around, group.tokens))
+    largest = sorted(sizes, key=lambda index: -sizes[index])
+    return chosen | {*largest[: most - len(chosen)]}
+
+
+def _part_names(parts: Sequence[TokenPart]) -> Iterator[str]:
+    """Yield the names of parts, with the address where the name does not contain it."""
+    paths: list[str] = []
+    for part in parts:
+        del paths[part.depth :]
+        parent = paths[-1] if paths else ""
+        paths.append(part.path)
+        is_known = part.path in ("", parent, part.what) or part.what.endswith("'")
+        address = "" if is_known or part.what.startswith("system ") else f" {part.path}"
+        yield on_one_line(f"{part.what}{address}") + _cached(part)
+
+
+def _cached(part: TokenPart) -> str:
+    if part.cache is None:
+        return ""
+    return " [cached]" if part.cache == "default" else f" [cached for {part.cache}]"
+
+
+def _row_lines(
+    rows: Sequence[TokenRow], total: int, width: int | None, *, strike: bool
+) -> Iterator[str]:
+    """Yield rows as lines of text; a note for which a line has no room has lines of its own."""
+    names = ["  " * min(row.depth, DEEPEST) + row.name for row in rows]
+    number_width = max(len(f"{row.tokens:,}") for row in rows)
+    start = number_width + 2 + 6 + 2 + BAR + 2
+    name_width = min(max(map(columns, names)), WIDEST)
+    if width is not None:
+        sources = LEAST_SOURCE if any(row.source for row in rows) else 0
+        name_width = min(name_width, max(width - start - sources, 12))
+        names = [cut_to(name, name_width) for name in names]
+    for row, name in zip(rows, names, strict=True):
+        padded = name + " " * (name_width - columns(name))
+        if row.is_dropped:
+            figures = f"{'dropped':<{6 + 2 + BAR}}"
+            if strike:
+                padded = padded.replace(name.strip(), f"\x1b[9m{name.strip()}\x1b[29m")
+        else:
+            share = row.tokens / total if total else 0
+            figures = f"{share:>6.1%}  {eighths(share, BAR)}"
+        begin = f"{row.tokens:>{number_width},}  {figures}  {padded}"
+        if width is None:
+            yield "  ".join(filter(None, (begin, row.source, row.note))).rstrip()
+            continue
+        room = max(width - start - name_width - 2, 0)
+        fits = columns(row.source) + 2 + columns(row.note) <= room
+        source = fitted_source(row.source, room - 2 - columns(row.note) if fits else room)
+        yield "  ".join(filter(None, (begin, source, row.note if fits else ""))).rstrip()
+        if row.note and not fits:
+            indent = " " * min(start, width // 2)
+            room = width - len(indent)
+            # The characters of another script may have two columns each.
+            lines = wrap(row.note, room if row.note.isascii() else room // 2)
+            yield from (f"{indent}{line}" for line in lines)
+
+
+def shown_parts(
+    parts: Sequence[JsonDict], *, depth: int | None, largest_first: bool
+) -> list[JsonDict]:
+    """Return the parts of ``depth`` levels, the largest of siblings first, dropped ones last."""
+    if largest_first:
+        children: dict[int, list[int]] = {}
+        parents, _ = nested([part["depth"] for part in parts])
+        for index, parent in enumerate(parents):
+            children.setdefault(parent, []).append(index)
+        ordered: list[int] = []
+        waiting = [-1]
+        while waiting:
+            index = waiting.pop()
+            ordered.append(index)
+            # The last index in the list is the next one that is taken.
+            keys = sorted(
+                ("dropped" not in parts[n], parts[n]["tokens"], -n) for n in children.get(index, ())
+            )
+            waiting += [-key[2] for key in keys]
+        parts = [parts[index] for index in ordered[1:]]
+    return [part for part in parts if depth is None or part["depth"] < depth]
