@@ -88,13 +88,6 @@ class Needed:
     kind: NeededKind = "part"
     parts: "tuple[Needed, ...]" = ()
 
-    def lines(self, indent: str = "  ") -> Iterator[str]:
-        """Yield the part and those in it as lines of text."""
-        line = f"{indent}{self.what}, {in_tokens(self.tokens)}"
-        yield f"{line}: {self.source}" if self.source else line
-        for part in self.parts:
-            yield from part.lines(f"{indent}  ")
-
 
 def rows_of(needed: Iterable[Needed], required: int) -> list[JsonDict]:
     """Return the parts that have to stay as JSON data.
@@ -108,6 +101,25 @@ def rows_of(needed: Iterable[Needed], required: int) -> list[JsonDict]:
         own -= part.tokens
         rows += [_row(part, 0), *(_row(inner, 1) for inner in part.parts)]
     return [*rows, {"depth": 0, "what": OWN, "tokens": own}] if own else rows
+
+
+def lines_of(rows: Sequence[JsonDict], most: int) -> str:
+    """Return rows of parts as lines with their tokens first; those with no indent add up.
+
+    After ``most`` parts there is a line for all others, and one for the target's own form.
+    """
+    outer = [index for index, row in enumerate(rows) if not row["depth"] and row["what"] != OWN]
+    shown = [*rows]
+    if len(outer) > most + 1:
+        tokens = sum(rows[index]["tokens"] for index in outer[most:])
+        rest: JsonDict = {"depth": 0, "what": f"{len(outer) - most:,} more", "tokens": tokens}
+        shown = [*rows[: outer[most]], rest, *(row for row in rows[-1:] if row["what"] == OWN)]
+    width = max((len(f"{row['tokens']:,}") for row in shown), default=0)
+    lines: list[str] = []
+    for row in shown:
+        line = f"  {row['tokens']:>{width},}  {'  ' * row['depth']}{row['what']}"
+        lines.append(f"{line}: {row['source']}" if "source" in row else line)
+    return "\n".join(lines)
 
 
 def _row(part: Needed, depth: int) -> JsonDict:

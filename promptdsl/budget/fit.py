@@ -10,7 +10,14 @@ from typing import TypeAlias, TypeVar
 
 from promptdsl.budget.budget import Budget
 from promptdsl.budget.choose import Choice
-from promptdsl.budget.dropped import Dropped, Needed, dropped_by, in_tokens, rows_of
+from promptdsl.budget.dropped import (
+    Dropped,
+    Needed,
+    dropped_by,
+    in_tokens,
+    lines_of,
+    rows_of,
+)
 from promptdsl.budget.limits import LimitCuts, limited, still_cut
 from promptdsl.budget.line import Line
 from promptdsl.budget.measure_protocol import Measure
@@ -21,6 +28,7 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import BudgetError, OptionError, PromptError
 from promptdsl.messages import conversation_cache
 from promptdsl.messages.message import Message
+from promptdsl.tokens.tools import TOOLS_TEXT
 from promptdsl.tree.group_nodes import ClearResults, ConversationNode, ReserveNode
 from promptdsl.tree.node import Child, Node
 from promptdsl.tree.recorded import remember
@@ -261,52 +269,58 @@ def _all_dropped(
 
 def _no_room(plan: Plan, tree: RootNode, free: int, least: int) -> BudgetError:
     needed = plan.needed()
+    rows = rows_of(needed, least)
     return BudgetError(
         f"the reserves are {in_tokens(free)}, the budget is {plan.budget:,}\n"
-        f"the rest of the prompt needs {in_tokens(least)}\n{_shown(needed)}",
-        fix="write a larger budget, or smaller reserves",
+        f"the rest of the prompt needs {in_tokens(least)}\n{lines_of(rows, SHOWN)}",
+        fix=f"write smaller reserves, or a budget of {least + free:,}",
         at=[node.source for node in opaque(tree) if isinstance(node, ReserveNode)],
         required=least,
         largest=needed,
         budget={"limit": plan.budget, "reserve": free, "room": 0},
-        rows=rows_of(needed, least),
+        rows=rows,
     )
 
 
 def _too_long(plan: Plan, limit: int, required: int) -> BudgetError:
     needed = plan.needed()
-    kind = needed[0].kind if needed else "part"
-    turns = sum(part.tokens for part in needed if part.kind == "turn")
-    if turns * 2 >= required:
-        fix = "put the turns into a History: a budget drops its oldest exchanges"
-    elif kind == "question":
-        fix = "cut the text of the last user turn: Limit(max_tokens, text)"
-    elif kind == "history":
-        source = needed[0].source
-        nodes = (entry.slot.node for entry in plan.entries if entry.slot.node.source == source)
-        is_capped = any(getattr(node, "max_result_tokens", None) for node in nodes)
-        cap = (
-            "lower its max_result_tokens"
-            if is_capped
-            else "cap its results: max_result_tokens=2_000"
-        )
-        fix = f"keep or pin fewer of its exchanges, or {cap}"
-    else:
-        name = "Grounding" if needed and needed[0].what == "grounding" else "Section"
-        fix = f"set a larger budget, or let parts be dropped: {name}(..., priority=1)"
-    what = f"the prompt needs {in_tokens(required)}, the budget has room for {limit:,}"
-    shown = _shown(needed)
+    rows, reserve = rows_of(needed, required), plan.budget - limit
+    what = f"{in_tokens(required)} needed, {limit:,} there"
+    if reserve:
+        what += f" ({plan.budget:,} - {reserve:,} for the answer)"
     return BudgetError(
-        f"{what}\n{shown}" if shown else what,
-        fix=fix,
+        f"{what}\n{lines_of(rows, SHOWN)}",
+        fix=f"it needs a budget of {required + reserve:,}{_advice(plan, needed, limit, required)}",
         limit=limit,
         required=required,
         largest=needed,
-        budget={"limit": plan.budget, "reserve": plan.budget - limit, "room": limit},
-        rows=rows_of(needed, required),
+        budget={"limit": plan.budget, "reserve": reserve, "room": limit},
+        rows=rows,
     )
 
 
-def _shown(needed: Sequence[Needed]) -> str:
-    """Return lines with the largest parts that have to stay, and the parts in them."""
-    return "\n".join(line for part in needed[:SHOWN] for line in part.lines())
+def _advice(plan: Plan, needed: Sequence[Needed], limit: int, required: int) -> str:
+    """Return what else an author may do about the parts that have to stay."""
+    if not needed:
+        return ""
+    largest = needed[0]
+    turns = sum(part.tokens for part in needed if part.kind == "turn")
+    if turns * 2 >= required:
+        return ", or put the turns into a History: a budget drops its oldest exchanges"
+    question = sum(part.tokens for part in needed if part.kind == "question")
+    if largest.kind == "question" or question > limit:
+        return ", or cut the text of the last user turn: Limit(max_tokens, text)"
+    if largest.kind == "history":
+        nodes = [entry.slot.node for entry in plan.entries]
+        runs = [node for node in nodes if node.source == largest.source]
+        is_capped = any(getattr(node, "max_result_tokens", None) for node in runs)
+        cap = "cap its results: max_result_tokens=2_000"
+        if is_capped:
+            cap = "lower its max_result_tokens"
+        return f", or keep or pin fewer of its exchanges, or {cap}"
+    if largest.what == TOOLS_TEXT:
+        return ""
+    if largest.what.startswith("tool "):
+        return ", or fewer tools"
+    name = "Grounding" if largest.what.startswith("grounding") else "Section"
+    return f", or let parts be dropped: {name}(..., priority=1)"

@@ -37,7 +37,7 @@ CASES = {
     "over budget": Case(
         "ask",
         [{"question": "Why? " * 500}],
-        "the prompt needs 1,015 tokens, the budget has room for 100\n",
+        "1,015 tokens needed, 100 there\n",
         options=("--budget", "100"),
     ),
     "failing function": Case("failing", [{"question": "fail"}], "'fail'", line=2),

@@ -526,9 +526,10 @@ def test_reserves_in_the_prompt_name_their_line() -> None:
     assert error.what.splitlines() == [
         "the reserves are 500 tokens, the budget is 400",
         "the rest of the prompt needs 8 tokens",
-        f"  user turn, 5 tokens: {__file__}:{line}",
+        f"  5  user turn: {__file__}:{line}",
+        "  3  the target's own form",
     ]
-    assert "write a larger budget, or smaller reserves" == error.fix
+    assert f"write smaller reserves, or a budget of {error.required + 500}" == error.fix
     assert ((f"{__file__}:{line}",), 0) == (error.at, error.limit)
 
 

@@ -1,6 +1,7 @@
 """What is told of all that a budget takes away, and of what has to stay: word for word."""
 
 import pickle
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -597,7 +598,7 @@ def test_results_are_no_question() -> None:
         ),
         (
             [User("A A"), Developer("D D"), User("Q")],
-            "set a larger budget, or let parts be dropped: Section(..., priority=1)",
+            "let parts be dropped: Section(..., priority=1)",
         ),
         ([User("Q Q Q")], "cut the text of the last user turn: Limit(max_tokens, text)"),
         (
@@ -609,8 +610,13 @@ def test_results_are_no_question() -> None:
             "keep or pin fewer of its exchanges, or lower its max_result_tokens",
         ),
         (
-            [Developer("A A"), User("Q")],
-            "set a larger budget, or let parts be dropped: Section(..., priority=1)",
+            [Developer("A A A"), User("Q Q")],  # the question alone is too long
+            "cut the text of the last user turn: Limit(max_tokens, text)",
+        ),
+        ([tool(), User("Q")], "fewer tools"),
+        (
+            [Developer("A A"), User("")],
+            "let parts be dropped: Section(..., priority=1)",
         ),
     ],
     ids=[
@@ -620,12 +626,15 @@ def test_results_are_no_question() -> None:
         "the question",
         "a history",
         "a cap",
+        "a question that is too long alone",
+        "tools",
         "another part",
     ],
 )
 def test_advice(parts: list[Node], expected: str) -> None:
     """The advice is for turns if they are half of what is needed, else for the largest part."""
-    assert expected == too_big(*parts).fix
+    error = too_big(*parts, budget=150)
+    assert f"it needs a budget of {error.required}, or {expected}" == error.fix
 
 
 def test_the_error_names_the_five_largest() -> None:
@@ -633,8 +642,10 @@ def test_the_error_names_the_five_largest() -> None:
     parts = [Developer("A " * words) for words in (1, 2, 3, 4, 5, 6)]
     line = f"{__file__}:{this_line() - 1}"
     assert [
-        "the prompt needs 2,106 tokens, the budget has room for 100",
-        *(f"  developer turn, {tokens} tokens: {line}" for tokens in (603, 503, 403, 303, 203)),
+        "2,106 tokens needed, 100 there",
+        *(f"  {tokens}  developer turn: {line}" for tokens in (603, 503, 403, 303, 203)),
+        "  103  developer turn: " + line,
+        "  -12  the target's own form",
     ] == too_big(*parts).what.splitlines()
 
 
@@ -693,13 +704,14 @@ def test_the_tree_of_what_has_to_stay() -> None:
         render(prompt, budget=9, counter=lambda text: len(text.split()))
     shown = [line.partition(":")[0] for line in caught.value.what.splitlines()]
     assert shown == [
-        "the prompt needs 35 tokens, the budget has room for 9",
-        "  history, 20 tokens",
-        "    assistant message history[1], 13 tokens",
-        "    user message history[0], 7 tokens",
-        "  system turn, 12 tokens",
-        "    section 'rules', 6 tokens",
-        "    section 'role', 2 tokens",
+        "35 tokens needed, 9 there",
+        "  20  history",
+        "  13    assistant message history[1]",
+        "   7    user message history[0]",
+        "  12  system turn",
+        "   6    section 'rules'",
+        "   2    section 'role'",
+        "   3  the target's own form",
     ]
     assert [part.tokens for part in caught.value.largest[0].parts] == [13, 7]
 
@@ -713,3 +725,20 @@ def test_the_tokens_of_sections_that_have_to_stay() -> None:
         (part.what, part.tokens) for part in error.largest[0].parts
     ]
     assert ("system turn", 503) == (error.largest[0].what, error.largest[0].tokens)
+
+
+def test_the_error_has_its_figures() -> None:
+    """A refusal shows what is needed and there, rows that add up, and the budget that fits."""
+    prompt = timeline_of(System("Be kind."), Tool(name="find", description="F"), User("q " * 40))
+    error = raised(
+        BudgetError,
+        lambda: render(prompt, model="claude-sonnet-4-5", budget=700, reserve=120),
+    )
+    first, *rows = error.what.split("\n")
+    assert f"{error.required} tokens needed, 580 there (700 - 120 for the answer)" == first
+    counts = [int(row.split()[0]) for row in rows if re.match(r" +-?\d+  \S", row)]
+    assert error.required == sum(counts)
+    assert error.fix == f"it needs a budget of {error.required + 120}"
+    assert render(prompt, model="claude-sonnet-4-5", budget=error.required + 120, reserve=120)
+    with pytest.raises(BudgetError):
+        render(prompt, model="claude-sonnet-4-5", budget=error.required + 119, reserve=120)
