@@ -141,8 +141,8 @@ def test_the_outline_shows_addresses() -> None:
     assert [
         "grounding doc",
         'grounding "doc"#2',
-        "user (request) doc",
-        'user (request) "doc"#2',
+        "grounding doc role=user",
+        'grounding "doc"#2 role=user',
     ] == [line.partition("  /")[0].strip() for line in lines if "doc" in line]
 
 
@@ -151,7 +151,7 @@ def test_no_id_breaks_a_line_of_the_outline() -> None:
     ids = ["a\nb", "a\u2028b", "a\x85b", "a\rb", "a\x1b[2J"]
     outline = render(Timeline(*(Grounding(id, "x") for id in ids), QUESTION)).outline()
     quoted = ['"a\\nb"', '"a\\u2028b"', '"a\\u0085b"', '"a\\rb"', '"a\\u001b[2J"']
-    shown = [line.split()[2] for line in outline.splitlines() if "(request)" in line]
+    shown = [line.split()[1] for line in outline.splitlines() if "grounding" in line]
     assert quoted == shown
 
 
@@ -161,7 +161,7 @@ def test_reports_show_addresses() -> None:
         render(two_documents(), counter=len),
         render(two_documents(priority=1), counter=len, budget=100),
     )
-    parts = [part.path for part in whole.tokens.parts if "request" in part.what]
+    parts = [part.path for part in whole.tokens.parts if part.what == "grounding"]
     assert ["doc", '"doc"#2'] == parts
     assert ["doc/head", '"doc"#2/head'] == [*whole.tokens.sections]
     assert ['"doc"#2'] == [part.path for part in cut.dropped]

@@ -194,11 +194,11 @@ NOTICED: list[tuple[Any, list[tuple[str, ...]]]] = [
     (User(Value("\x00")), []),
     (
         Event("a", Image.from_file_id("f"), id="e"),
-        [("fenced_turn", "event turn as an instruction", NO_INSTRUCTION, "e")],
+        [("fenced_turn", "event as an instruction", NO_INSTRUCTION, "e")],
     ),
     (
         Ephemeral("a", Image.from_file_id("f")),
-        [("fenced_turn", "ephemeral turn as an instruction", NO_INSTRUCTION, "ephemeral[0]")],
+        [("fenced_turn", "ephemeral as an instruction", NO_INSTRUCTION, "ephemeral[0]")],
     ),
 ]
 

@@ -1,5 +1,6 @@
 """Events and facts that a target takes in a user turn alone: no hint, and where they are shown."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 from promptdsl import *
 from promptdsl.testing import assert_no_losses
+from tests.internals import Written
 from tests.renders import reported
 
 HISTORY = [
@@ -96,10 +98,10 @@ def test_turns_in_one_message() -> None:
 def test_views_name_both_roles() -> None:
     """Text, Markdown and HTML show the role that is sent beside that of the message."""
     rendered = render(support(), model="claude-sonnet-4-5")
-    text = [line for line in str(rendered).split("\n") if line.startswith("── developer")]
-    assert [f"── developer as user {'─' * 51}"] * 3 == text
+    text = [line for line in str(rendered).split("\n") if "developer" in line]
+    assert [f"── user (written as developer) {'─' * 41}"] * 3 == text
     views = (rendered._repr_html_(), rendered._repr_markdown_(), rendered.record().html())
-    words = ("<b>developer as user</b>", "<b>developer</b>")
+    words = ("<b>user (written as developer)</b>", "<b>developer</b>")
     assert [[3, 0]] * 3 == [[*map(view.count, words)] for view in views]
 
 
@@ -122,3 +124,45 @@ def test_a_view_without_its_file(tmp_path: Path) -> None:
     file.unlink()
     assert "── user ─" in str(rendered)
     assert "role_mapping.event" in rendered.explain()
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "bedrock", "gemini", "openai", "mistral", None])
+@pytest.mark.parametrize("options", [{}, {"transformation": AS_INSTRUCTIONS}], ids=["", "mapped"])
+def test_the_text_writes_no_payload(
+    provider: ProviderName | None, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As text, roles are shown that are known without a payload; they are those of the record."""
+    rendered = render(support(), provider=provider, **options)
+    expected = {int(index): role for index, role in rendered._sent_as.items()}
+    other = render(support(), provider=provider, **options)
+    monkeypatch.setattr(Written, "locations", lambda _: pytest.fail("a payload is written"))
+    monkeypatch.setattr(Written, "payload", lambda _: pytest.fail("a payload is written"))
+    shown = re.findall(r"^── user \(written as developer\)", str(other), re.MULTILINE)
+    assert len(shown) in (0, len(expected))
+    if provider in ("bedrock", "gemini"):
+        assert len(expected) == len(shown)
+
+
+def test_the_authors_word() -> None:
+    """Every view and message names an event, a grounding and an ephemeral by these words."""
+    prompt = Timeline(
+        System("Be kind."),
+        Grounding("account", "Pro.", priority=1),
+        Event(UserAction("opened")),
+        Ephemeral("Be brief."),
+        User("Hi."),
+    )
+    rendered = render(prompt, model="claude-sonnet-4-5", counter=len)
+    words = ("grounding account", "event", "ephemeral")
+    for view in (str(prompt), rendered.outline(), str(rendered.tokens)):
+        assert [word for word in words if word not in view] == []
+        assert "request" not in view
+        assert "turn (" not in view
+    fitted = render(prompt, counter=len, budget=rendered.tokens.total - 1)
+    assert "grounding account, " in str(fitted.dropped[0])
+    changed = Timeline(System("Be kind."), Grounding("account", "Free."), User("Hi."))
+    before = Timeline(System("Be kind."), Grounding("account", "Pro."), User("Hi."))
+    report = prefix_report(*(render(it, model="claude-sonnet-4-5") for it in (before, changed)))
+    assert str(report.first).startswith("grounding account was changed: ")
+    with pytest.raises(BudgetError, match="grounding account: "):
+        render(before, counter=len, budget=30)

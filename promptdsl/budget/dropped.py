@@ -30,6 +30,8 @@ EMPTY = "nothing is left in it"
 """The reason of a container that is dropped because all of its parts are."""
 INSIDE = 3
 """The most parts of a part that an error names."""
+AUTHOR_WORDS = ("grounding", "ephemeral", "event")
+"""The author's words for turns that are sent in the role of another turn."""
 SHOWN = 80
 """The most characters of a part's own text in its report."""
 
@@ -65,10 +67,11 @@ class Dropped:
 
     def __str__(self) -> str:
         location = f"{self.source}: " if self.source else ""
-        path = f" ({self.path})" if self.path else ""
         text = self.text if len(self.text) <= SHOWN else f"{self.text[: SHOWN - 3]}..."
         quoted = f": {text!r}" if text else ""
-        return f"{location}{self.what}{path}, {in_tokens(self.tokens)}: {self.why}{quoted}"
+        return (
+            f"{location}{named(self.what, self.path)}, {in_tokens(self.tokens)}: {self.why}{quoted}"
+        )
 
 
 NeededKind: TypeAlias = Literal["question", "turn", "history", "part"]
@@ -132,6 +135,15 @@ def in_tokens(count: int) -> str:
     return f"{count:,} token{'' if count == 1 else 's'}"
 
 
+def named(what: str, path: str) -> str:
+    """Return the name of a part with its address: ``grounding account``, ``history[2]``."""
+    if path in ("", what) or what.endswith(f"'{path}'"):
+        return what
+    if path.startswith(f"{what}["):
+        return path
+    return f"{what} {path}" if what in AUTHOR_WORDS else f"{what} ({path})"
+
+
 def described(node: Node) -> str:
     """Return the name of a node in a word or two."""
     if isinstance(node, SectionNode):
@@ -139,7 +151,7 @@ def described(node: Node) -> str:
     if isinstance(node, ToolNode):
         return f"tool {node.definition.name!r}"
     if isinstance(node, TurnNode):
-        return f"{node.role} turn"
+        return node._word if node._word in AUTHOR_WORDS else f"{node.role} turn"
     return "first fit" if isinstance(node, FirstFitNode) else label(node).lower()
 
 
@@ -278,7 +290,10 @@ def needed_by(
         if tokens > 0:
             inside = [*_inside(entry, inner.get(entry.slot, {}), measure)]
             inside.sort(key=attrgetter("tokens"), reverse=True)
-            parts.append(Needed(described(node), tokens, node.source, kind, tuple(inside[:INSIDE])))
+            name = described(node)
+            if node.options.id:
+                name = named(name, node.options.address)
+            parts.append(Needed(name, tokens, node.source, kind, tuple(inside[:INSIDE])))
     return parts
 
 

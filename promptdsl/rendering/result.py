@@ -669,7 +669,7 @@ class Rendered:
     def __str__(self) -> str:
         from promptdsl.rendering.reports.text_view import text_view
 
-        return text_view(self._prompt_with_marks, self._sent_as)
+        return text_view(self._prompt_with_marks, self._report_input().known_sent_as())
 
     def __repr__(self) -> str:
         return f"<{self._cards.summary}>"

@@ -77,6 +77,8 @@ def _described(node: Node) -> str:
         title = node.title
         words.append(repr(title.text if isinstance(title, part_nodes.ValueNode) else title))
     words[-1] += _components(node)
+    if isinstance(node, turn_nodes.TurnNode) and node._word != node.role:
+        words.append(f"role={node.role}")
     words += [f"name={options.name}"] if options.name else []
     words += [f"audience={options.audience}"] if options.audience != "all" else []
     words += [f"priority={options.priority:,}"] if options.priority is not None else []

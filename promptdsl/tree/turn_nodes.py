@@ -50,9 +50,21 @@ class TurnNode(Node):
         role = getattr(self, "role", None)
         return role.capitalize() if isinstance(role, str) else Node._name(self)
 
+    @property
+    def _word(self) -> str:
+        """The author's word for the turn: the name of its component, or its role."""
+        if self.kind == "event":
+            return "event"
+        if self.kind == "request":
+            # Every string in a grounding is a value: its fence keeps that.
+            is_grounding = any(getattr(part, "values", False) for part in self.content)
+            return "grounding" if is_grounding else "ephemeral"
+        return self.role
+
     def _summary(self) -> str:
-        kind = "" if self.kind == "written" else f" ({self.kind.replace('_', ' ')})"
-        return f"{self.role}{kind}"
+        if self.kind in ("written", "event", "request"):
+            return self._word
+        return f"{self.role} ({self.kind.replace('_', ' ')})"
 
 
 @node_class

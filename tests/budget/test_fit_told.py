@@ -74,7 +74,7 @@ ADDRESSES: dict[str, tuple[Callable[[], list[Node]], list[Gone]]] = {
         lambda: [Assistant("A", priority=1)],
         [("assistant turn", "assistant[0]", 103, 1, NO_ROOM)],
     ),
-    "event": (lambda: [Event("A", priority=1)], [("event turn", "event[0]", 103, 1, NO_ROOM)]),
+    "event": (lambda: [Event("A", priority=1)], [("event", "event[0]", 103, 1, NO_ROOM)]),
     "section of an event": (
         lambda: [Event("x", a())],
         [("section 'a'", "event[0]/a", 100, 1, NO_ROOM)],
@@ -562,7 +562,7 @@ def test_kinds_of_what_stays() -> None:
             ("assistant turn", 203, "turn", True),
             ("user turn", 103, "turn", True),
             ("tool turn", 103, "turn", True),
-            ("event turn", 103, "part", True),
+            ("event", 103, "part", True),
             ("ephemeral", 103, "part", True),
             ("developer turn", 103, "part", True),
             ("first fit", 103, "part", True),
@@ -686,7 +686,7 @@ def test_an_event_with_an_empty_group() -> None:
     """An event with a group that can be dropped is measured, and named when it is too long."""
     prompt = Timeline(Event(UserAction("x"), Group("", priority=1)), User("q"))
     error = raised(BudgetError, lambda: render(prompt, budget=50, counter=len))
-    assert "event turn" in error.what
+    assert "  event: " in error.what
 
 
 def test_the_tree_of_what_has_to_stay() -> None:

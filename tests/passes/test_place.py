@@ -165,7 +165,7 @@ def test_a_hint_tells_of_an_attachment_in_an_instruction(role: str) -> None:
     hints = render(Timeline(User("u"), *content), transformation=roles).hints
     why = "no instruction can hold an attachment, so it is sent in a user turn"
     assert [
-        ("hint", f"{kind} turn as an instruction", why, f"{kind}[0]", line)
+        ("hint", f"{kind} as an instruction", why, f"{kind}[0]", line)
         for kind in ("ephemeral", "event")
         if role != "user"
     ] == [(loss.kind, loss.what, loss.why, loss.path, str(loss.source)) for loss in hints]

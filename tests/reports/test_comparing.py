@@ -119,7 +119,7 @@ OTHER = ToolUse("look", {"at": "that"}, id="a")
         (
             Timeline(User("One."), Ephemeral("Now.")),
             Timeline(User("One."), Assistant("Two."), User("Three."), Ephemeral("Now.")),
-            ("moved", "request-only content (developer turn)", "ephemeral[0]"),
+            ("moved", "ephemeral", "ephemeral[0]"),
         ),
         (
             Timeline(User("Look."), Assistant(CALL), ToolMessage("a", "One.")),

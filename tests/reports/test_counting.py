@@ -412,8 +412,8 @@ def test_events_and_requests_say_so() -> None:
     rendered = render(prompt, model="gpt-5")
     assert [
         "user turn",
-        "event (developer turn)",
-        "request-only content (developer turn)",
+        "event",
+        "ephemeral",
         FORM,
     ] == [part.what for part in tops(rendered)]
 

@@ -85,9 +85,9 @@ def test_what_a_part_is_called(part: Node, expected: list[str]) -> None:
         (lambda: Developer("a", audience="model"), "developer audience=model"),
         (lambda: holding(User("a", name="ada")), "user by=holding name=ada"),
         (lambda: holding(holding(Section("s", "a", title="T"))), "system"),
-        (lambda: Event(UserAction("a"), id="e"), "user (event) e"),
-        (lambda: Ephemeral("a"), "user (request)"),
-        (lambda: Grounding("g", "a"), "user (request) g"),
+        (lambda: Event(UserAction("a"), id="e"), "event e role=user"),
+        (lambda: Ephemeral("a"), "ephemeral role=user"),
+        (lambda: Grounding("g", "a"), "grounding g role=user"),
         (lambda: History([Message("user", "abc")]), "user (recorded): 3 characters"),
         (
             lambda: holding(History([Message("user", "abc")])),

@@ -54,7 +54,7 @@ class Card(NamedTuple):
     @property
     def heading(self) -> str:
         """What the card is, and how it is sent."""
-        return f"{self.what} as {self.sent_as}" if self.sent_as else self.what
+        return f"{self.sent_as} (written as {self.what})" if self.sent_as else self.what
 
 
 @attrs.frozen(eq=False, slots=False)

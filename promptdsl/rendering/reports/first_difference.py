@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import attrs
 
+from promptdsl.budget.dropped import named
 from promptdsl.foundation.json import JsonDict
 from promptdsl.foundation.source import Source
 from promptdsl.foundation.unicode import equal_start, on_one_line
@@ -22,6 +23,7 @@ from promptdsl.rendering.spans import TimelineEntry
 from promptdsl.rendering.text.layout import Segment, WrittenPiece, WrittenTurn
 from promptdsl.rendering.text.page import MARKABLE
 from promptdsl.tree.node import Node
+from promptdsl.tree.part_nodes import FenceNode
 from promptdsl.tree.turn_nodes import RecordedNode
 
 How: TypeAlias = Literal["changed", "added", "removed", "moved", "appended"]
@@ -53,9 +55,8 @@ class Difference:
         return {**row, "source": str(self.source)} if self.source else row
 
     def __str__(self) -> str:
-        path = f" ({self.path})" if self.path and self.path not in self.what else ""
         source = f": {self.source}" if self.source else ""
-        return on_one_line(f"{self.what}{path} was {self.how}{source}")
+        return on_one_line(f"{named(self.what, self.path)} was {self.how}{source}")
 
 
 def first_difference(before: ReportInput, after: ReportInput) -> Difference | None:
@@ -243,7 +244,9 @@ class MessageParts:
         containers = [
             part
             for part in reversed(turn.nodes)
-            if part.page is turn.page and part.start <= number < part.end
+            if part.page is turn.page
+            and part.start <= number < part.end
+            and not isinstance(part.node, FenceNode)
         ]
         around = [
             *(MessagePart(name_of(part.node), part.path, part.node.source) for part in containers),

@@ -103,7 +103,8 @@ def _part(card: Card, tokens: int | None) -> str:
     count = "" if tokens is None else f"<small>{tokens:,} tokens</small>"
     title = " ".join(filter(None, (f"<b>{_line(card.heading)}</b>", _line(card.name), count)))
     body = "".join(map(_piece, card.pieces))
-    return f'<details class="{card.what}"{is_open}><summary>{title}</summary>{body}</details>\n'
+    kind = card.sent_as or card.what
+    return f'<details class="{kind}"{is_open}><summary>{title}</summary>{body}</details>\n'
 
 
 def _piece(piece: Piece) -> str:

@@ -26,6 +26,9 @@ from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.tokens import Tokens
 from promptdsl.tree.turn_nodes import RootNode
 
+ONLY_SYSTEM_TEXT = ("anthropic", "bedrock", "gemini")
+"""The formats whose messages are those of a user and of a model alone."""
+
 
 @attrs.frozen(eq=False)
 class ReportInput:
@@ -100,17 +103,13 @@ class ReportInput:
         maps to the role of a user. Nothing is returned where the payload cannot be written again,
         such as where a file is gone.
         """
-        instructions = {
-            index
-            for index, message in enumerate(self.messages)
-            if message.kind in ("event", "request") and message.role in ("developer", "system")
-        }
+        instructions = self._instructions()
         if self.written_payload is None or not instructions:
             return {}
         locations = {
             location.message: location.role for location in or_none_on_error(self.locations) or ()
         }
-        return {index: "user" for index in sorted(instructions) if locations.get(index) == "user"}
+        return {index: "user" for index in instructions if locations.get(index) == "user"}
 
     def budget_use(self, total: int) -> BudgetUse | None:
         """Return the use of the budget by ``total`` tokens, ``None`` without a budget."""
@@ -120,6 +119,26 @@ class ReportInput:
             return None
         reserve = budget.reserve + reserved(self.stages["read"])
         return BudgetUse(limit, total, reserve, limit - total - reserve)
+
+    def known_sent_as(self) -> dict[int, str]:
+        """Return of ``sent_as`` what the facts of the target say, without writing the payload.
+
+        A target with separate system text either takes no instructions in a conversation, or takes
+        them at some locations alone: then nothing is known.
+        """
+        facts = self.facts
+        takes_none = facts.wire.provider_format in ONLY_SYSTEM_TEXT and not facts.instructions
+        if self.written_payload is None or not takes_none:
+            return {}
+        return {index: "user" for index in self._instructions() if self.messages[index].text}
+
+    def _instructions(self) -> list[int]:
+        """Return the indices of the events and groundings that are instructions."""
+        return [
+            index
+            for index, message in enumerate(self.messages)
+            if message.kind in ("event", "request") and message.role in ("developer", "system")
+        ]
 
     def counts(self) -> tuple[int, ...]:
         """Return the tokens of each message, its frame included."""

@@ -26,7 +26,7 @@ def rich_view(readable: Cards) -> Group:
             Text("\n\n").join(map(_piece, card.pieces)),
             title=Text(visible(f"{card.heading} {card.name}".rstrip(), one_line=True)),
             title_align="left",
-            border_style=STYLES.get(card.what, "dim"),
+            border_style=STYLES.get(card.sent_as or card.what, "dim"),
         )
         for card in (*readable.notes(), *readable.cards())
     ]

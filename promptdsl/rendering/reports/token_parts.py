@@ -59,8 +59,7 @@ def name_of(node: Node) -> str:
         case ToolTurnNode() | ToolResultNode():
             return "tool result"
         case TurnNode():
-            kind = {"event": "event", "request": "request-only content"}.get(node.kind)
-            return f"{node.role} turn" if kind is None else f"{kind} ({node.role} turn)"
+            return described(node)
         case RecordedNode():
             name = f"{node.items[0].role} message"
         case ToolUseNode():

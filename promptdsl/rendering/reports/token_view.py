@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import attrs
 
+from promptdsl.budget.dropped import AUTHOR_WORDS, named
 from promptdsl.foundation.json import JsonDict
 from promptdsl.foundation.terminal_width import columns, cut_to, fitted_source
 from promptdsl.foundation.unicode import on_one_line
@@ -223,8 +224,13 @@ def _part_names(parts: Sequence[TokenPart]) -> Iterator[str]:
         parent = paths[-1] if paths else ""
         paths.append(part.path)
         is_known = part.path in ("", parent, part.what) or part.what.endswith("'")
-        address = "" if is_known or part.what.startswith("system ") else f" {part.path}"
-        yield on_one_line(f"{part.what}{address}") + _cached(part)
+        if is_known or part.what.startswith("system "):
+            name = part.what
+        elif part.what in AUTHOR_WORDS:
+            name = named(part.what, part.path)
+        else:
+            name = f"{part.what} {part.path}"
+        yield on_one_line(name) + _cached(part)
 
 
 def _cached(part: TokenPart) -> str:

@@ -271,7 +271,7 @@ class Lowering:
             blocks = (*blocks[:-1], last)
         if self.mapped_roles.get(turn.kind, turn.role) != turn.role:
             why = "no instruction can hold an attachment, so it is sent in a user turn"
-            report(hint("fenced_turn", f"{label} turn as an instruction", why, source=turn.source))
+            report(hint("fenced_turn", f"{turn._word} as an instruction", why, source=turn.source))
         if rules.guards:
             blocks = tuple(map(self._guarded_document, blocks))
         layout.turns.append((len(layout.entries), turn, head, number, blocks, *before))
