@@ -157,7 +157,6 @@ def test_the_authors_word() -> None:
     for view in (str(prompt), rendered.outline(), str(rendered.tokens)):
         assert [word for word in words if word not in view] == []
         assert "request" not in view
-        assert "turn (" not in view
     fitted = render(prompt, counter=len, budget=rendered.tokens.total - 1)
     assert "grounding account, " in str(fitted.dropped[0])
     changed = Timeline(System("Be kind."), Grounding("account", "Free."), User("Hi."))

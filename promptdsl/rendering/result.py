@@ -264,6 +264,11 @@ class Rendered:
         """
         return self._report_input().sent_as()
 
+    @cached_property
+    def _known_sent_as(self) -> dict[int, str]:
+        """Those of ``_sent_as`` that are known without writing a payload."""
+        return self._report_input().known_sent_as()
+
     @public_api
     def spans(self) -> "tuple[Span, ...]":
         """Return each piece of the messages: its location, its kind, and the line that wrote it.
@@ -291,7 +296,7 @@ class Rendered:
         because a masked result cannot make them again. A masked result can be copied, not pickled:
         its function for other targets is local.
         """
-        made_again = ("_trace", "_cards", "_locations", "_sent_as", "tokens")
+        made_again = ("_trace", "_cards", "_locations", "_sent_as", "_known_sent_as", "tokens")
         state = {name: value for name, value in vars(self).items() if name not in made_again}
         return {**state, "_layout": packed(self._layout, self._last_tree)}
 
@@ -669,7 +674,7 @@ class Rendered:
     def __str__(self) -> str:
         from promptdsl.rendering.reports.text_view import text_view
 
-        return text_view(self._prompt_with_marks, self._report_input().known_sent_as())
+        return text_view(self._prompt_with_marks, self._known_sent_as)
 
     def __repr__(self) -> str:
         return f"<{self._cards.summary}>"
