@@ -29,7 +29,13 @@ from promptdsl.cli.arguments import read_arguments
 from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.libraries import one_line
-from promptdsl.cli.options import add_request, model_notes, render_options, whole_number
+from promptdsl.cli.options import (
+    add_request,
+    model_notes,
+    prices,
+    render_options,
+    whole_number,
+)
 from promptdsl.cli.target import loaded_target
 
 DESCRIPTION = """\
@@ -103,7 +109,7 @@ def add_batch(add_parser: AddParser) -> None:
     add("--dry-run", action="store_true", help="count tokens, files and bytes; write nothing")
     add(
         "--price",
-        type=_prices,
+        type=prices,
         metavar="P[,CACHED]",
         help="the price of a million tokens, and of a million cached tokens, for --dry-run",
     )
@@ -111,17 +117,6 @@ def add_batch(add_parser: AddParser) -> None:
 
 def _workers(text: str) -> int:
     return whole_number(text, "processes") or 1
-
-
-def _prices(text: str) -> list[float]:
-    """Return one or two prices. Raises ``ArgumentTypeError`` for other texts."""
-    try:
-        prices = [float(price) for price in text.split(",")]
-    except ValueError:
-        prices = []
-    if len(prices) not in (1, 2) or not all(0 <= price < float("inf") for price in prices):
-        raise argparse.ArgumentTypeError(f"{text!r} is not one price or two: write 2.5 or 2.5,0.25")
-    return prices
 
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:

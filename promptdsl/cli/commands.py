@@ -12,6 +12,7 @@ COMMANDS = {
     "check": ("check", "look for mistakes in files and prompts"),
     "batch": ("batch", "render a prompt for each row of a table, into files of requests"),
     "batch read": ("batch_read", "join the results of a batch to its rows"),
+    "page": ("page", "write a page to look at: what is sent, left out and cached"),
     "records": ("records", "show what was sent, and why"),
     "list": ("list", "list the section libraries, or the sections of one"),
     "show": ("library_show", "show a section of a library"),

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 
 from promptdsl import (
     AdapterName,
+    Node,
     Prompt,
     ProviderId,
     ProviderName,
@@ -46,12 +47,14 @@ def add_request(
     texts: bool,
     brief: bool = False,
     formats: Sequence[str] = (),
+    payloads: bool = False,
 ) -> None:
     """Add the options of a render.
 
     With ``marks``, cache marks can be placed. With ``texts``, ``--for`` also takes ``messages`` and
     ``text``, for people to read. A ``brief`` help only has the first options. With ``formats`` of
-    files, ``--format`` replaces ``--for``.
+    files, ``--format`` replaces ``--for``. With ``payloads``, ``--for`` may be repeated, and takes
+    models and providers whose payloads are shown.
     """
     group = parser.add_argument_group("prompt")
     parser.set_defaults(for_people=FOR_PEOPLE if texts else ())
@@ -61,8 +64,12 @@ def add_request(
             options["help"] = _BRIEF_HELP.get(name, argparse.SUPPRESS)
         group.add_argument(name, **options)
 
-    name, metavar, usage = _format_option(formats, texts=texts)
-    add(name, dest="provider_format", metavar=metavar, help=usage)
+    if payloads:
+        usage = "a model or provider whose payload is shown; may be repeated"
+        add("--for", dest="payloads", action="append", default=[], metavar="MODEL", help=usage)
+    else:
+        name, metavar, usage = _format_option(formats, texts=texts)
+        add(name, dest="provider_format", metavar=metavar, help=usage)
     add("--model", metavar="NAME", help="the model, such as claude-opus-5-5")
     add_arguments(add, of="argument of the function")
     add(
@@ -149,11 +156,31 @@ def _token_budget(text: str) -> int | Literal["window"]:
     return "window" if text == "window" else whole_number(text, "tokens or 'window'")
 
 
+def prices(text: str) -> list[float]:
+    """Return one or two prices. Raises ``ArgumentTypeError`` for other texts."""
+    try:
+        numbers = [float(price) for price in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (1, 2) or not all(0 <= price < float("inf") for price in numbers):
+        raise argparse.ArgumentTypeError(f"{text!r} is not one price or two: write 2.5 or 2.5,0.25")
+    return numbers
+
+
 @contextmanager
 def rendered_target(
     target: str, props: Arguments, arguments: argparse.Namespace
 ) -> Generator[Rendered]:
     """Give the rendered prompt that TARGET names; output of its code goes to standard error."""
+    with loaded_prompt(target, props, arguments) as prompt:
+        yield rendered_prompt(prompt, render_options(arguments))
+
+
+@contextmanager
+def loaded_prompt(
+    target: str, props: Arguments, arguments: argparse.Namespace
+) -> Generator[Node | Prompt]:
+    """Give the prompt that TARGET names; output of its code goes to standard error."""
     with redirect_stdout(sys.stderr), loaded_target(target) as loaded:
         if isinstance(loaded, type):
             raise UsageError(f"{target} is a class: name a prompt, or a function that returns one")
@@ -161,8 +188,8 @@ def rendered_target(
             raise UsageError(f"{target} is not a function: it takes no parameters")
         if arguments.provider_format not in arguments.for_people:
             checked_provider(arguments.provider_format)
-        prompt = call_function(loaded, props, target) if callable(loaded) else loaded
-        yield rendered_prompt(prompt, render_options(arguments))
+        prompt: Any = call_function(loaded, props, target) if callable(loaded) else loaded
+        yield prompt
 
 
 def render_options(arguments: argparse.Namespace) -> dict[str, Any]:  # Any: keywords of render()

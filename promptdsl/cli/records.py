@@ -66,14 +66,17 @@ def show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         if is_record(data):
             record = PromptRecord.load(arguments.target)
         else:
-            # A payload has no source lines: those of the record are lines of this command.
-            text = payload_rendered(data, arguments.provider_format).record().to_json()
-            record = PromptRecord.from_dict(json.loads(text, object_hook=_without_line))
+            record = without_lines(payload_rendered(data, arguments.provider_format).record())
     except PromptError as error:
         raise FileError(f"{arguments.target}: {error.what}\n  {error.fix}".rstrip()) from None
     if arguments.json:
         return as_json(record.to_dict()), []
     return visible(relative("\n".join(_lines(record)))), []
+
+
+def without_lines(record: PromptRecord) -> PromptRecord:
+    """Return the record of a payload, which has no source lines: they are lines of this command."""
+    return PromptRecord.from_dict(json.loads(record.to_json(), object_hook=_without_line))
 
 
 def _without_line(data: dict[str, object]) -> dict[str, object]:

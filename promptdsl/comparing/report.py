@@ -55,7 +55,7 @@ class DiffReport(ComparedPrompts):
     @property
     def html(self) -> str:
         """The report as one page that loads nothing."""
-        from promptdsl.comparing.page import page
+        from promptdsl.comparing.diff_page import page
 
         return page(self)
 

@@ -24,6 +24,7 @@ from promptdsl.messages import TextBlock, ToolResultBlock
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
+from promptdsl.rendering.reports.bare_record import bare_record
 from promptdsl.rendering.reports.budget_use import BudgetUse
 from promptdsl.rendering.reports.cards import Cards
 from promptdsl.rendering.reports.html_view import html_view
@@ -129,6 +130,16 @@ class PromptRecord:
         """
         with atomic_writer(file) as write:
             write(f"{self.to_json()}\n".encode())
+
+    def without_content(self) -> "PromptRecord":
+        """Return the record without texts, names, ids and files, as ``record(content=False)``.
+
+        >>> from promptdsl import Section, System, render
+        >>> record = render(System(Section("role", "Be kind."))).record().without_content()
+        >>> record.to_dict()["messages"]
+        [{'role': 'system', 'content': [{'type': 'text'}]}]
+        """
+        return PromptRecord(bare_record(self._data))
 
     @property
     @public_api

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
@@ -20,11 +19,11 @@ from promptdsl.foundation.json import JsonDict
 from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.source import Source, author
 from promptdsl.foundation.unicode import is_valid_unicode
-from promptdsl.messages.blocks import CLASSES
 from promptdsl.messages.description import shown_text
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message, open_calls
-from promptdsl.messages.prompt import CHOICES, OutputSchema, Prompt, ToolDefinition
+from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
+from promptdsl.rendering.reports.bare_record import bare_record
 from promptdsl.rendering.reports.cache_order import Payload
 from promptdsl.rendering.reports.record import FORMAT, PromptRecord
 from promptdsl.rendering.reports.report_input import ReportInput
@@ -117,7 +116,7 @@ def record_of(
     if use is not None:
         data["budget"] = attrs.asdict(use)
     if not content:
-        return PromptRecord(_kept(data, KEPT))
+        return PromptRecord(bare_record(data))
     shorten_sources(data)
     return PromptRecord(data)
 
@@ -257,80 +256,3 @@ def _texts_in(parts: Iterable[object], kept: set[int]) -> Iterator[str]:
             block = getattr(part, "block", None)
             yield shown_text(block) if block else getattr(part, "text", "")
             waiting += reversed(part.content)
-
-
-# Without content: what is not listed here is left out.
-
-
-def _same(value: object) -> object:
-    return value
-
-
-def _kept(value: Any, plan: Any) -> Any:  # Any: JSON data, and what stays of it
-    """Return the keys of data that a plan has.
-
-    Each is what a function returns for it, what a plan of its own leaves, or a constant.
-    """
-    if callable(plan):
-        return plan(value)
-    if value is None or not isinstance(plan, dict):
-        return value and plan
-    if isinstance(value, list):
-        return [_kept(item, plan) for item in cast("list[object]", value)]
-    keys = cast("dict[str, object]", plan)
-    return {key: _kept(value[key], inner) for key, inner in keys.items() if key in value}
-
-
-def _bare_blocks(blocks: Sequence[JsonDict]) -> list[JsonDict]:
-    return [
-        _kept(block, BLOCK) if block["type"] in CLASSES else {"type": "unknown"} for block in blocks
-    ]
-
-
-def _bare_settings(rows: JsonDict) -> JsonDict:
-    """Return settings without the ends of delimiters."""
-    return {
-        key: row | ({"value": None} if isinstance(row["value"], list) else {})
-        for key, row in rows.items()
-    }
-
-
-def _choice(choice: str | None) -> str | None:
-    return choice if choice in CHOICES else None
-
-
-def _kind(what: str) -> str:
-    """Return the kind of a part, and of a section its id."""
-    return what if what.startswith("section ") else re.split(" ['\"]", what)[0]
-
-
-BLOCK: Mapping[str, object] = {
-    **dict.fromkeys(("type", "cache", "is_error", "error_type"), _same),
-    "content": _bare_blocks,
-}
-_SPAN = ("message", "block", "inner", "start", "end", "kind", "role", "cache", "tokens")
-_PART = {
-    "what": _kind,
-    **dict.fromkeys(
-        ("depth", "tokens", "cache", "priority", "message", "at", "range", "assumed"), _same
-    ),
-}
-KEPT: Mapping[str, object] = {
-    **dict.fromkeys(
-        ("format", "content", "digest", "model", "budget", "libraries", "sent", "sent_as"), _same
-    ),
-    "messages": {"role": _same, "kind": _same, "content": _bare_blocks},
-    "outline": [],
-    "spans": dict.fromkeys(_SPAN, _same),
-    "tokens": {
-        **dict.fromkeys((*COUNTS, "messages"), _same),
-        "parts": {**_PART, "dropped": ""},
-    },
-    "dropped": _PART,
-    "losses": dict.fromkeys(("kind", "name", "at"), _same),
-    "tools": {"cache": _same},
-    "tool_choice": _choice,
-    "output": {"strict": _same},
-    "settings": _bare_settings,
-    "inputs": None,
-}

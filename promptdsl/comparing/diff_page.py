@@ -69,7 +69,7 @@ _SIGN = re.compile("⟦[^⟦⟧]+⟧|⟦⟦⟧")
 
 def page(report: ComparedPrompts) -> str:
     """Return the page of a report."""
-    files = (Path(__file__).with_name(name) for name in ("page.css", "page.js"))
+    files = (Path(__file__).with_name(name) for name in ("diff_page.css", "diff_page.js"))
     style, script = (f"\n{file.read_text('utf-8')}" for file in files)
     prompts = report.prompts
     differ = [number for number, prompt in enumerate(prompts) if prompt.status != "same"]

@@ -1,0 +1,134 @@
+"""``promptdsl page``: prompts, records and logs as one file to look at."""
+
+import argparse
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from promptdsl import PromptError, PromptLog, PromptRecord, TranscriptError
+from promptdsl.cli.arguments import Arguments, file_text, read_arguments
+from promptdsl.cli.commands import AddParser, add_command
+from promptdsl.cli.errors import FileError, UsageError
+from promptdsl.cli.options import add_request, loaded_prompt, prices, render_options
+from promptdsl.cli.records import without_lines
+from promptdsl.cli.sides import is_record, read_json
+from promptdsl.cli.write_files import write_report
+from promptdsl.comparing import payload_rendered
+from promptdsl.page import (
+    PagePrompt,
+    is_page,
+    made_page,
+    page_html,
+    prompts_of_entries,
+)
+
+DESCRIPTION = """\
+Write one file to look at: what is sent, what was left out, what a cache serves, and the payload for
+each --for MODEL. A TARGET is a prompt (file.py:name), a record or a payload (*.json), a folder of
+records, or a log. The page loads nothing and works from disk. It holds the texts of the prompts.
+Example: promptdsl page support.py:answer --model gpt-5 --budget 4000 -o answer.html"""
+OK, FAILED = 0, 1
+
+
+def add_page(add_parser: AddParser) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        add_parser,
+        "page",
+        run=run,
+        takes="TARGET... -o FILE.html",
+        description=DESCRIPTION,
+        failed="a target failed: the page shows its error",
+    )
+    parser.add_argument("targets", nargs="+", metavar="TARGET", help="what the page shows")
+    parser.add_argument("--id", help="of a log, only the requests with this id")
+    add_request(parser, marks=True, texts=False, payloads=True)
+    group = parser.add_argument_group("output")
+    group.add_argument(
+        "-o", "--output", required=True, metavar="FILE", help="the file; an older page is replaced"
+    )
+    group.add_argument(
+        "--price",
+        type=prices,
+        metavar="P[,CACHED]",
+        help="the price of a million tokens, and of a million cached tokens",
+    )
+    group.add_argument(
+        "--without-content",
+        action="store_true",
+        help="leave out texts, names, ids, files, payloads and errors",
+    )
+    parser.set_defaults(target="", provider_format=None)
+
+
+def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
+    """Return no data, the targets that failed as notes, and the exit code."""
+    if arguments.payloads and arguments.without_content:
+        raise UsageError("--for writes payloads, and --without-content leaves them out")
+    props = read_arguments(arguments.pairs, arguments.props)
+    options = render_options(arguments)
+    with ExitStack() as stack:
+        prompts = [
+            prompt
+            for target in arguments.targets
+            for prompt in _prompts(target, props, arguments, stack)
+        ]
+        data, errors = made_page(
+            *prompts,
+            models=arguments.payloads,
+            price=arguments.price,
+            content=not arguments.without_content,
+            **options,
+        )
+    write_report(arguments.output, page_html(data), is_page)
+    return "", errors, FAILED if errors else OK
+
+
+def _prompts(
+    target: str, props: Arguments, arguments: argparse.Namespace, stack: ExitStack
+) -> Sequence[PagePrompt]:
+    """Return the prompts that a target names; of one whose code fails, its error."""
+    if os.path.isdir(target):
+        return _folder_prompts(target, arguments.id)
+    if arguments.id is not None:
+        raise UsageError(f"--id chooses a request of a log, and {target} is no folder")
+    if target.endswith(".json"):
+        return [PagePrompt(target, (_json_request(target),))]
+    try:
+        prompt = stack.enter_context(loaded_prompt(target, props, arguments))
+    except UsageError:
+        raise
+    except (Exception, SystemExit) as error:
+        return [PagePrompt(target, (error,), props)]
+    return [PagePrompt(target, (prompt,), props)]
+
+
+def _folder_prompts(folder: str, id: str | None) -> Sequence[PagePrompt]:
+    """Return the prompts of a log, or the records of a folder as the requests of one prompt."""
+    try:
+        entries = PromptLog(folder).read()
+    except TranscriptError as error:
+        raise FileError(f"{error.what}\n  {error.fix}") from None
+    if id is not None:
+        chosen = [entry for entry in entries if entry.id == id]
+        if not chosen:
+            raise UsageError(f"{folder} has no request with the id {id}")
+        return prompts_of_entries(chosen)
+    if entries:
+        return prompts_of_entries(entries)
+    files = sorted(str(file) for file in Path(folder).glob("*.json"))
+    if not files:
+        raise UsageError(f"{folder} is no log, and has no record (*.json)")
+    return [PagePrompt(folder, tuple(map(_json_request, files)))]
+
+
+def _json_request(path: str) -> PromptRecord:
+    """Return the record in a file; a payload is read as one, without lines."""
+    data = read_json(path, file_text(path).encode())
+    try:
+        if is_record(data):
+            return PromptRecord.from_dict(data)
+        return without_lines(payload_rendered(data).record())
+    except PromptError as error:
+        raise FileError(f"{path}: {error.what}\n  {error.fix}".rstrip()) from None

@@ -1,0 +1,26 @@
+"""A prompt to look at, as one file: what is sent, what was left out, what a cache serves.
+
+Read ``prompts``, ``data`` and ``html`` in this order. The modules of the page are in ``js``:
+``app.js`` is the first.
+"""
+
+TYPE_CHECKING = not __name__  # False, but not to editors that run no code: they read these imports
+if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table below.
+    from promptdsl.page.data import made_page as made_page
+    from promptdsl.page.data import page_data as page_data
+    from promptdsl.page.html import is_page as is_page
+    from promptdsl.page.html import page_html as page_html
+    from promptdsl.page.html import write_page as write_page
+    from promptdsl.page.prompts import PagePrompt as PagePrompt
+    from promptdsl.page.prompts import prompts_of_entries as prompts_of_entries
+else:
+    from promptdsl.foundation.lazy_names import lazy_names
+
+    __all__, __getattr__, __dir__ = lazy_names(
+        globals(),
+        {
+            "data": "made_page page_data",
+            "html": "is_page page_html write_page",
+            "prompts": "PagePrompt prompts_of_entries",
+        },
+    )

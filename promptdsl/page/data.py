@@ -1,0 +1,217 @@
+"""The data of a page: prompts and their requests as JSON, in which equal values stand once.
+
+``page.schema.json`` in this package is its JSON schema. A page has no other input.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from promptdsl import BudgetError, OptionError, PromptError, PromptRecord, Rendered, prefix_report
+from promptdsl.comparing import diff
+from promptdsl.foundation.errors import shown
+from promptdsl.foundation.json import JsonDict
+from promptdsl.foundation.source import author, public_api
+from promptdsl.page.prompts import (
+    FromError,
+    PagePrompt,
+    PageRequest,
+    error_data,
+    prompts_of,
+    request_of,
+)
+from promptdsl.page.shared_values import SharedValues
+
+FORMAT = "promptdsl.page/1"
+BUDGETS = 16
+"""The number of budgets at which a prompt with a budget is rendered, beside its own."""
+LOCATION = (
+    "address", "role", "entry", "start", "end", "message", "block", "inner", "fence", "cache",
+)  # fmt: skip
+"""The fields of a location that a page has; the text is in the payload."""
+_NO_TEXT = ("shared", "read_from_cache", "before", "after", "minimum", "dropped", "extends")
+"""The keys of a prefix report that say nothing of the content."""
+
+
+@public_api
+def page_data(
+    *targets: object,
+    models: Sequence[str] = (),
+    price: Sequence[float] | None = None,
+    content: bool = True,
+    **options: Any,  # Any: options of render()
+) -> JsonDict:
+    """Return the data of a page that shows targets; :func:`page_html` makes the page of it.
+
+    A target is a prompt, which is rendered with ``options``; a :class:`Rendered`, a
+    :class:`PromptRecord`, an entry of a log or an exception; a :class:`PromptLog`; or a
+    :class:`PagePrompt`, which has a name and several of them. ``models`` are names of models and
+    providers: for each, the payload of each request is shown. ``price`` is the price of a million
+    tokens, and of a million cached tokens. Without ``content`` there is no text, name, id and file.
+
+    >>> from promptdsl import System
+    >>> from promptdsl.page import page_data
+    >>> data = page_data(System("Be kind."), model="gpt-5")
+    >>> data["format"], [prompt["name"] for prompt in data["prompts"]]
+    ('promptdsl.page/1', ['prompt 1'])
+
+    Raises :class:`OptionError` for another target, and for ``models`` without ``content``. A prompt
+    that cannot be rendered raises nothing: the page shows its error.
+    """
+    return made_page(*targets, models=models, price=price, content=content, **options)[0]
+
+
+def made_page(
+    *targets: object,
+    models: Sequence[str],
+    price: Sequence[float] | None,
+    content: bool,
+    **options: Any,
+) -> tuple[JsonDict, list[str]]:
+    """Return the data of a page, and a line for each request that could not be made."""
+    if models and not content:
+        what = "a payload has content, and this page has none"
+        raise OptionError(what, fix="leave out models, or content=False", at=(author(),))
+    shared = SharedValues()
+    prompts: list[JsonDict] = []
+    errors: list[str] = []
+    for number, prompt in enumerate(prompts_of(targets), 1):
+        rows = [*_request_rows(prompt, models, options)]
+        errors += [f"{prompt.name}: {row['error']['what']}" for row in rows if row["error"]]
+        if not content:
+            rows = [*map(_without_content, rows)]
+        name = prompt.name if content else f"prompt {number}"
+        prompts.append({"name": name, "requests": [shared.of(row) for row in rows]})
+    data: JsonDict = {
+        "format": FORMAT,
+        "content": content,
+        "price": None if price is None else _price(price),
+        "prompts": prompts,
+        "values": shared.values,
+    }
+    return data, errors
+
+
+def _price(price: Sequence[float]) -> JsonDict:
+    """Return the price of a million tokens; cached ones cost as much if only one is given."""
+    if len(price) not in (1, 2):
+        fix = "give the price of a million tokens, and that of a million cached tokens"
+        raise OptionError(f"the price {shown(price)} is not one or two numbers", fix=fix)
+    return {"input": price[0], "cached": price[-1]}
+
+
+def _request_rows(
+    prompt: PagePrompt, models: Sequence[str], options: Mapping[str, Any]
+) -> Iterator[JsonDict]:
+    """Yield the data of each request; each is compared with the one before it."""
+    before: PageRequest | None = None
+    for number, part in enumerate(prompt.requests):
+        request = request_of(part, options)
+        record: PromptRecord | None = None
+        try:
+            record = request.record(prompt.inputs)
+        except PromptError as error:
+            request = FromError(error)
+        data = None if record is None else record.to_dict()
+        row: JsonDict = {"key": str(number), "at": request.at, "id": request.id}
+        row |= {"error": request.error, "record": data, "prefix": None, "changes": None}
+        row["fits"] = [] if data is None else _fits(request, data["budget"])
+        row["targets"] = {} if data is None else _payloads(request, models)
+        if before is not None:
+            row |= _compared(before, request)
+        yield row
+        before = request
+
+
+def _compared(before: PageRequest, request: PageRequest) -> JsonDict:
+    """Return what a request shares with the one before it, and what changed."""
+    old, new = before.rendered, request.rendered
+    if old is None or new is None:
+        return {}
+    row: JsonDict = {"changes": diff(old, new).to_dict()}
+    if (old.facts.provider, old.facts.model) == (new.facts.provider, new.facts.model):
+        row["prefix"] = prefix_report(old, new).to_dict()
+    return row
+
+
+def _fits(request: PageRequest, budget: JsonDict | None) -> list[JsonDict]:
+    """Return what is sent and dropped within other budgets, from the least to all of the prompt."""
+    if budget is None or not request.is_rendered_here:
+        return []
+    reserve: int = budget["reserve"]
+    try:
+        smallest = request.at_budget(reserve + 1)
+        least = 0 if smallest is None else smallest.tokens.total
+    except BudgetError as error:
+        least = error.required
+    everything = budget["used"] + sum(part.tokens for part in _dropped_in(request))
+    step = max(everything - least, 0) / (BUDGETS - 1)
+    budgets = {round(least + step * number) + reserve for number in range(BUDGETS)}
+    rows = (_fit(request, number) for number in sorted({*budgets, budget["limit"]}))
+    return [row for row in rows if row is not None]
+
+
+def _dropped_in(request: PageRequest) -> Sequence[Any]:  # Any: dropped parts
+    return () if request.rendered is None else request.rendered.dropped
+
+
+def _fit(request: PageRequest, budget: int) -> JsonDict | None:
+    try:
+        rendered = request.at_budget(budget)
+    except PromptError:
+        return {"budget": budget, "tokens": None, "dropped": []}
+    if rendered is None:
+        return None
+    dropped = [{"what": part.what, "path": part.path} for part in rendered.dropped]
+    return {"budget": budget, "tokens": rendered.tokens.total, "dropped": dropped}
+
+
+def _payloads(request: PageRequest, models: Sequence[str]) -> JsonDict:
+    """Return the payload for the own target of what is rendered here, and for each model."""
+    payloads: JsonDict = {}
+    rendered = request.rendered
+    if request.is_rendered_here and rendered is not None and rendered.facts.provider:
+        name = rendered.facts.model or rendered.facts.provider
+        payloads[name] = _payload_or_error(lambda: rendered)
+    for name in models:
+        if name not in payloads:
+            payloads[name] = _payload_or_error(lambda name=name: request.rendered_for(name))
+    return payloads
+
+
+def _payload_or_error(render: Any) -> JsonDict:  # Any: a function without arguments
+    try:
+        return _payload(render())
+    except Exception as error:
+        return {"error": error_data(error)}
+
+
+def _payload(rendered: Rendered) -> JsonDict:
+    """Return a payload, the locations of the blocks in it, and what it loses and drops."""
+    record = rendered.record().to_dict()
+    locations = [
+        {name: value for name in LOCATION if (value := getattr(location, name)) not in (None, "")}
+        for location in rendered.locations()
+    ]
+    return {
+        "payload": rendered.payload(),
+        "locations": locations,
+        "losses": record["losses"],
+        "dropped": record["dropped"],
+        "tokens": record["tokens"]["total"],
+    }
+
+
+def _without_content(row: JsonDict) -> JsonDict:
+    """Return a request without texts, names, ids and files; an error has no words."""
+    record, prefix, error = row["record"], row["prefix"], row["error"]
+    bare = None if record is None else PromptRecord.from_dict(record).without_content().to_dict()
+    return {
+        **row,
+        "id": None,
+        "record": None if bare is None else {**bare, "digest": None},
+        "prefix": None if prefix is None else {name: prefix[name] for name in _NO_TEXT},
+        "changes": None,
+        "targets": {},
+        "fits": [{**fit, "dropped": len(fit["dropped"])} for fit in row["fits"]],
+        "error": None if error is None else {"what": "", "fix": "", "at": [], "code": []},
+    }

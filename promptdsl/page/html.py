@@ -1,0 +1,130 @@
+"""The file of a page: its data, its style and its modules joined; it loads nothing."""
+
+import json
+import os
+import re
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from promptdsl.comparing import write_over
+from promptdsl.foundation.source import public_api
+from promptdsl.foundation.unicode import is_valid_unicode
+from promptdsl.page.data import made_page
+
+BEGINNING = "<!doctype html>\n<!-- a page of promptdsl -->\n"
+"""How each page begins: a file that begins so may be written over."""
+PAGE = """\
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<noscript><p>This page shows its data with a script, and scripts are switched off.</p></noscript>
+<div id="app"></div>
+<script type="application/json" id="data">{data}</script>
+<script>{script}</script>
+</body>
+</html>
+"""
+MODULES = (
+    "values",
+    "dom",
+    "state",
+    "numbers",
+    "tree",
+    "messages",
+    "payloads",
+    "calls",
+    "tabs",
+    "app",
+)
+"""The modules of the page, from the ground up: a module imports only modules before it."""
+_IMPORT = re.compile(r'^import \{(.*?)\} from "\./(\w+)\.js";', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?:async )?(?:function|const) (\w+)", re.MULTILINE)
+
+
+@public_api
+def write_page(
+    path: str | os.PathLike[str],
+    *targets: object,
+    models: Sequence[str] = (),
+    price: Sequence[float] | None = None,
+    content: bool = True,
+    **options: Any,  # Any: options of render()
+) -> list[str]:
+    """Write a page that shows targets to a file, and return a line for each that failed.
+
+    The arguments are those of :func:`page_data`. A new file is for its owner alone (mode 0600).
+    Raises what :func:`page_data` raises, :class:`DataError` for a file with other content than a
+    page, and :class:`OSError`.
+
+    >>> from tempfile import mkdtemp
+    >>> from promptdsl import System
+    >>> from promptdsl.page import write_page
+    >>> write_page(f"{mkdtemp()}/page.html", System("Be kind."), model="gpt-5")
+    []
+    """
+    data, errors = made_page(*targets, models=models, price=price, content=content, **options)
+    write_over(os.fspath(path), page_html(data), is_page)
+    return errors
+
+
+def page_html(data: Mapping[str, Any]) -> str:  # Any: JSON data
+    """Return the page that shows the data of :func:`page_data`, as the text of an HTML file."""
+    folder = Path(__file__).parent
+    style = f"\n{(folder / 'page.css').read_text('utf-8')}"
+    script = f"\n{_joined({name: _module(folder, name) for name in MODULES})}"
+    # A browser runs only the style and the script of the page.
+    digests = (b64encode(sha256(code.encode()).digest()).decode() for code in (style, script))
+    allowed = "style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:".format(*digests)
+    closed = "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
+    names = ", ".join(prompt["name"] for prompt in data["prompts"]) or "no prompt"
+    return BEGINNING + PAGE.format(
+        policy=escape(f"default-src 'none'; {allowed}; {closed}"),
+        title=escape(names[:80]),
+        style=style,
+        script=script,
+        data=_in_script(data),
+    )
+
+
+def is_page(text: str) -> bool:
+    """Return whether a text is that of a page."""
+    return text.startswith(BEGINNING)
+
+
+def _module(folder: Path, name: str) -> str:
+    return (folder / "js" / f"{name}.js").read_text("utf-8")
+
+
+def _joined(modules: Mapping[str, str]) -> str:
+    """Return modules as one script: each is a function that returns what it exports."""
+    return '"use strict";\n' + "\n".join(
+        f"const {name}_js = (() => {{\n{_as_function(text)}}})();" for name, text in modules.items()
+    )
+
+
+def _as_function(text: str) -> str:
+    exports = ", ".join(_EXPORT.findall(text))
+    body = _IMPORT.sub(r"const {\1} = \2_js;", _EXPORT.sub(_without_export, text))
+    return f"{body}return {{ {exports} }};\n"
+
+
+def _without_export(match: re.Match[str]) -> str:
+    return match[0].removeprefix("export ")
+
+
+def _in_script(data: Mapping[str, Any]) -> str:
+    """Return data as JSON that no reader of HTML takes for a tag, or for the end of the script."""
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
+    if not is_valid_unicode(text):  # a half of a surrogate pair
+        text = json.dumps(data, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

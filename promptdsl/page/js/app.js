@@ -1,0 +1,361 @@
+// The page: it reads the data, shows the parts of a request, and keeps what the reader chose.
+
+import { showCalls } from "./calls.js";
+import { counted, element, shownText } from "./dom.js";
+import { showMessages } from "./messages.js";
+import { budgetLine } from "./numbers.js";
+import { showInside } from "./payloads.js";
+import { isSamePoint, readAddress, state, writeAddress } from "./state.js";
+import { TABS, errorBox, priceLine, showTab } from "./tabs.js";
+import { showTree } from "./tree.js";
+import { readData } from "./values.js";
+
+/** @typedef {import("./values.js").Json} Json */
+
+const data = readData(JSON.parse(document.getElementById("data")?.textContent ?? "{}"));
+const app = /** @type {HTMLElement} */ (document.getElementById("app"));
+const EDITOR = "vscode://file/{file}:{line}";
+const KEYS = [
+  ["j / k", "next or previous message"], ["← / →", "next or previous piece of the message"], ["[ / ]", "request before or after"],
+  ["d", "next part that was left out"], ["t", "next tab"], ["/", "search"], ["?", "this list"], ["Esc", "point at nothing"],
+];
+
+/** @param {string} tag @param {string} id @param {Record<string, any>=} attributes */
+const zone = (tag, id, attributes = {}) => element(tag, { id, ...attributes });
+const zones = {
+  title: zone("h1", "title"),
+  notice: zone("p", "notice"),
+  budget: zone("div", "budget"),
+  calls: zone("section", "calls", { "aria-label": "requests" }),
+  error: zone("div", "error"),
+  tree: zone("div", "tree-rows"),
+  messages: zone("div", "message-list"),
+  tab: zone("div", "tab", { role: "tabpanel", tabindex: "0" }),
+  status: zone("p", "status", { role: "status" }),
+};
+const search = /** @type {HTMLInputElement} */ (element("input", { type: "search", id: "q", placeholder: "text", autocomplete: "off", input: () => { state.query = search.value; find(0); writeAddress(); } }));
+const matches = zone("output", "matches", { for: "q" });
+const prompts = /** @type {HTMLSelectElement} */ (element("select", { id: "prompt", change: () => open(Number(prompts.value), 0) },
+  data.prompts.map((/** @type {Json} */ prompt, /** @type {number} */ index) => element("option", { value: index }, ...shownText(prompt.name)))));
+const requests = /** @type {HTMLSelectElement} */ (element("select", { id: "request", change: () => open(state.prompt, Number(requests.value)) }));
+const treeBox = /** @type {HTMLDetailsElement} */ (element("details", { id: "tree", toggle: () => { state.isTreeOpen = treeBox.open; writeAddress(); } }, element("summary", {}, element("h2", {}, "Parts")), zones.tree));
+const help = /** @type {HTMLDialogElement} */ (element("dialog", { id: "help", "aria-labelledby": "help-title" }));
+
+/** @type {Json} */
+let request = {};
+/** @type {ReturnType<typeof showMessages>|null} */
+let messages = null;
+/** @type {{mark: () => void, close: () => void}|null} */
+let tab = null;
+/** @type {number[]} */
+let hits = [];
+let current = -1;
+
+/** Return the folder of the sources on this machine: that of the record, or what the reader wrote. */
+function sourceRoot() { return stored("root") ?? request.record?.root ?? ""; }
+
+/** @param {string} name @returns {string|null} */
+function stored(name) {
+  try { return localStorage.getItem(`promptdsl.${name}`); } catch { return null; }
+}
+
+/** @param {string} name @param {string} text */
+function store(name, text) {
+  try { localStorage.setItem(`promptdsl.${name}`, text); } catch { /* a browser may keep nothing for files */ }
+}
+
+/** Return the link that opens a source line in an editor. @param {string} source */
+function link(source) {
+  const match = /^(.*):(\d+)$/s.exec(source);
+  if (match === null) return null;
+  const [, file, line] = match;
+  const full = /^([/\\<]|[A-Za-z]:)/.test(file) ? file : sourceRoot() + file;
+  const address = (stored("editor") ?? EDITOR).replace("{file}", () => encodeURI(full).replace(/[#?]/g, encodeURIComponent)).replace("{line}", line);
+  const isSafe = /^[a-z][a-z0-9+.-]*:\/\//i.test(address) && !/^(javascript|data|vbscript|https?|file):/i.test(address);
+  const name = `${file.split(/[/\\]/).at(-1)}:${line}`;
+  return element(isSafe ? "a" : "span", { class: "source", href: isSafe ? address : null, title: source }, ...shownText(name));
+}
+
+/** Open a request. @param {number} prompt @param {number} index */
+function open(prompt, index) {
+  state.prompt = Math.min(Math.max(prompt, 0), data.prompts.length - 1);
+  state.request = Math.min(Math.max(index, 0), data.prompts[state.prompt].requests.length - 1);
+  state.point = null;
+  show();
+}
+
+function show() {
+  request = data.request(state.prompt, state.request);
+  const { name, requests: all } = data.prompts[state.prompt];
+  zones.title.replaceChildren(...shownText(name));
+  prompts.value = String(state.prompt);
+  requests.replaceChildren(...all.map((/** @type {Json} */ _, /** @type {number} */ index) => element("option", { value: index }, requestName(index))));
+  requests.value = String(state.request);
+  /** @type {HTMLElement} */ (requests.parentElement).hidden = all.length < 2;
+  showBudget();
+  showCalls(zones.calls, data, state.prompt, state.request, index => open(state.prompt, index));
+  zones.error.replaceChildren(...(request.error ? [errorBox(request.error)] : []));
+  messages?.list.close();
+  messages = null;
+  current = -1;
+  if (request.record) {
+    showTree(zones.tree, request, { go: goToMessage, link });
+    messages = showMessages(zones.messages, request, { point: at => { state.point = at; mark(); }, link });
+  } else {
+    zones.tree.replaceChildren();
+    zones.messages.replaceChildren(element("p", { class: "quiet" }, "There is no request to show."));
+  }
+  showChosenTab();
+  find(0);
+  writeAddress();
+}
+
+/** @param {number} index */
+function requestName(index) {
+  const { at, id } = data.request(state.prompt, index);
+  return [`${index + 1}`, at ? at.slice(0, 19).replace("T", " ") : "", id ?? ""].filter(Boolean).join(" · ");
+}
+
+function showBudget() {
+  const { record, fits } = request;
+  const budget = record?.budget;
+  const limit = Math.max(budget?.limit ?? record?.tokens?.total ?? 1, 1);
+  const largest = Math.max(limit, ...(fits ?? []).map((/** @type {Json} */ fit) => fit.budget));
+  const share = (/** @type {number} */ count) => `${(100 * count / largest).toFixed(2)}%`;
+  const used = budget?.used ?? record?.tokens?.total ?? 0;
+  const marks = (fits ?? []).map((/** @type {Json} */ fit) => element("button", {
+    type: "button", class: "fit", vars: { "--at": share(fit.budget) }, "aria-label": fitName(fit), title: fitName(fit),
+    "aria-current": fit.budget === budget?.limit ? "true" : null, click: () => choose({ tab: "budgets" }),
+  }));
+  const price = priceLine(request, data);
+  zones.budget.replaceChildren(
+    element("p", {}, element("b", {}, budgetLine(record)), price ? ` · ${price}` : "", record?.tokens ? element("small", {}, ` ${record.tokens.label}`) : null),
+    element("div", { class: "budgetbar", "aria-hidden": "true" }, [["used", used], ["free", budget?.free ?? 0], ["reserve", budget?.reserve ?? 0]].map(
+      ([name, count]) => element("i", { class: name, vars: { "--share": share(Number(count)) } }))));
+  if (marks.length > 0) zones.budget.append(element("div", { class: "fits", role: "group", "aria-label": "other budgets" }, marks));
+}
+
+/** @param {Json} fit */
+function fitName(fit) {
+  if (fit.tokens === null) return `budget ${fit.budget.toLocaleString("en")}: too small`;
+  const count = Array.isArray(fit.dropped) ? fit.dropped.length : fit.dropped;
+  return `budget ${fit.budget.toLocaleString("en")}: ${counted(fit.tokens, "token")}, ${counted(count, "part")} left out`;
+}
+
+/** @param {Json} change */
+function choose(change) {
+  Object.assign(state, change);
+  showChosenTab();
+  writeAddress();
+}
+
+const tabButtons = Object.entries(TABS).map(([name, label]) => element("button", {
+  type: "button", role: "tab", id: `tab-${name}`, "aria-controls": "tab", click: () => choose({ tab: name }), keydown: moveTab,
+}, label));
+
+/** Go to the tab beside this one. @param {KeyboardEvent} event */
+function moveTab(event) {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (step === undefined) return;
+  event.stopPropagation();
+  nextTab(step);
+  document.getElementById(`tab-${state.tab}`)?.focus();
+}
+
+/** @param {number} step */
+function nextTab(step) {
+  const names = Object.keys(TABS);
+  choose({ tab: names[(names.indexOf(state.tab) + step + names.length) % names.length] });
+}
+
+function showChosenTab() {
+  if (!(state.tab in TABS)) state.tab = "payload";
+  tabButtons.forEach((button, index) => {
+    const isChosen = Object.keys(TABS)[index] === state.tab;
+    button.setAttribute("aria-selected", String(isChosen));
+    button.tabIndex = isChosen ? 0 : -1;
+  });
+  zones.tab.setAttribute("aria-labelledby", `tab-${state.tab}`);
+  tab?.close();
+  const point = (/** @type {Json} */ { message, block, inner }) => {
+    if (message === undefined) return;
+    goToMessage(message);
+    const key = [message, block, inner ?? ""].join(".");
+    const piece = zones.messages.querySelector(`[data-at^="${key}."]`);
+    const [start, end] = (piece instanceof HTMLElement ? piece.dataset.at ?? "" : "").split(".").slice(3).map(Number);
+    state.point = { message, block, inner, start: start ?? 0, end: end ?? 0 };
+    mark();
+  };
+  tab = showTab(zones.tab, { data, request, go: goToMessage, point, link, choose });
+  mark();
+}
+
+/** Mark the piece that the reader points at, in the messages and in the payload. */
+function mark() {
+  for (const piece of zones.messages.querySelectorAll(".piece")) {
+    const [message, block, inner, start, end] = (/** @type {HTMLElement} */ (piece).dataset.at ?? "").split(".");
+    const at = { message: +message, block: +block, inner: inner === "" ? undefined : +inner, start: +start, end: +end };
+    piece.classList.toggle("pointed", isSamePoint(state.point, at));
+  }
+  tab?.mark();
+  writeAddress();
+}
+
+/** Show a message in the middle. @param {number} index */
+function goToMessage(index) {
+  const card = messages?.at(index);
+  if (card) focusCard(card);
+}
+
+/** @param {HTMLElement} card */
+function focusCard(card) {
+  card.focus({ preventScroll: true });
+  if (zones.messages.scrollHeight > zones.messages.clientHeight + 1) showInside(zones.messages, card);
+  else card.scrollIntoView({ block: "nearest" });
+}
+
+/** Go to the card after or before this one that a test holds for. @param {number} step @param {(kind: string) => boolean} isWanted */
+function move(step, isWanted) {
+  if (messages === null) return;
+  for (let index = current + step; index >= 0 && index < messages.items.length; index += step) {
+    if (!isWanted(messages.items[index].kind)) continue;
+    current = index;
+    const card = messages.list.at(index);
+    if (card) focusCard(card);
+    return;
+  }
+}
+
+/** Go to the next piece of the message that has the focus. @param {number} step */
+function movePiece(step) {
+  const card = document.activeElement?.closest("article");
+  const pieces = [.../** @type {NodeListOf<HTMLElement>} */ (card?.querySelectorAll(".piece") ?? [])];
+  const at = pieces.indexOf(/** @type {HTMLElement} */ (document.activeElement));
+  pieces[Math.min(Math.max(at + step, 0), pieces.length - 1)]?.focus();
+}
+
+/** Find the messages with the words of the search, and go to one of them. @param {number} step */
+function find(step) {
+  const words = state.query.toLowerCase();
+  if (step === 0) hits = words && request.record ? request.record.messages.flatMap((/** @type {Json} */ message, /** @type {number} */ index) => JSON.stringify(message).toLowerCase().includes(JSON.stringify(words).slice(1, -1)) ? [index] : []) : [];
+  matches.textContent = words ? counted(hits.length, "message") : "";
+  highlight(words);
+  if (step === 0 || hits.length === 0) return;
+  const next = hits.find(index => index > lastHit) ?? hits[0];
+  lastHit = next;
+  const card = messages?.at(next);
+  if (card) focusCard(card);
+  search.focus();
+}
+let lastHit = -1;
+
+/** Mark the words of the search in what is on the screen. @param {string} words */
+function highlight(words) {
+  if (!("highlights" in CSS)) return;
+  /** @type {Range[]} */
+  const ranges = [];
+  const walker = document.createTreeWalker(zones.messages, NodeFilter.SHOW_TEXT);
+  for (let node = words ? walker.nextNode() : null; node !== null; node = walker.nextNode()) {
+    const text = (node.textContent ?? "").toLowerCase();
+    for (let at = text.indexOf(words); at >= 0; at = text.indexOf(words, at + words.length)) {
+      const range = new Range();
+      range.setStart(node, at);
+      range.setEnd(node, Math.min(at + words.length, (node.textContent ?? "").length));
+      ranges.push(range);
+    }
+  }
+  CSS.highlights.set("found", new Highlight(...ranges));
+}
+
+/** Say how many tokens are selected, and their share of the request. */
+function showSelection() {
+  const selection = getSelection();
+  if (selection === null || selection.isCollapsed || selection.rangeCount === 0) {
+    zones.status.textContent = "";
+    return;
+  }
+  const range = selection.getRangeAt(0);
+  let count = 0;
+  for (const piece of zones.messages.querySelectorAll(".piece")) {
+    if (!range.intersectsNode(piece)) continue;
+    const part = document.createRange();
+    part.selectNodeContents(piece);
+    if (part.comparePoint(range.startContainer, range.startOffset) === 0) part.setStart(range.startContainer, range.startOffset);
+    if (part.comparePoint(range.endContainer, range.endOffset) === 0) part.setEnd(range.endContainer, range.endOffset);
+    const size = (piece.textContent ?? "").length || 1;
+    count += Number(/** @type {HTMLElement} */ (piece).dataset.tokens) * part.toString().length / size;
+  }
+  const total = request.record?.tokens?.total ?? 0;
+  zones.status.textContent = count > 0 && total > 0 ? `about ${counted(Math.max(Math.round(count), 1), "token")} selected, ${(100 * count / total).toFixed(1)} % of the request` : "";
+}
+
+/** @param {KeyboardEvent} event */
+function pressed(event) {
+  const target = /** @type {HTMLElement} */ (event.target);
+  const isTyping = target.matches("input, textarea, select");
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "Enter" && target === search) return find(1);
+  if (isTyping && event.key !== "Escape") return;
+  const isMessage = (/** @type {string} */ kind) => kind === "message";
+  /** @type {Record<string, () => void>} */
+  const actions = {
+    j: () => move(1, isMessage), k: () => move(-1, isMessage),
+    d: () => move(1, kind => kind === "dropped"),
+    "]": () => open(state.prompt, state.request + 1), "[": () => open(state.prompt, state.request - 1),
+    t: () => nextTab(1), "/": () => search.focus(), "?": () => help.showModal(),
+    ArrowRight: () => movePiece(1), ArrowLeft: () => movePiece(-1),
+    Escape: () => { state.point = null; mark(); (/** @type {HTMLElement|null} */ (document.activeElement))?.blur(); },
+  };
+  const action = actions[event.key];
+  if (action === undefined || help.open) return;
+  if (event.key.startsWith("Arrow") && !target.closest("article")) return;
+  event.preventDefault();
+  action();
+}
+
+/** @param {string} name @param {string} label @param {string} usual */
+function setting(name, label, usual) {
+  const input = /** @type {HTMLInputElement} */ (element("input", { type: "text", change: () => { store(name, input.value); show(); } }));
+  input.value = stored(name) ?? usual;
+  return element("label", {}, label, input);
+}
+
+function build() {
+  const close = element("button", { type: "button", click: () => help.close() }, "Close");
+  help.append(element("h2", { id: "help-title" }, "Keys"), element("dl", {}, KEYS.map(([key, what]) => element("div", {}, element("dt", {}, element("kbd", {}, key)), element("dd", {}, what)))),
+    element("h2", {}, "Links to source lines"), setting("root", "Folder of the sources on this machine ", data.prompts.length > 0 ? data.request(0, 0).record?.root ?? "" : ""), setting("editor", "Address of the editor ", EDITOR),
+    element("p", {}, "The address of this page keeps what you look at: send it on."), close);
+  const count = data.prompts.reduce((sum, prompt) => sum + prompt.requests.length, 0);
+  zones.notice.textContent = data.content
+    ? `This page holds the texts of ${counted(count, "request")}.`
+    : `This page holds no texts of its ${counted(count, "request")}; ids of sections are there.`;
+  app.append(
+    element("header", { id: "head" },
+      element("div", { class: "heads" }, zones.title, zones.notice),
+      element("div", { class: "controls", role: "search" },
+        element("label", { hidden: data.prompts.length < 2 }, "Prompt ", prompts), element("label", {}, "Request ", requests),
+        element("label", {}, "Search ", search), matches, element("button", { type: "button", click: () => find(1) }, "Next"),
+        element("button", { type: "button", "aria-label": "Keys and settings", click: () => help.showModal() }, "?")),
+      zones.budget),
+    zones.calls, zones.error,
+    element("main", {},
+      element("nav", { "aria-label": "parts" }, treeBox),
+      element("section", { "aria-label": "messages" }, element("h2", {}, "Messages"), zones.messages),
+      element("section", { "aria-label": "details" }, element("div", { class: "tabs", role: "tablist", "aria-label": "details" }, tabButtons), zones.tab)),
+    zones.status, help);
+  treeBox.open = state.isTreeOpen && !matchMedia("(max-width: 700px)").matches;
+  search.value = state.query;
+}
+
+readAddress(location.hash);
+build();
+if (data.prompts.length > 0) {
+  const { point } = state;
+  open(state.prompt, state.request);
+  state.point = point;
+  mark();
+  if (point) goToMessage(point.message);
+}
+zones.messages.addEventListener("filled", () => highlight(state.query.toLowerCase()));
+document.addEventListener("keydown", pressed);
+document.addEventListener("selectionchange", showSelection);

@@ -1,0 +1,195 @@
+// The messages as they are sent: roles, pieces with their origin, the cache, and what was left out.
+
+import { copy, counted, element, longList, shownText } from "./dom.js";
+import { cacheFigures, fitsSentence, rolesOf, tokens } from "./numbers.js";
+import { isSamePoint, state } from "./state.js";
+import { slicer } from "./values.js";
+
+/** @typedef {import("./values.js").Json} Json */
+/** @typedef {import("./state.js").Point} Point */
+/** @typedef {{kind: "message"|"dropped"|"tools"|"cache", index: number}} Item */
+
+const LARGEST_PICTURE = 256 * 1024;
+/** The first characters of the base64 text of a picture, and its media type. */
+const PICTURES = { iVBORw0KGgo: "image/png", "/9j/": "image/jpeg", R0lGOD: "image/gif", UklGR: "image/webp" };
+
+/** Return what stands in the middle, in order. @param {Json} request @returns {Item[]} */
+function itemsOf(request) {
+  const { record } = request;
+  /** @type {Item[]} */
+  const items = record.tools.length > 0 || record.output ? [{ kind: "tools", index: 0 }] : [];
+  const end = cacheEnd(request);
+  for (let index = 0; index <= record.messages.length; index++) {
+    record.dropped.forEach((/** @type {Json} */ part, /** @type {number} */ number) => {
+      const at = Math.min(part.at ?? record.messages.length, record.messages.length);
+      if (at === index) items.push({ kind: "dropped", index: number });
+    });
+    if (index === end) items.push({ kind: "cache", index });
+    if (index < record.messages.length) items.push({ kind: "message", index });
+  }
+  return items;
+}
+
+/** Return the message before which the part that comes from a cache ends, or -1. @param {Json} request */
+function cacheEnd(request) {
+  const { cached } = cacheFigures(request);
+  if (cached === 0 || !request.record.tokens) return -1;
+  let sum = request.record.tokens.tools;
+  const counts = request.record.tokens.messages;
+  for (let index = 0; index < counts.length; index++) {
+    sum += counts[index];
+    if (sum > cached) return index;
+  }
+  return counts.length;
+}
+
+/**
+ * Show the messages of a request.
+ * @param {HTMLElement} parent
+ * @param {Json} request
+ * @param {{point: (point: Point) => void, link: (source: string) => Node|null}} actions
+ */
+export function showMessages(parent, request, { point, link }) {
+  const { record } = request;
+  const items = itemsOf(request);
+  /** @type {Map<string, Json[]>} */
+  const spans = new Map();
+  for (const span of record.spans) {
+    const key = [span.message, span.block, span.inner ?? ""].join(".");
+    spans.set(key, [...(spans.get(key) ?? []), span]);
+  }
+  const list = longList(parent, items.length, index => itemOf(items[index]), 90);
+
+  /** @param {Item} item */
+  function itemOf(item) {
+    if (item.kind === "message") return messageOf(item.index);
+    if (item.kind === "dropped") return droppedOf(record.dropped[item.index]);
+    if (item.kind === "cache") return cacheLine();
+    return toolsOf();
+  }
+
+  /** @param {number} index */
+  function messageOf(index) {
+    const message = record.messages[index];
+    const roles = rolesOf(record, index);
+    const title = roles.sent || roles.written;
+    const isOther = roles.sent !== "" && roles.sent !== roles.written;
+    const count = record.tokens ? `${counted(record.tokens.messages[index] ?? 0, "token")}` : "";
+    const text = message.content.map((/** @type {Json} */ block) => block.text ?? "").filter(Boolean).join("\n\n");
+    const button = element("button", { type: "button", click: () => copy(button, text) }, "Copy text");
+    return element("article", { class: `card ${title}`, tabindex: "-1", "data-message": index, "aria-label": `message ${index}, ${title}` },
+      element("header", {},
+        element("h3", {}, element("span", { class: "role" }, title), isOther ? element("small", {}, ` written as ${roles.written}`) : null,
+          message.id ? element("small", {}, " ", ...shownText(message.id)) : null,
+          message.kind && message.kind !== roles.written ? element("small", {}, ` ${message.kind}`) : null),
+        roles.isSent ? null : element("span", { class: "badge" }, "not sent"),
+        element("span", { class: "count" }, count),
+        text ? button : null),
+      message.content.map((/** @type {Json} */ block, /** @type {number} */ number) => blockOf(block, index, number)));
+  }
+
+  /** @param {Json} block @param {number} message @param {number} number @param {number=} inner @returns {HTMLElement} */
+  function blockOf(block, message, number, inner) {
+    const sent = inner === undefined ? record.sent?.[message]?.[number] : record.sent?.[message]?.[number]?.inner?.[inner];
+    const notes = [
+      record.sent && !sent ? element("span", { class: "badge" }, "not sent") : null,
+      block.cache ? element("p", { class: "mark" }, `cache mark${block.cache === "default" ? "" : `, ${block.cache}`}`) : null,
+    ];
+    if (block.type === "text") {
+      return element("div", { class: "text" }, notes[0], textOf(block.text ?? "", { message, block: number, inner }), notes[1]);
+    }
+    const { type, cache: _cache, content, source, ...rest } = block;
+    const parts = Array.isArray(content) ? content.map((/** @type {Json} */ child, /** @type {number} */ index) => blockOf(child, message, number, index)) : [];
+    const body = Object.keys(rest).length > 0 ? element("pre", {}, ...shownText(JSON.stringify(rest, null, 1))) : null;
+    return element("div", { class: "block", "data-block": [message, number, inner ?? ""].join(".") },
+      element("b", {}, type), notes[0], source ? mediaOf(source) : null, body, parts, notes[1]);
+  }
+
+  /** Return a text in its pieces; without its spans it is one. @param {string} text @param {{message: number, block: number, inner?: number}} at */
+  function textOf(text, at) {
+    if (!request.record.content) return element("p", { class: "quiet" }, "The text is not in this page.");
+    const key = [at.message, at.block, at.inner ?? ""].join(".");
+    const { size, cut } = slicer(text);
+    const pieces = spans.get(key) ?? [{ start: 0, end: size, kind: "" }];
+    /** @type {HTMLElement[]} */
+    const nodes = [];
+    let end = 0;
+    for (const span of pieces) {
+      if (span.start > end) nodes.push(pieceOf(cut(end, span.start), { ...at, start: end, end: span.start }, { kind: "" }));
+      nodes.push(pieceOf(cut(span.start, span.end), { ...at, start: span.start, end: span.end }, span));
+      end = span.end;
+    }
+    if (end < size) nodes.push(pieceOf(cut(end), { ...at, start: end, end: size }, { kind: "" }));
+    return element("p", {}, nodes);
+  }
+
+  /** @param {string} text @param {Point} at @param {Json} span */
+  function pieceOf(text, at, span) {
+    const isData = ["value", "volatile", "conversation"].includes(span.kind);
+    const origin = [span.kind, span.label, span.address, span.source, span.library].filter(Boolean).join(" · ");
+    const size = span.tokens === undefined ? "" : ` · ${counted(span.tokens, "token")}`;
+    const piece = element("span", {
+      class: `piece ${span.kind}`, tabindex: "-1", title: origin + size, "data-tokens": span.tokens ?? 0,
+      "data-at": [at.message, at.block, at.inner ?? "", at.start, at.end].join("."),
+      click: () => { if (getSelection()?.isCollapsed !== false) point(at); },
+      focus: () => point(at),
+    }, isData ? element("bdi", {}, ...shownText(text)) : shownText(text));
+    if (isSamePoint(state.point, at)) piece.classList.add("pointed");
+    return piece;
+  }
+
+  /** @param {Json} source */
+  function mediaOf(source) {
+    const data = source.data ?? "";
+    const found = Object.entries(PICTURES).find(([begin]) => data.startsWith(begin));
+    const bytes = Math.floor(data.length * 3 / 4);
+    const facts = [source.media_type, data ? `${bytes.toLocaleString("en")} bytes` : "", source.url, source.path, source.file_id].filter(Boolean).join(" · ");
+    if (found === undefined || bytes > LARGEST_PICTURE) return element("p", {}, ...shownText(facts || source.type));
+    return element("figure", {},
+      element("img", { src: `data:${found[1]};base64,${data}`, alt: `the picture that is sent, ${facts}` }),
+      element("figcaption", {}, ...shownText(facts)));
+  }
+
+  /** @param {Json} part */
+  function droppedOf(part) {
+    const range = part.range ? `, messages ${part.range[0]} to ${part.range[1]} of the history` : "";
+    const fits = fitsSentence(request.fits, part);
+    return element("article", { class: "card dropped", tabindex: "-1", "aria-label": `left out: ${part.what}` },
+      element("header", {},
+        element("h3", {}, element("s", {}, ...shownText(part.what)), part.path ? element("small", {}, " ", ...shownText(part.path)) : null),
+        element("span", { class: "badge" }, "left out"),
+        link(part.source ?? ""),
+        element("span", { class: "count" }, `${tokens(part.tokens)} tokens to keep it`)),
+      element("p", {}, ...shownText((part.why ?? "") + range), fits ? ` ${fits}` : ""),
+      part.text ? element("details", {}, element("summary", {}, "Its text"), element("p", { class: "text" }, element("bdi", {}, ...shownText(part.text)))) : null);
+  }
+
+  function cacheLine() {
+    const { cached } = cacheFigures(request);
+    const { first } = request.prefix ?? {};
+    const why = first ? [`: ${first.what} ${first.how}`] : [];
+    return element("div", { class: "cacheline" }, element("p", {}, `${tokens(cached)} tokens come from the cache up to about here`, ...why), first?.source ? link(first.source) : null);
+  }
+
+  function toolsOf() {
+    const tools = record.tools.map((/** @type {Json} */ tool) => element("details", {},
+      element("summary", {}, ...shownText(tool.name ?? "tool")),
+      tool.description ? element("p", { class: "text" }, ...shownText(tool.description)) : null,
+      element("pre", {}, ...shownText(JSON.stringify(tool.input_schema ?? tool.raw ?? {}, null, 1))), link(tool.source ?? "")));
+    const output = record.output ? element("details", {}, element("summary", {}, "output schema"),
+      element("pre", {}, ...shownText(JSON.stringify(record.output.schema ?? {}, null, 1)))) : null;
+    const count = record.tokens ? counted(record.tokens.tools, "token") : "";
+    return element("article", { class: "card tools", tabindex: "-1", "aria-label": "tools" },
+      element("header", {}, element("h3", {}, counted(record.tools.length, "tool")), element("span", { class: "count" }, count)), tools, output);
+  }
+
+  return {
+    items,
+    list,
+    /** Return the card of a message, or of what was left out before it. @param {number} index */
+    at(index) {
+      const place = items.findIndex(item => item.kind === "message" && item.index === index);
+      return list.at(place < 0 ? items.length - 1 : place);
+    },
+  };
+}

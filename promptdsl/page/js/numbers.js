@@ -1,0 +1,68 @@
+// The figures of a request: budget, cache, price, and where dropped parts would be there.
+
+/** @typedef {import("./values.js").Json} Json */
+
+/** @param {number|null|undefined} count */
+export function tokens(count) { return count === null || count === undefined ? "not counted" : count.toLocaleString("en"); }
+
+/** @param {Json|null} record @returns {number} */
+export function totalOf(record) { return record?.tokens?.total ?? 0; }
+
+/** Return the tokens of a request by what a cache did with them. @param {Json} request */
+export function cacheFigures(request) {
+  const total = totalOf(request.record);
+  const cached = Math.min(request.prefix?.read_from_cache ?? 0, total);
+  const same = Math.min(Math.max(request.prefix?.shared ?? 0, cached), total) - cached;
+  const dropped = (request.record?.dropped ?? []).reduce((/** @type {number} */ sum, /** @type {Json} */ part) => sum + part.tokens, 0);
+  return { total, cached, same, fresh: total - cached - same, dropped };
+}
+
+/** Return the price of a request in the unit of the given price, or null. @param {Json} request @param {Json|null} price */
+export function priceOf(request, price) {
+  if (price === null || request.record?.tokens == null) return null;
+  const { total, cached } = cacheFigures(request);
+  const full = total * price.input / 1e6;
+  return { full, saved: cached * (price.input - price.cached) / 1e6, cost: full - cached * (price.input - price.cached) / 1e6 };
+}
+
+/** Return an amount with three digits that count. @param {number} amount */
+export function money(amount) { return Number(amount.toPrecision(3)).toString(); }
+
+/** Return the first line on the budget of a record. @param {Json|null} record */
+export function budgetLine(record) {
+  if (!record) return "not rendered";
+  if (!record.tokens) return "the tokens could not be counted";
+  const budget = record.budget;
+  if (!budget) return `${tokens(record.tokens.total)} tokens, no budget`;
+  const answer = budget.reserve ? ` · ${tokens(budget.reserve)} for the answer` : "";
+  return `${tokens(budget.used)} of ${tokens(budget.limit)} tokens${answer} · ${tokens(budget.free)} free`;
+}
+
+/** Return at which of the tried budgets a dropped part is there. @param {Json[]} fits @param {Json} part */
+export function fitsOf(fits, part) {
+  const tried = fits.filter(fit => fit.tokens !== null && Array.isArray(fit.dropped));
+  const isIn = (/** @type {Json} */ fit) => !fit.dropped.some((/** @type {Json} */ other) => other.what === part.what && other.path === (part.path ?? ""));
+  const there = tried.filter(isIn).map(fit => fit.budget);
+  const smallest = there[0];
+  const gone = tried.filter(fit => smallest !== undefined && fit.budget > smallest && !isIn(fit)).map(fit => fit.budget);
+  return { tried: tried.length, there, gone };
+}
+
+/** Return a sentence on the budgets at which a dropped part is there. @param {Json[]} fits @param {Json} part */
+export function fitsSentence(fits, part) {
+  const { tried, there, gone } = fitsOf(fits, part);
+  if (tried === 0) return "";
+  if (there.length === 0) return "It is there at none of the budgets that were tried.";
+  const list = (/** @type {number[]} */ numbers) => numbers.slice(0, 6).map(number => number.toLocaleString("en")).join(", ") + (numbers.length > 6 ? ", …" : "");
+  const not = gone.length > 0 ? `; not at ${list(gone)}` : "";
+  return `It is there at ${list(there)}${not} (of ${tried} budgets that were tried).`;
+}
+
+/** Return the role that is sent and the one that is written. @param {Json} record @param {number} index */
+export function rolesOf(record, index) {
+  const written = record.messages[index].role;
+  const sent = new Set((record.sent?.[index] ?? []).filter(Boolean).map((/** @type {Json} */ block) => block.role));
+  if (record.sent == null) return { written, sent: "", isSent: true };
+  if (sent.size === 0) return { written, sent: "", isSent: (record.messages[index].content.length === 0) };
+  return { written, sent: [...sent].join(", "), isSent: true };
+}

@@ -1,0 +1,60 @@
+// What the reader has chosen. It is in the address, so a reload or a link shows the same.
+
+/**
+ * @typedef {object} Point a piece of a text that the reader points at
+ * @property {number} message
+ * @property {number} block
+ * @property {number=} inner
+ * @property {number} start
+ * @property {number} end
+ */
+
+export const state = {
+  prompt: 0,
+  request: 0,
+  tab: "payload",
+  target: "",
+  query: "",
+  beside: "",
+  /** @type {Point|null} */
+  point: null,
+  isTreeOpen: true,
+};
+
+/** @param {string} hash */
+export function readAddress(hash) {
+  const words = new URLSearchParams(hash.replace(/^#/, ""));
+  state.prompt = Number(words.get("p") ?? 0) || 0;
+  state.request = Number(words.get("r") ?? 0) || 0;
+  state.tab = words.get("tab") ?? "payload";
+  state.target = words.get("t") ?? "";
+  state.query = words.get("q") ?? "";
+  state.beside = words.get("b") ?? "";
+  state.isTreeOpen = words.get("tree") !== "0";
+  const [message, block, inner, start, end] = (words.get("at") ?? "").split(".");
+  state.point = end === undefined ? null : {
+    message: Number(message), block: Number(block), inner: inner === "" ? undefined : Number(inner),
+    start: Number(start), end: Number(end),
+  };
+}
+
+export function writeAddress() {
+  const words = new URLSearchParams();
+  const { prompt, request, tab, target, query, beside, point, isTreeOpen } = state;
+  if (prompt) words.set("p", String(prompt));
+  if (request) words.set("r", String(request));
+  if (tab !== "payload") words.set("tab", tab);
+  if (target) words.set("t", target);
+  if (query) words.set("q", query);
+  if (beside) words.set("b", beside);
+  if (!isTreeOpen) words.set("tree", "0");
+  if (point) words.set("at", [point.message, point.block, point.inner ?? "", point.start, point.end].join("."));
+  history.replaceState(null, "", `#${words}`);
+}
+
+/** @param {Point|null} one @param {Point|null} other */
+export function isSamePoint(one, other) {
+  if (one === null || other === null) return one === other;
+  return one.message === other.message && one.block === other.block && one.inner === other.inner
+    && one.start === other.start && one.end === other.end;
+}

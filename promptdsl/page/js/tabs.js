@@ -1,0 +1,206 @@
+// The tabs beside the messages: payloads, hints and losses, changes, settings, side by side.
+
+import { copy, counted, element, shownText } from "./dom.js";
+import { budgetLine, cacheFigures, money, priceOf, rolesOf, tokens, totalOf } from "./numbers.js";
+import { marksOf, showPayload } from "./payloads.js";
+import { state } from "./state.js";
+import { slicer } from "./values.js";
+
+/** @typedef {import("./values.js").Json} Json */
+/** @typedef {import("./values.js").PageData} PageData */
+
+export const TABS = { payload: "Payload", losses: "Hints and losses", changes: "Changes", budgets: "Budgets", settings: "Settings", inputs: "Inputs", beside: "Side by side" };
+
+/** @typedef {{data: PageData, request: Json, go: (message: number) => void, point: (location: Json) => void, link: (source: string) => Node|null, choose: (change: Json) => void}} Context */
+
+/** Show a tab; what it returns has a function that marks the point. @param {HTMLElement} parent @param {Context} context */
+export function showTab(parent, context) {
+  const { request } = context;
+  if (state.tab === "payload") return payloadTab(parent, context);
+  if (state.tab === "losses") parent.replaceChildren(...lossRows(request, context));
+  else if (state.tab === "changes") parent.replaceChildren(...changeRows(request, context));
+  else if (state.tab === "budgets") parent.replaceChildren(...budgetRows(request));
+  else if (state.tab === "settings") parent.replaceChildren(settingRows(request));
+  else if (state.tab === "inputs") parent.replaceChildren(element("pre", { tabindex: "0" }, ...shownText(JSON.stringify(request.record?.inputs ?? null, null, 2))));
+  else parent.replaceChildren(...besideRows(context));
+  return { mark() {}, close() {} };
+}
+
+/** @param {HTMLElement} parent @param {Context} context */
+function payloadTab(parent, { request, point, choose, data }) {
+  const names = Object.keys(request.targets);
+  const nothing = { mark() {}, close() {} };
+  if (names.length === 0) {
+    const why = data.content ? "Write --for MODEL to have payloads in this page." : "A page without content has no payloads.";
+    parent.replaceChildren(element("p", { class: "quiet" }, why));
+    return nothing;
+  }
+  const name = names.includes(state.target) ? state.target : names[0];
+  const buttons = names.map(other => element("button", {
+    type: "button", "aria-pressed": String(other === name), click: () => choose({ target: other }),
+  }, ...shownText(other)));
+  const target = request.targets[name];
+  const head = element("div", { class: "buttons", role: "group", "aria-label": "targets" }, buttons);
+  if (target.error) {
+    parent.replaceChildren(head, errorBox(target.error));
+    return nothing;
+  }
+  const button = element("button", { type: "button", click: () => copy(button, JSON.stringify(target.payload, null, 2)) }, "Copy JSON");
+  head.append(button);
+  const where = element("div", { class: "where", "aria-live": "polite" });
+  const body = element("div", { class: "json", tabindex: "0", role: "region", "aria-label": `payload for ${name}` });
+  const facts = [counted(target.tokens, "token"), counted(target.losses.filter((/** @type {Json} */ loss) => loss.kind !== "hint").length, "loss").replace(/losss$/, "losses"), `${target.dropped.length} left out`];
+  parent.replaceChildren(head, element("p", { class: "quiet" }, facts.join(" · ")), where, body);
+  const shown = showPayload(body, target.payload, target.locations, point);
+  return {
+    mark() {
+      where.replaceChildren(...whereRows(request, data));
+      shown.mark(marksOf(target.locations, state.point, sizeAtPoint(request)));
+    },
+    close: shown.close,
+  };
+}
+
+/** Return the number of characters of the text that the reader points at. @param {Json} request */
+function sizeAtPoint(request) {
+  const { point } = state;
+  const block = point && request.record?.messages[point.message]?.content[point.block];
+  const text = point?.inner === undefined ? block : block?.content?.[point.inner];
+  return slicer(text?.text ?? "").size;
+}
+
+/** Return for each target where the piece is sent: its role, its address, its losses. @param {Json} request @param {PageData} data */
+function whereRows(request, data) {
+  const { point } = state;
+  if (point === null || !data.content) return [];
+  const rows = Object.entries(request.targets).map(([name, target]) => {
+    if (target.error) return element("tr", {}, element("th", { scope: "row" }, ...shownText(name)), element("td", { colspan: 3 }, "cannot be made"));
+    const marks = marksOf(target.locations, point, sizeAtPoint(request));
+    const losses = target.losses.filter((/** @type {Json} */ loss) => loss.at?.[0] === point.message && (loss.at[1] ?? point.block) === point.block);
+    return element("tr", {}, element("th", { scope: "row" }, ...shownText(name)),
+      element("td", {}, marks.map(mark => mark.role).join(", ") || "not sent"),
+      element("td", {}, element("code", {}, marks.map(mark => mark.address).join(", "))),
+      element("td", {}, ...shownText(losses.map((/** @type {Json} */ loss) => loss.why).join("; "))));
+  });
+  const heads = ["target", "role", "address", "lost"].map(name => element("th", { scope: "col" }, name));
+  return rows.length === 0 ? [] : [element("table", {}, element("caption", {}, "The piece you point at"), element("thead", {}, element("tr", {}, heads)), element("tbody", {}, rows))];
+}
+
+/** @param {Json} error */
+export function errorBox(error) {
+  const rows = (error.rows ?? []).filter((/** @type {Json} */ row) => row.depth === 0);
+  const largest = Math.max(1, ...rows.map((/** @type {Json} */ row) => row.tokens));
+  const bars = rows.map((/** @type {Json} */ row) => element("div", { class: "row", vars: { "--share": (row.tokens / largest).toFixed(4), "--depth": 0 } },
+    element("span", { class: "part" }, ...shownText(row.what)), element("span", { class: "count" }, tokens(row.tokens)), element("span", { class: "bar", "aria-hidden": "true" })));
+  const budget = error.budget ? element("p", {}, `${tokens(error.required)} tokens needed, ${tokens(error.budget.room)} there (${tokens(error.budget.limit)} − ${tokens(error.budget.reserve)} for the answer)`) : null;
+  const code = (error.code ?? []).map((/** @type {Json} */ line) => `${String(line.line).padStart(5)}  ${line.text}`).join("\n");
+  return element("div", { class: "error", role: "alert" },
+    element("p", {}, element("b", {}, "Error: "), ...shownText(error.what || "This request could not be made.")),
+    error.fix ? element("p", {}, ...shownText(error.fix)) : null, budget, bars,
+    error.at.length > 0 ? element("p", {}, element("code", {}, ...shownText(error.at.join(", ")))) : null,
+    code ? element("pre", { tabindex: "0" }, ...shownText(code)) : null);
+}
+
+/** @param {Json} request @param {Context} context */
+function lossRows(request, { go, link }) {
+  /** @type {Json[]} */
+  const losses = request.record?.losses ?? [];
+  if (losses.length === 0) return [element("p", { class: "quiet" }, "Nothing is lost, and there is no hint.")];
+  const sorted = [...losses].sort((one, other) => Number(one.kind === "hint") - Number(other.kind === "hint"));
+  return sorted.map(loss => element("div", { class: loss.kind === "hint" ? "hint" : "loss" },
+    element("b", {}, loss.kind === "hint" ? "hint" : "lost"), " ", ...shownText([loss.what, loss.why].filter(Boolean).join(": ")), " ",
+    loss.path ? element("small", {}, ...shownText(loss.path)) : null, " ", link(loss.source ?? ""),
+    loss.at ? element("button", { type: "button", click: () => go(loss.at[0]) }, `message ${loss.at[0]}`) : null));
+}
+
+/** @param {Json} request @param {Context} context */
+function changeRows(request, { link }) {
+  const { changes, prefix } = request;
+  if (!changes) return [element("p", { class: "quiet" }, "There is no request before this one in the page.")];
+  const { first } = prefix ?? {};
+  const served = prefix ? [element("p", {}, `${tokens(prefix.shared)} of ${tokens(prefix.after)} tokens are those of the request before; ${tokens(prefix.read_from_cache)} come from a cache.`)] : [];
+  const where = first ? [element("p", {}, "The first difference: ", ...shownText(`${first.what} ${first.how}`), " ", link(first.source ?? ""))] : [];
+  const rows = changes.changes.map((/** @type {Json} */ change) => element("details", { open: changes.changes.length <= 10 },
+    element("summary", {}, element("b", {}, change.kind), " ", ...shownText([change.location].flat().join(" › ")), change.tokens ? ` ${change.tokens > 0 ? "+" : ""}${change.tokens} tokens` : ""),
+    change.before === null || change.before === undefined ? null : element("p", { class: "text old" }, element("b", {}, "before "), element("bdi", {}, ...shownText(String(change.before)))),
+    change.after === null || change.after === undefined ? null : element("p", { class: "text new" }, element("b", {}, "after "), element("bdi", {}, ...shownText(String(change.after))))));
+  return [element("p", {}, ...shownText(changes.sentence || "nothing changed")), ...served, ...where, ...rows];
+}
+
+/** @param {Json} request */
+function budgetRows(request) {
+  /** @type {Json[]} */
+  const fits = request.fits;
+  if (fits.length === 0) return [element("p", { class: "quiet" }, "Other budgets are tried for a prompt that is rendered for this page with --budget.")];
+  const limit = request.record?.budget?.limit;
+  const rows = fits.map(fit => element("tr", { "aria-current": fit.budget === limit ? "true" : null },
+    element("th", { scope: "row" }, fit.budget.toLocaleString("en")), element("td", {}, fit.tokens === null ? "too small" : tokens(fit.tokens)),
+    element("td", {}, ...(Array.isArray(fit.dropped) ? shownText(fit.dropped.map((/** @type {Json} */ part) => [part.what, part.path].filter(Boolean).join(" ")).join(", ") || "nothing") : [`${fit.dropped} parts`]))));
+  const heads = ["budget", "tokens", "left out"].map(name => element("th", { scope: "col" }, name));
+  return [element("table", {}, element("thead", {}, element("tr", {}, heads)), element("tbody", {}, rows))];
+}
+
+/** @param {Json} request */
+function settingRows(request) {
+  const record = request.record;
+  const rows = Object.entries(record?.settings ?? {}).map(([name, setting]) => element("tr", {},
+    element("th", { scope: "row" }, name), element("td", {}, element("code", {}, ...shownText(JSON.stringify(setting.value ?? null)))), element("td", {}, setting.layer)));
+  const libraries = (record?.libraries ?? []).map((/** @type {Json} */ library) => element("tr", {}, element("th", { scope: "row" }, ...shownText(library.name)), element("td", {}, library.version ?? "no version"), element("td", {}, "library")));
+  const heads = ["setting", "value", "set by"].map(name => element("th", { scope: "col" }, name));
+  return element("table", {}, element("thead", {}, element("tr", {}, heads)), element("tbody", {}, rows, libraries));
+}
+
+/** Compare the request with another one of the page. @param {Context} context */
+function besideRows({ data, request, choose }) {
+  const options = data.prompts.flatMap((prompt, number) => prompt.requests.map((_, index) => {
+    const value = `${number}.${index}`;
+    const label = prompt.requests.length > 1 ? `${prompt.name}, request ${index + 1}` : prompt.name;
+    return element("option", { value, selected: value === state.beside }, ...shownText(label));
+  }));
+  const select = /** @type {HTMLSelectElement} */ (element("select", { change: () => choose({ beside: select.value }) }, element("option", { value: "" }, "choose"), options));
+  const picker = element("label", {}, "Compare with ", select);
+  const [prompt, index] = state.beside.split(".").map(Number);
+  if (!state.beside || data.prompts[prompt]?.requests[index] === undefined) return [picker];
+  const other = data.request(prompt, index);
+  const sides = [request, other];
+  const heads = ["", "this", "other"].map(name => element("th", { scope: "col" }, name || element("span", { class: "away" }, "figure")));
+  const figures = FIGURES.map(([name, figure]) => {
+    const cells = sides.map(side => String(figure(side, data)));
+    return element("tr", { class: cells[0] === cells[1] ? null : "different" }, element("th", { scope: "row" }, name), cells.map(cell => element("td", {}, ...shownText(cell))));
+  });
+  const count = Math.max(...sides.map(side => side.record?.messages.length ?? 0));
+  const texts = Array.from({ length: Math.min(count, 200) }, (_, number) => {
+    const cells = sides.map(side => textAt(side, number));
+    return element("tr", { class: cells[0] === cells[1] ? "same" : "different" }, element("th", { scope: "row" }, String(number)), cells.map(cell => element("td", { class: "text" }, element("bdi", {}, ...shownText(cell)))));
+  });
+  return [picker, element("table", {}, element("thead", {}, element("tr", {}, heads)), element("tbody", {}, figures)),
+    element("table", { class: "texts" }, element("caption", {}, count > 200 ? "The first 200 messages" : "Messages"), element("tbody", {}, texts))];
+}
+
+/** @type {[string, (request: Json, data: PageData) => string|number][]} */
+const FIGURES = [
+  ["model", ({ record }) => record?.model.model ?? record?.model.provider ?? "none"],
+  ["tokens", ({ record }) => budgetLine(record)],
+  ["from the cache", request => tokens(cacheFigures(request).cached)],
+  ["messages", ({ record }) => record?.messages.length ?? 0],
+  ["roles", ({ record }) => record ? record.messages.map((/** @type {Json} */ _, /** @type {number} */ index) => rolesOf(record, index).sent || rolesOf(record, index).written).join(", ").slice(0, 300) : ""],
+  ["left out", ({ record }) => (record?.dropped ?? []).map((/** @type {Json} */ part) => part.path || part.what).join(", ") || "nothing"],
+  ["lost", ({ record }) => (record?.losses ?? []).filter((/** @type {Json} */ loss) => loss.kind !== "hint").map((/** @type {Json} */ loss) => loss.what).join(", ") || "nothing"],
+  ["price", (request, data) => { const price = priceOf(request, data.price); return price === null ? "not known" : money(price.cost); }],
+];
+
+/** @param {Json} request @param {number} index */
+function textAt(request, index) {
+  const message = request.record?.messages[index];
+  if (message === undefined) return "";
+  const texts = message.content.map((/** @type {Json} */ block) => block.text ?? JSON.stringify(block));
+  return `${message.role}: ${texts.join("\n")}`;
+}
+
+/** Return the line on the price of a request. @param {Json} request @param {PageData} data */
+export function priceLine(request, data) {
+  const price = priceOf(request, data.price);
+  if (price === null || totalOf(request.record) === 0) return "";
+  const saved = price.saved > 0 ? `; the cache saves ${money(price.saved)}` : "";
+  return `price ${money(price.cost)} for this request, ${money(price.cost * 1000)} for 1,000${saved}`;
+}

@@ -1,0 +1,145 @@
+// The parts of a prompt with their tokens as bars; dropped parts stand struck in their place.
+
+import { counted, element, longList, shownText } from "./dom.js";
+import { fitsSentence } from "./numbers.js";
+
+/** @typedef {import("./values.js").Json} Json */
+/** @typedef {{part: Json, children: TreeNode[], depth: number, rest: TreeNode[]}} TreeNode */
+
+const SIBLINGS = 60;
+const LONG = 200;
+
+/**
+ * Return the parts of a record as a tree: deeper parts are in the one before them. Of more than 60
+ * siblings, the others are one node with a `rest`.
+ * @param {Json[]} parts
+ * @returns {TreeNode[]}
+ */
+function nested(parts) {
+  const root = node({ depth: -1 });
+  const above = [root];
+  for (const part of parts) {
+    above.length = Math.min(above.length, part.depth + 1);
+    const child = node(part);
+    /** @type {TreeNode} */ (above.at(-1)).children.push(child);
+    above.push(child);
+  }
+  const waiting = [root];
+  for (let parent = waiting.pop(); parent !== undefined; parent = waiting.pop()) {
+    waiting.push(...parent.children);
+    const rest = parent.children.slice(SIBLINGS);
+    if (rest.length > 0) parent.children.splice(SIBLINGS, rest.length, restNode(rest));
+  }
+  return root.children;
+}
+
+/** @param {Json} part @returns {TreeNode} */
+function node(part) { return { part, children: [], depth: part.depth, rest: [] }; }
+
+/** @param {TreeNode[]} rest @returns {TreeNode} */
+function restNode(rest) {
+  const kept = rest.filter(({ part }) => part.dropped === undefined);
+  const sum = kept.reduce((all, { part }) => all + part.tokens, 0);
+  const what = `… ${rest.length.toLocaleString("en")} more`;
+  return { part: { what, tokens: sum }, children: [], depth: rest[0].depth, rest };
+}
+
+/**
+ * Show the tree of a request; `go` shows a message, `link` makes the link of a source line.
+ * @param {HTMLElement} parent
+ * @param {Json} request
+ * @param {{go: (message: number) => void, link: (source: string) => Node|null}} actions
+ */
+export function showTree(parent, request, { go, link }) {
+  const record = request.record;
+  if (!record?.tokens) {
+    parent.replaceChildren(element("p", { class: "quiet" }, "The tokens of this request are not known."));
+    return;
+  }
+  const roots = nested(record.tokens.parts);
+  const total = Math.max(record.tokens.total, 1);
+  /** @type {Set<TreeNode>} */
+  const closed = new Set(record.tokens.parts.length > LONG ? roots : []);
+  const rows = element("div", {});
+  parent.replaceChildren(element("p", { class: "quiet" }, `${counted(record.tokens.total, "token")}: ${record.tokens.label}`), rows);
+  /** @type {ReturnType<typeof longList>|null} */
+  let list = null;
+
+  function draw() {
+    const visible = visibleNodes();
+    list?.close();
+    list = longList(rows, visible.length, index => rowOf(visible[index]), 28);
+  }
+
+  function visibleNodes() {
+    const waiting = roots.slice().reverse();
+    /** @type {TreeNode[]} */
+    const visible = [];
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      visible.push(next);
+      if (!closed.has(next)) waiting.push(...next.children.slice().reverse());
+    }
+    return visible;
+  }
+
+  /** @param {TreeNode} row */
+  function rowOf(row) {
+    const { part } = row;
+    const isDropped = part.dropped !== undefined;
+    return element("div", {
+      class: isDropped ? "row dropped" : "row",
+      vars: { "--depth": Math.min(row.depth, 12), "--share": Math.min(part.tokens / total, 1).toFixed(4) },
+    },
+      foldButton(row),
+      element("button", { type: "button", class: "part", title: titleOf(part), click: () => choose(row) },
+        element(isDropped ? "s" : "span", {}, ...shownText(part.what)),
+        row.depth === 0 && part.path ? element("small", {}, " ", ...shownText(part.path)) : null),
+      isDropped ? element("span", { class: "reason" }, "left out") : null,
+      link(part.source ?? ""),
+      element("span", { class: "count" }, part.tokens.toLocaleString("en")),
+      element("span", { class: "bar", "aria-hidden": "true" }));
+  }
+
+  /** @param {Json} part */
+  function titleOf(part) {
+    if (part.dropped === undefined) return null;
+    return [part.dropped, fitsSentence(request.fits, part)].filter(Boolean).join(". ");
+  }
+
+  /** @param {TreeNode} row */
+  function foldButton(row) {
+    if (row.children.length === 0) return element("span", { class: "fold" });
+    return element("button", {
+      type: "button", class: "fold", "aria-expanded": String(!closed.has(row)), "aria-label": `parts of ${row.part.what}`,
+      click: () => {
+        if (!closed.delete(row)) closed.add(row);
+        draw();
+      },
+    }, closed.has(row) ? "▸" : "▾");
+  }
+
+  /** @param {TreeNode} row */
+  function choose(row) {
+    if (row.rest.length > 0) {
+      replaceRest(row);
+      draw();
+    } else if (row.part.dropped !== undefined) {
+      const dropped = record.dropped.find((/** @type {Json} */ other) => other.what === row.part.what && other.path === row.part.path);
+      go(dropped?.at ?? record.messages.length);
+    } else if (row.part.message) {
+      go(row.part.message[0]);
+    }
+  }
+
+  /** Put the siblings in the place of the node that stands for them. @param {TreeNode} row */
+  function replaceRest(row) {
+    const waiting = [roots];
+    for (let siblings = waiting.pop(); siblings !== undefined; siblings = waiting.pop()) {
+      const index = siblings.indexOf(row);
+      if (index >= 0) siblings.splice(index, 1, ...row.rest);
+      else waiting.push(...siblings.map(({ children }) => children));
+    }
+  }
+
+  draw();
+}

@@ -1,0 +1,63 @@
+// The data of the page: references become the values that they stand for.
+
+/** @typedef {Record<string, any>} Json */
+
+const MARK = "~";
+
+/**
+ * Return the data of the page; each value is read once, when it is first needed.
+ * @param {Json} data
+ */
+export function readData(data) {
+  /** @type {any[]} */
+  const known = [];
+
+  /** @param {any} value @returns {any} */
+  function read(value) {
+    if (typeof value === "string") return readText(value);
+    if (Array.isArray(value)) return value.map(read);
+    if (value === null || typeof value !== "object") return value;
+    return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, read(part)]));
+  }
+
+  /** @param {string} text */
+  function readText(text) {
+    if (!text.startsWith(MARK)) return text;
+    if (text[1] === MARK) return text.slice(1);
+    const number = Number(text.slice(1));
+    if (!(number in known)) known[number] = read(data.values[number]);
+    return known[number];
+  }
+
+  /** @type {{name: string, requests: {row: any, read: Json|null}[]}[]} */
+  const prompts = data.prompts.map((/** @type {Json} */ prompt) => ({
+    name: prompt.name,
+    requests: prompt.requests.map((/** @type {any} */ request) => ({ row: request, read: null })),
+  }));
+  return {
+    content: data.content,
+    price: data.price,
+    prompts,
+    /** @param {number} prompt @param {number} index @returns {Json} */
+    request(prompt, index) {
+      const slot = prompts[prompt].requests[index];
+      slot.read ??= read(slot.row);
+      return /** @type {Json} */ (slot.read);
+    },
+  };
+}
+
+/** @typedef {ReturnType<typeof readData>} PageData */
+
+/**
+ * Return a function that cuts a text at offsets in characters, as Python counts them.
+ * @param {string} text
+ * @returns {{size: number, cut: (start: number, end?: number) => string}}
+ */
+export function slicer(text) {
+  if (!/[\ud800-\udfff]/.test(text)) {
+    return { size: text.length, cut: (start, end) => text.slice(start, end) };
+  }
+  const characters = Array.from(text);
+  return { size: characters.length, cut: (start, end) => characters.slice(start, end).join("") };
+}

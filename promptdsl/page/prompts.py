@@ -1,0 +1,244 @@
+"""What a page shows: prompts, and the requests of each."""
+
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any, TypeAlias
+
+import attrs
+
+from promptdsl import (
+    BudgetError,
+    DataError,
+    LogEntry,
+    Node,
+    OptionError,
+    Prompt,
+    PromptError,
+    PromptLog,
+    PromptRecord,
+    Rendered,
+    provider_names,
+)
+from promptdsl.batch import rendered_prompt, user_frames
+from promptdsl.comparing import record_rendered
+from promptdsl.foundation.errors import shown
+from promptdsl.foundation.json import JsonDict
+from promptdsl.foundation.source import author
+
+Shown: TypeAlias = Node | Prompt | Rendered | PromptRecord | LogEntry | BaseException
+"""What a page shows as a request; an error is a request that could not be made."""
+AROUND = 3
+"""The lines of code that are shown before and after the line of an error."""
+
+
+@attrs.frozen
+class PagePrompt:
+    """A prompt of a page: its name, its requests in order, and the arguments it was made with.
+
+    >>> from promptdsl import System
+    >>> from promptdsl.page import PagePrompt
+    >>> PagePrompt("support", (System("Be kind."),)).name
+    'support'
+    """
+
+    name: str
+    requests: Sequence[Shown]
+    inputs: Mapping[str, object] | None = None
+
+
+class PageRequest:
+    """A request of a page; the subclasses know where it comes from.
+
+    ``rendered`` is the render of it, ``None`` where it could not be made: then ``error`` says why.
+    """
+
+    at: str | None = None
+    id: str | None = None
+    error: JsonDict | None = None
+    is_rendered_here = False
+    """Whether the page renders it itself, so that its payload is the one that is sent."""
+
+    @cached_property
+    def rendered(self) -> Rendered | None:
+        """The render of the request."""
+        return None
+
+    def record(self, inputs: Mapping[str, object] | None) -> PromptRecord | None:
+        """Return the record of the request."""
+        return None if self.rendered is None else self.rendered.record(inputs)
+
+    def rendered_for(self, target: str) -> Rendered:
+        """Return the request for another model or provider."""
+        raise NotImplementedError
+
+    def at_budget(self, budget: int) -> Rendered | None:
+        """Return the request within another budget, ``None`` where its prompt is not known."""
+        del budget
+        return None
+
+
+class FromPrompt(PageRequest):
+    """The request that a prompt makes now."""
+
+    is_rendered_here = True
+
+    def __init__(self, prompt: Node | Prompt, options: Mapping[str, Any]) -> None:
+        self._options = options
+        self._render: Callable[[Mapping[str, Any]], Rendered] = partial(rendered_prompt, prompt)
+        try:
+            self._rendered: Rendered | None = self._render(options)
+        except Exception as error:
+            self._rendered, self.error = None, error_data(error)
+
+    @cached_property
+    def rendered(self) -> Rendered | None:
+        """The render with the options of the page."""
+        return self._rendered
+
+    def rendered_for(self, target: str) -> Rendered:
+        """Return the prompt for another target, with the other options of the page."""
+        return self._render({**self._options, "provider": None, "model": None, **named(target)})
+
+    def at_budget(self, budget: int) -> Rendered | None:
+        """Return the prompt within another budget."""
+        return self._render({**self._options, "budget": budget})
+
+
+class FromRendered(PageRequest):
+    """A request that was rendered by the caller, for its own target."""
+
+    is_rendered_here = True
+
+    def __init__(self, rendered: Rendered) -> None:
+        self._rendered = rendered
+
+    @cached_property
+    def rendered(self) -> Rendered | None:
+        """The render of the caller."""
+        return self._rendered
+
+    def rendered_for(self, target: str) -> Rendered:
+        """Return the render for another provider, or for its own model."""
+        if target == self._rendered.facts.model:
+            return self._rendered
+        if target in provider_names():
+            return self._rendered.for_target(named(target)["provider"])
+        what = f"a rendered prompt is for {self._rendered.facts.model or 'no model'}"
+        raise OptionError(what, fix=f"give the prompt itself to see it for {target}")
+
+
+class FromRecord(PageRequest):
+    """A request of the past, as its record has it."""
+
+    def __init__(self, record: PromptRecord, entry: LogEntry | None = None) -> None:
+        self._record = record
+        if entry is not None:
+            self.at, self.id = entry.at, entry.id
+
+    def record(self, inputs: Mapping[str, object] | None) -> PromptRecord | None:
+        """Return the record."""
+        del inputs
+        return self._record
+
+    @cached_property
+    def rendered(self) -> Rendered | None:
+        """The render of the messages of the record, ``None`` without content."""
+        if not self._record.to_dict()["content"]:
+            return None
+        try:
+            return record_rendered(self._record)
+        except PromptError:
+            return None  # its target is not known here; the record is shown all the same
+
+    def rendered_for(self, target: str) -> Rendered:
+        """Return the messages of the record for another target."""
+        prompt = self._record.prompt
+        options = {"tool_choice": prompt.tool_choice, "hints": False, **named(target)}
+        return rendered_prompt(prompt, options)
+
+
+class FromError(PageRequest):
+    """A request that could not be made."""
+
+    def __init__(self, error: BaseException, entry: LogEntry | None = None) -> None:
+        self.error = error_data(error)
+        if entry is not None:
+            self.at, self.id = entry.at, entry.id
+
+
+def request_of(request: Shown, options: Mapping[str, Any]) -> PageRequest:  # Any: render options
+    """Return the request that an argument stands for.
+
+    Raises :class:`OptionError` for an object that is none of :data:`Shown`.
+    """
+    match request:
+        case Node() | Prompt():
+            return FromPrompt(request, options)
+        case Rendered():
+            return FromRendered(request)
+        case PromptRecord():
+            return FromRecord(request)
+        case LogEntry():
+            try:
+                return FromRecord(PromptRecord.from_dict(request.record), request)
+            except DataError as error:
+                return FromError(error, request)
+        case BaseException():
+            return FromError(request)
+        case _:
+            what = f"a page cannot show {shown(request)}"
+            fix = "give a prompt, a Rendered, a PromptRecord, a LogEntry or a PromptLog"
+            raise OptionError(what, fix=fix, at=(author(),))
+
+
+def prompts_of(targets: Iterable[object]) -> list[PagePrompt]:
+    """Return the prompts of the targets; a log has one for each name of its entries."""
+    prompts: list[PagePrompt] = []
+    for number, target in enumerate(targets, 1):
+        if isinstance(target, PagePrompt):
+            prompts.append(target)
+        elif isinstance(target, PromptLog):
+            prompts += prompts_of_entries(target.read())
+        else:
+            request: Any = target  # its class is checked when the request is made
+            prompts.append(PagePrompt(f"prompt {number}", (request,)))
+    return prompts
+
+
+def prompts_of_entries(entries: Iterable[LogEntry]) -> list[PagePrompt]:
+    """Return a prompt for each name of the entries of a log."""
+    by_name: dict[str, list[LogEntry]] = {}
+    for entry in entries:
+        by_name.setdefault(entry.name or "without a name", []).append(entry)
+    return [PagePrompt(name, tuple(requests)) for name, requests in by_name.items()]
+
+
+def named(target: str) -> dict[str, Any]:  # Any: options of a render
+    """Return the option of a render that a name stands for: the provider, or the model."""
+    return {"provider" if target in provider_names() else "model": target}
+
+
+def error_data(error: BaseException) -> JsonDict:
+    """Return an error as data: what is wrong, the fix, the lines, and the code around the first."""
+    if isinstance(error, PromptError):
+        data: JsonDict = {"what": error.what, "fix": error.fix, "at": [*error.at]}
+    else:
+        text = "".join(traceback.format_exception_only(error)).rstrip()
+        lines = [f"{frame.filename}:{frame.lineno}" for frame in user_frames(error)[-1:]]
+        data = {"what": text, "fix": "", "at": lines}
+    if isinstance(error, BudgetError):
+        data |= {"budget": error.budget, "required": error.required, "rows": error.rows}
+    data["code"] = _code_around(data["at"][0]) if data["at"] else []
+    return data
+
+
+def _code_around(location: str) -> list[JsonDict]:
+    """Return the lines of code around a line, with their numbers; none of a file that is gone."""
+    import linecache
+
+    file, _, digits = location.rpartition(":")
+    number = int(digits) if digits.isdecimal() else 0
+    lines = linecache.getlines(file)
+    first, last = max(number - AROUND, 1), min(number + AROUND, len(lines))
+    return [{"line": n, "text": lines[n - 1].rstrip("\n")} for n in range(first, last + 1)]
