@@ -194,6 +194,8 @@ def _payload(rendered: Rendered) -> JsonDict:
     ]
     return {
         "payload": rendered.payload(),
+        "messages": record["messages"],
+        "spans": record["spans"],
         "locations": locations,
         "losses": record["losses"],
         "dropped": record["dropped"],

@@ -7,6 +7,8 @@ import { slicer } from "./values.js";
 /** @typedef {import("./state.js").Point} Point */
 /** @typedef {{indent: number, start: string, text?: string, end: string, path: string}} Line */
 
+/** @typedef {{path: string, role: string, address: string, start: number, end: number, at: number[]}} Mark */
+
 const GROUP = 40;
 
 /** @param {(string|number)[]} address */
@@ -69,19 +71,54 @@ function isAt(location, at) {
   return location.message === at.message && location.block === at.block && (location.inner ?? -1) === (at.inner ?? -1);
 }
 
+/** Return the text of a block, or of a block in a result. @param {Json[]} messages @param {{message: number, block: number, inner?: number}} at @returns {string} */
+function textAt(messages, at) {
+  const block = messages[at.message]?.content[at.block];
+  return (at.inner === undefined ? block : block?.content?.[at.inner])?.text ?? "";
+}
+
+/** Return what makes a piece the same one in another render. @param {Json[]} messages @param {Json} span */
+function identityOf(messages, span) {
+  const text = slicer(textAt(messages, span)).cut(span.start, span.end);
+  return JSON.stringify([span.kind, span.source ?? "", span.address ?? "", text]);
+}
+
 /**
- * Return where a piece of a text is in a payload: locations with the range of characters to mark.
- * @param {Json[]} locations
- * @param {Point|null} point
- * @param {number} size the number of characters of the text
+ * Return the piece of a render for another target that the reader points at in this one: the same
+ * text of the same line, and of several the one with the same number.
+ * @param {Json} record
+ * @param {Json} target
+ * @param {Point} point
+ * @returns {Point|null}
  */
-export function marksOf(locations, point, size) {
+function pointIn(record, target, point) {
+  /** @param {Json} span */
+  const isPointed = span => isAt(span, point) && span.start === point.start && span.end === point.end;
+  const span = record.spans.find(isPointed);
+  if (span === undefined) return JSON.stringify(target.messages) === JSON.stringify(record.messages) ? point : null;
+  const same = (/** @type {Json} */ side) => side.spans.filter((/** @type {Json} */ other) =>
+    other.kind === span.kind && other.source === span.source && identityOf(side.messages, other) === identityOf(record.messages, span));
+  return same(target)[same(record).indexOf(span)] ?? null;
+}
+
+/**
+ * Return where the piece that the reader points at is in a payload: the locations of its block, with
+ * the range of characters to mark.
+ * @param {Json} record
+ * @param {Json} target
+ * @param {Point|null} pointed
+ * @returns {Mark[]}
+ */
+export function marksOf(record, target, pointed) {
+  const point = pointed && pointIn(record, target, pointed);
   if (point === null) return [];
-  return locations.filter(location => isAt(location, point)).map(location => {
+  const { size } = slicer(textAt(target.messages, point));
+  return target.locations.filter((/** @type {Json} */ location) => isAt(location, point)).map((/** @type {Json} */ location) => {
     const isExact = location.start !== undefined && location.end - location.start === size;
     const start = isExact ? location.start + point.start : location.start ?? 0;
     const end = isExact ? location.start + point.end : location.end ?? Infinity;
-    return { path: pathOf(location.address), role: location.role, address: addressText(location.address), start, end };
+    const at = [point.message, point.block];
+    return { path: pathOf(location.address), role: location.role, address: addressText(location.address), start, end, at };
   });
 }
 
@@ -105,7 +142,7 @@ export function showPayload(parent, payload, locations, choose) {
     byPath.set(path, [...(byPath.get(path) ?? []), location]);
   }
   const units = unitsOf(payload);
-  /** @type {ReturnType<typeof marksOf>} */
+  /** @type {Mark[]} */
   let marks = [];
 
   /** @param {Line} line */
@@ -136,7 +173,7 @@ export function showPayload(parent, payload, locations, choose) {
 
   const list = longList(parent, units.length, index => element("div", {}, units[index].lines().map(lineOf)), 60);
   return {
-    /** Mark a piece, and draw again what is on the screen. @param {ReturnType<typeof marksOf>} chosen */
+    /** Mark a piece, and draw again what is on the screen. @param {Mark[]} chosen */
     mark(chosen) {
       marks = chosen;
       [...parent.children].forEach((group, number) => {

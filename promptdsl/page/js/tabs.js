@@ -4,7 +4,6 @@ import { copy, counted, element, shownText } from "./dom.js";
 import { budgetLine, cacheFigures, money, priceOf, rolesOf, tokens, totalOf } from "./numbers.js";
 import { marksOf, showPayload } from "./payloads.js";
 import { state } from "./state.js";
-import { slicer } from "./values.js";
 
 /** @typedef {import("./values.js").Json} Json */
 /** @typedef {import("./values.js").PageData} PageData */
@@ -55,18 +54,10 @@ function payloadTab(parent, { request, point, choose, data }) {
   return {
     mark() {
       where.replaceChildren(...whereRows(request, data));
-      shown.mark(marksOf(target.locations, state.point, sizeAtPoint(request)));
+      shown.mark(marksOf(request.record, target, state.point));
     },
     close: shown.close,
   };
-}
-
-/** Return the number of characters of the text that the reader points at. @param {Json} request */
-function sizeAtPoint(request) {
-  const { point } = state;
-  const block = point && request.record?.messages[point.message]?.content[point.block];
-  const text = point?.inner === undefined ? block : block?.content?.[point.inner];
-  return slicer(text?.text ?? "").size;
 }
 
 /** Return for each target where the piece is sent: its role, its address, its losses. @param {Json} request @param {PageData} data */
@@ -75,8 +66,8 @@ function whereRows(request, data) {
   if (point === null || !data.content) return [];
   const rows = Object.entries(request.targets).map(([name, target]) => {
     if (target.error) return element("tr", {}, element("th", { scope: "row" }, ...shownText(name)), element("td", { colspan: 3 }, "cannot be made"));
-    const marks = marksOf(target.locations, point, sizeAtPoint(request));
-    const losses = target.losses.filter((/** @type {Json} */ loss) => loss.at?.[0] === point.message && (loss.at[1] ?? point.block) === point.block);
+    const marks = marksOf(request.record, target, point);
+    const losses = target.losses.filter((/** @type {Json} */ loss) => marks.some(({ at }) => loss.at?.[0] === at[0] && (loss.at[1] ?? at[1]) === at[1]));
     return element("tr", {}, element("th", { scope: "row" }, ...shownText(name)),
       element("td", {}, marks.map(mark => mark.role).join(", ") || "not sent"),
       element("td", {}, element("code", {}, marks.map(mark => mark.address).join(", "))),
