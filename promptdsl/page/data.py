@@ -130,7 +130,15 @@ def _compared(before: PageRequest, request: PageRequest) -> JsonDict:
     row: JsonDict = {"changes": diff(old, new).to_dict()}
     if (old.facts.provider, old.facts.model) == (new.facts.provider, new.facts.model):
         row["prefix"] = prefix_report(old, new).to_dict()
+    if row.get("prefix") and not request.is_rendered_here:
+        _drop_line(row["prefix"]["first"])
     return row
+
+
+def _drop_line(first: JsonDict | None) -> None:
+    """Remove the line of a difference: in a render of a record it is a line of this package."""
+    if first is not None:
+        first.pop("source", None)
 
 
 def _fits(request: PageRequest, budget: JsonDict | None) -> list[JsonDict]:

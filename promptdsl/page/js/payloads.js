@@ -71,7 +71,7 @@ function isAt(location, at) {
   return location.message === at.message && location.block === at.block && (location.inner ?? -1) === (at.inner ?? -1);
 }
 
-/** Return the text of a block, or of a block in a result. @param {Json[]} messages @param {{message: number, block: number, inner?: number}} at @returns {string} */
+/** Return the text of a block, or of a block in a result. @param {Json[]} messages @param {Json} at @returns {string} */
 function textAt(messages, at) {
   const block = messages[at.message]?.content[at.block];
   return (at.inner === undefined ? block : block?.content?.[at.inner])?.text ?? "";

@@ -1,0 +1,1 @@
+"""The page: its data, and the file in a browser."""
