@@ -55,7 +55,7 @@ test: $(VENV)/.test
 		--hypothesis-profile=fast $(CHOSEN)
 
 # Slow tests are too uneven for shares: idle workers take tests from busy ones.
-test-all: $(VENV)/.dev .venv-agents/.test
+test-all: $(VENV)/.dev .venv-agents/.test .venv-page/.test
 	$(PYTEST) $(CHOSEN)
 
 test-random: $(VENV)/.dev .venv-agents/.test
@@ -72,13 +72,14 @@ test-engines: $(VENV)-engines/.test
 	$(VENV)-engines/bin/python -m pytest -q -n 2 --dist loadfile -p no:unraisableexception \
 		tests/engines $(ARGS)
 
-check: $(VENV)/.dev
+check: $(VENV)/.dev .venv-page/.test
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.claims
+	.venv-page/node_modules/.bin/tsc --project tests/page
 
 bench: $(VENV)-bench/.bench
 	$(BENCH_BIN)/python -m benchmarks $(ARGS)
@@ -140,6 +141,14 @@ $(VENV)/.dev: pyproject.toml
 	$(PYTHON) $(PIP_INSTALL) --target .venv-314/packages --no-deps --no-compile \
 		--only-binary :all: --python-version 3.14 --platform manylinux2014_x86_64 \
 		--requirement tests/python314/requirements.txt
+	@touch $@
+
+# The page: axe for its tests, and the types of its modules.
+.venv-page/.test: tests/page/package.json
+	rm -rf .venv-page
+	mkdir .venv-page
+	cp tests/page/package.json .venv-page
+	npm install --prefix .venv-page --ignore-scripts --no-audit --no-fund --no-package-lock
 	@touch $@
 
 $(VENV)-bench/.bench: pyproject.toml

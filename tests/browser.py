@@ -7,11 +7,14 @@ import base64
 import json
 import os
 import select
+import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 OPTIONS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
@@ -25,6 +28,14 @@ os.execvp(sys.argv[3], sys.argv[3:])
 """
 """Starts a program that reads from the file 3 and writes to 4, as this browser does."""
 COMPLAINTS = ("Log.entryAdded", "Runtime.exceptionThrown", "Runtime.consoleAPICalled")
+
+
+def chromium(folder: Path) -> "Browser":
+    """Return a browser that keeps its files in a folder; without one, skip, or fail where CI is set."""
+    program = shutil.which("chromium")
+    if program is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("there is no chromium")
+    return Browser(str(program), folder)
 
 
 class Browser:

@@ -13,7 +13,7 @@ from textwrap import dedent
 import pytest
 
 import promptdsl
-from promptdsl import batch, checking, comparing, testing
+from promptdsl import batch, checking, comparing, page, testing
 from tests import internals
 
 pytestmark = pytest.mark.slow
@@ -27,7 +27,7 @@ FILES = {
 }
 """Every file of the tests but this one, and those that only Python 3.14 can read."""
 
-DOORS = ("batch", "checking", "tokens", "cli", "comparing", "integrations", "testing")
+DOORS = ("batch", "checking", "tokens", "cli", "comparing", "integrations", "page", "testing")
 """The modules that are public beside the front door itself."""
 INTEGRATIONS = ("langchain", "litellm", "mcp", "openai_agents", "pydantic_ai")
 PUBLIC = (
@@ -44,6 +44,7 @@ PUBLIC = (
     *(f"promptdsl.batch.{name}" for name in dir(batch)),
     *(f"promptdsl.checking.{name}" for name in checking.__all__),
     *(f"promptdsl.comparing.{name}" for name in comparing.__all__),
+    *(f"promptdsl.page.{name}" for name in page.__all__),
 )
 """What tests may take through the doors beside the front door."""
 DOTTED = re.compile(r"\bpromptdsl(?:\.\w+)+")

@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from promptdsl.comparing import write_over
+from promptdsl.comparing import write_or_refuse
 from promptdsl.foundation.source import public_api
 from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.page.data import made_page
@@ -73,7 +73,7 @@ def write_page(
     []
     """
     data, errors = made_page(*targets, models=models, price=price, content=content, **options)
-    write_over(os.fspath(path), page_html(data), is_page)
+    write_or_refuse(os.fspath(path), page_html(data), is_page)
     return errors
 
 

@@ -1,14 +1,12 @@
 """The page of a report in Chromium: filters and keys work, nothing runs, nothing is loaded."""
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from promptdsl.comparing import DiffReport
-from tests.browser import Browser
+from tests.browser import Browser, chromium
 from tests.comparing.reports import friday, hostile
 
 pytestmark = pytest.mark.browser
@@ -21,10 +19,7 @@ LOOKS = [(width, scheme) for width in (400, 1400) for scheme in ("light", "dark"
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """Return a browser that is closed after the tests."""
-    program = shutil.which("chromium")
-    if program is None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("there is no chromium")
-    browser = Browser(str(program), tmp_path_factory.mktemp("profile"))
+    browser = chromium(tmp_path_factory.mktemp("profile"))
     yield browser
     browser.close()
 

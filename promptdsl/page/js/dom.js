@@ -52,16 +52,15 @@ export function counted(count, noun) {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-const GROUP = 40;
-
 /**
  * A long list: groups of items are made when they come near the screen, and emptied when they leave.
  * @param {HTMLElement} parent
  * @param {number} size the number of items
  * @param {(index: number) => HTMLElement} make
  * @param {number} height the height of an item that was not made yet, in pixels
+ * @param {number} groupSize the number of items that are made together
  */
-export function longList(parent, size, make, height) {
+export function longList(parent, size, make, height, groupSize = 40) {
   /** @type {HTMLElement[]} */
   const groups = [];
   const watcher = new IntersectionObserver(seen => {
@@ -78,15 +77,15 @@ export function longList(parent, size, make, height) {
   /** @param {HTMLElement} group */
   function fill(group) {
     if (group.firstChild) return;
-    const start = groups.indexOf(group) * GROUP;
-    for (let index = start; index < Math.min(start + GROUP, size); index++) group.append(make(index));
+    const start = groups.indexOf(group) * groupSize;
+    for (let index = start; index < Math.min(start + groupSize, size); index++) group.append(make(index));
     group.style.minHeight = "";
     parent.dispatchEvent(new CustomEvent("filled"));
   }
 
-  for (let start = 0; start < size; start += GROUP) {
+  for (let start = 0; start < size; start += groupSize) {
     const group = element("div", { class: "group" });
-    group.style.minHeight = `${Math.min(GROUP, size - start) * height}px`;
+    group.style.minHeight = `${Math.min(groupSize, size - start) * height}px`;
     groups.push(group);
   }
   parent.replaceChildren(...groups);
@@ -95,10 +94,10 @@ export function longList(parent, size, make, height) {
   return {
     /** Return the element of an item, which is made if it is not there. @param {number} index */
     at(index) {
-      const group = groups[Math.floor(index / GROUP)];
+      const group = groups[Math.floor(index / groupSize)];
       if (group === undefined) return null;
       fill(group);
-      return /** @type {HTMLElement|null} */ (group.children[index % GROUP] ?? null);
+      return /** @type {HTMLElement|null} */ (group.children[index % groupSize] ?? null);
     },
     close() { watcher.disconnect(); },
   };
@@ -129,4 +128,15 @@ function copiedBySelection(text) {
   const isCopied = document.execCommand("copy");
   area.remove();
   return isCopied;
+}
+
+/**
+ * Add a value to the list that a map has for a key.
+ * @template K, V
+ * @param {Map<K, V[]>} map @param {K} key @param {V} value
+ */
+export function pushTo(map, key, value) {
+  const list = map.get(key);
+  if (list === undefined) map.set(key, [value]);
+  else list.push(value);
 }

@@ -1,6 +1,6 @@
 // The messages as they are sent: roles, pieces with their origin, the cache, and what was left out.
 
-import { copy, counted, element, longList, shownText } from "./dom.js";
+import { copy, counted, element, longList, pushTo, shownText } from "./dom.js";
 import { cacheFigures, fitsSentence, rolesOf, tokens } from "./numbers.js";
 import { isSamePoint, state } from "./state.js";
 import { slicer } from "./values.js";
@@ -19,11 +19,13 @@ function itemsOf(request) {
   /** @type {Item[]} */
   const items = record.tools.length > 0 || record.output ? [{ kind: "tools", index: 0 }] : [];
   const end = cacheEnd(request);
+  /** @type {Map<number, number[]>} */
+  const dropped = new Map();
+  record.dropped.forEach((/** @type {Json} */ part, /** @type {number} */ number) => {
+    pushTo(dropped, Math.min(part.at ?? record.messages.length, record.messages.length), number);
+  });
   for (let index = 0; index <= record.messages.length; index++) {
-    record.dropped.forEach((/** @type {Json} */ part, /** @type {number} */ number) => {
-      const at = Math.min(part.at ?? record.messages.length, record.messages.length);
-      if (at === index) items.push({ kind: "dropped", index: number });
-    });
+    (dropped.get(index) ?? []).forEach(number => items.push({ kind: "dropped", index: number }));
     if (index === end) items.push({ kind: "cache", index });
     if (index < record.messages.length) items.push({ kind: "message", index });
   }
@@ -54,10 +56,7 @@ export function showMessages(parent, request, { point, link }) {
   const items = itemsOf(request);
   /** @type {Map<string, Json[]>} */
   const spans = new Map();
-  for (const span of record.spans) {
-    const key = [span.message, span.block, span.inner ?? ""].join(".");
-    spans.set(key, [...(spans.get(key) ?? []), span]);
-  }
+  record.spans.forEach((/** @type {Json} */ span) => pushTo(spans, [span.message, span.block, span.inner ?? ""].join("."), span));
   const list = longList(parent, items.length, index => itemOf(items[index]), 90);
 
   /** @param {Item} item */

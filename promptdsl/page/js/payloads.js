@@ -1,6 +1,6 @@
 // A payload as JSON, with the pieces that the reader points at marked in it.
 
-import { element, longList, shownText } from "./dom.js";
+import { element, longList, pushTo, shownText } from "./dom.js";
 import { slicer } from "./values.js";
 
 /** @typedef {import("./values.js").Json} Json */
@@ -137,10 +137,7 @@ function addressText(address) {
 export function showPayload(parent, payload, locations, choose) {
   /** @type {Map<string, Json[]>} */
   const byPath = new Map();
-  for (const location of locations) {
-    const path = pathOf(location.address);
-    byPath.set(path, [...(byPath.get(path) ?? []), location]);
-  }
+  locations.forEach(location => pushTo(byPath, pathOf(location.address), location));
   const units = unitsOf(payload);
   /** @type {Mark[]} */
   let marks = [];
@@ -171,13 +168,13 @@ export function showPayload(parent, payload, locations, choose) {
     return element("bdi", { class: "string" }, pieces);
   }
 
-  const list = longList(parent, units.length, index => element("div", {}, units[index].lines().map(lineOf)), 60);
+  const list = longList(parent, units.length, index => element("div", {}, units[index].lines().map(lineOf)), 2000, 1);
   return {
     /** Mark a piece, and draw again what is on the screen. @param {Mark[]} chosen */
     mark(chosen) {
       marks = chosen;
       [...parent.children].forEach((group, number) => {
-        [...group.children].forEach((row, offset) => row.replaceChildren(...units[number * GROUP + offset].lines().map(lineOf)));
+        group.firstElementChild?.replaceChildren(...units[number].lines().map(lineOf));
       });
       if (chosen.length === 0) return;
       const [key, index] = JSON.parse(chosen[0].path);

@@ -38,7 +38,19 @@ export function readAddress(hash) {
   };
 }
 
+let isWriting = false;
+
+/** Write the address, once for all changes of a moment. */
 export function writeAddress() {
+  if (isWriting) return;
+  isWriting = true;
+  setTimeout(() => {
+    isWriting = false;
+    history.replaceState(null, "", `#${addressWords()}`);
+  });
+}
+
+function addressWords() {
   const words = new URLSearchParams();
   const { prompt, request, tab, target, query, beside, point, isTreeOpen } = state;
   if (prompt) words.set("p", String(prompt));
@@ -49,7 +61,7 @@ export function writeAddress() {
   if (beside) words.set("b", beside);
   if (!isTreeOpen) words.set("tree", "0");
   if (point) words.set("at", [point.message, point.block, point.inner ?? "", point.start, point.end].join("."));
-  history.replaceState(null, "", `#${words}`);
+  return words;
 }
 
 /** @param {Point|null} one @param {Point|null} other */

@@ -184,7 +184,7 @@ const FIGURES = [
 function textAt(request, index) {
   const message = request.record?.messages[index];
   if (message === undefined) return "";
-  const texts = message.content.map((/** @type {Json} */ block) => block.text ?? JSON.stringify(block));
+  const texts = message.content.map(({ cache: _cache, .../** @type {Json} */ block }) => block.text ?? JSON.stringify(block));
   return `${message.role}: ${texts.join("\n")}`;
 }
 

@@ -29,6 +29,21 @@ export function readData(data) {
     return known[number];
   }
 
+  /** Return a request whose parts are read when they are first needed. @param {any} row @returns {Json} */
+  function readKeys(row) {
+    const values = typeof row === "string" ? data.values[Number(row.slice(1))] : row;
+    /** @type {Json} */
+    const request = {};
+    for (const [key, value] of Object.entries(values)) {
+      Object.defineProperty(request, key, { configurable: true, get() {
+        const part = read(value);
+        Object.defineProperty(request, key, { value: part });
+        return part;
+      } });
+    }
+    return request;
+  }
+
   /** @type {{name: string, requests: {row: any, read: Json|null}[]}[]} */
   const prompts = data.prompts.map((/** @type {Json} */ prompt) => ({
     name: prompt.name,
@@ -41,8 +56,8 @@ export function readData(data) {
     /** @param {number} prompt @param {number} index @returns {Json} */
     request(prompt, index) {
       const slot = prompts[prompt].requests[index];
-      slot.read ??= read(slot.row);
-      return /** @type {Json} */ (slot.read);
+      slot.read ??= readKeys(slot.row);
+      return slot.read;
     },
   };
 }

@@ -1,0 +1,195 @@
+"""The data of a page: what it has of each target, and that equal values stand once."""
+
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import promptdsl
+from promptdsl import *
+from promptdsl.page import PagePrompt, page_data, page_html, write_page
+from tests.errors import raised
+from tests.page.prompts import MODEL, agent, answer
+from tests.page.read import data_in, requests_of
+
+SCHEMA = json.loads((Path(promptdsl.__file__).parent / "page/page.schema.json").read_text("utf-8"))
+TEXTS = st.text("~ab", max_size=4) | st.just("long " * 20)
+DATA = st.recursive(
+    TEXTS | st.integers(-9, 9) | st.none(),
+    lambda parts: st.lists(parts, max_size=3) | st.dictionaries(TEXTS, parts, max_size=3),
+    max_leaves=8,
+)
+REQUEST: dict[str, Any] = {**SCHEMA["$defs"]["request"], "$defs": SCHEMA["$defs"]}
+
+
+def checked(data: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the requests of a page whose data is as its schema says."""
+    read: dict[str, Any] = json.loads(json.dumps(data, default=str))
+    jsonschema.Draft202012Validator(SCHEMA).validate(read)
+    requests = requests_of(read)
+    for request in requests:
+        jsonschema.Draft202012Validator(REQUEST).validate(request)
+    return requests
+
+
+def test_a_prompt() -> None:
+    """A prompt is rendered with the options; its record, payload and locations are there."""
+    (request,) = checked(page_data(answer(), model=MODEL, budget=230, models=["gpt-5"]))
+    rendered = render(answer(), model=MODEL, budget=230)
+    assert rendered.record().to_dict()["tokens"] == request["record"]["tokens"]
+    assert [MODEL, "gpt-5"] == [*request["targets"]]
+    assert rendered.payload() == request["targets"][MODEL]["payload"]
+    assert (
+        render(answer(), model="gpt-5", budget=230).payload()
+        == (request["targets"]["gpt-5"]["payload"])
+    )
+
+
+def test_other_budgets() -> None:
+    """A prompt with a budget has what sixteen others send: none is over, the largest drops none."""
+    (request,) = checked(page_data(answer(), model=MODEL, budget=230, reserve=30))
+    fits = request["fits"]
+    assert 16 <= len(fits) <= 17
+    assert 230 in [fit["budget"] for fit in fits]
+    assert [] == [fit for fit in fits if fit["tokens"] and fit["tokens"] + 30 > fit["budget"]]
+    assert [] == fits[-1]["dropped"]
+    assert fits[0]["dropped"]
+
+
+def test_two_requests() -> None:
+    """A request says what it shares with the one before it, and what changed."""
+    prompts = PagePrompt("agent", (agent(2), agent(3)))
+    first, second = checked(page_data(prompts, model=MODEL, cache="auto"))
+    assert first["prefix"] is first["changes"] is None
+    assert second["prefix"]["read_from_cache"] > 1_000
+    assert "added" in second["changes"]["sentence"]
+
+
+def test_a_log(tmp_path: Path) -> None:
+    """A log has a prompt for each name, with its requests by time; payloads only if asked for."""
+    with PromptLog(tmp_path) as log:
+        for calls in range(3):
+            record = render(agent(calls), model=MODEL, cache="auto").record()
+            log.append(record, name="agent", id=f"call {calls}")
+        log.append(render(answer(), model="gpt-5").record(), name="answer")
+    data = page_data(PromptLog(tmp_path), models=["gemini"])
+    assert ["agent", "answer"] == [prompt["name"] for prompt in data["prompts"]]
+    *calls_of_agent, other = checked(data)
+    assert ["call 0", "call 1", "call 2"] == [request["id"] for request in calls_of_agent]
+    assert ["gemini"] == [*other["targets"]]
+    assert calls_of_agent[1]["prefix"]["read_from_cache"] > 0
+    assert "source" not in calls_of_agent[1]["prefix"]["first"]
+
+
+def test_a_record_of_format_1_0() -> None:
+    """An older record shows what it has."""
+    file = Path(__file__).parents[1] / "records" / "record-1.0.json"
+    (request,) = checked(page_data(PromptRecord.load(file)))
+    assert json.loads(file.read_text("utf-8"))["spans"] == request["record"]["spans"]
+
+
+def test_targets_that_fail() -> None:
+    """A prompt that fails is an error on the page, with the code around its line."""
+    too_large = User("word " * 500)
+    wrong = LookupError("no plan")
+    prompts = [PagePrompt(name, (part,)) for name, part in [("a", too_large), ("b", wrong)]]
+    over, foreign, good = checked(page_data(*prompts, answer(), model=MODEL, budget=400))
+    assert {"budget", "required", "rows", "what", "fix", "at", "code"} == {*over["error"]}
+    assert any("too_large = User" in line["text"] for line in over["error"]["code"])
+    assert "LookupError: no plan" == foreign["error"]["what"]
+    assert good["error"] is None
+
+
+def test_a_payload_that_fails() -> None:
+    """Where one target fails, the others stay."""
+    (request,) = checked(page_data(answer(), model=MODEL, models=["no-such-model", "gemini"]))
+    assert "error" in request["targets"]["no-such-model"]
+    assert "payload" in request["targets"]["gemini"]
+
+
+@pytest.mark.parametrize("target", [3, "text", None, [answer()], PagePrompt("a", ("text",))])  # type: ignore[arg-type]
+def test_what_no_page_shows(target: Any) -> None:
+    """Another object is an error at the author's line."""
+    assert "a page cannot show" in raised(OptionError, lambda: page_data(target)).what
+
+
+def test_payloads_have_content() -> None:
+    """A page without content takes no models."""
+    call = lambda: page_data(answer(), models=["gpt-5"], content=False)  # noqa: E731
+    assert "a payload has content, and this page has none" == raised(OptionError, call).what
+
+
+@given(value=DATA)
+def test_values_stand_once(value: Any) -> None:
+    """Any data is read as it was written, and a long value stands once."""
+    prompt = User(Value("a"))
+    inputs = {"same": value, "again": value, "~": "~1"}
+    (request,) = requests_of(page_data(PagePrompt("p", (prompt,), inputs)))
+    assert inputs == request["record"]["inputs"]
+
+
+def test_a_long_conversation_is_small() -> None:
+    """What the requests of an agent share is in the page once."""
+    one, many = (
+        len(page_html(page_data(PagePrompt("agent", [agent(n) for n in calls]), model=MODEL)))
+        for calls in ([8], [1, 2, 3, 4, 5, 6, 7, 8])
+    )
+    assert many < 3 * one
+
+
+def letters(random: Random) -> str:
+    """Return twelve random letters."""
+    return "".join(random.choices("abcdefghijklmnopqrstuvwxyz", k=12))
+
+
+@pytest.mark.parametrize("model", [MODEL, "gpt-5", "gemini-2.5-pro"])
+def test_without_content(tmp_path: Path, model: str) -> None:
+    """No six letters of a text, value, turn id, name or path are in the page; ids of sections are."""
+    random = Random(7)
+    said = [letters(random) for _ in range(9)]
+    with Timeline() as prompt:
+        System(Section("rules", said[0], title=said[1]))
+        Grounding(said[2], said[3], priority=-1)
+        User("I am ", Value(said[4]), name=said[5])
+        Assistant(Text(said[6], Volatile(said[7], label=said[8])))
+        User("Yes.")
+    with PromptLog(tmp_path / "log") as log:
+        log.append(render(prompt, model=model).record({"x": said[0]}), name=said[1], id=said[2])
+    targets = [
+        PagePrompt(said[0], (prompt, prompt, ValueError(said[3])), {"x": said[4]}),
+        PromptLog(tmp_path / "log"),
+    ]
+    write_page(tmp_path / "p.html", *targets, model=model, budget=120, content=False)
+    data = data_in(tmp_path / "p.html")
+    checked(data)
+    text = json.dumps(data)
+    pieces = {word[start : start + 6] for word in said for start in range(7)}
+    assert [] == [piece for piece in pieces if piece in text]
+    assert str(tmp_path) not in text
+    assert Path(__file__).name not in text
+    assert "rules" in text
+
+
+@given(text=st.text(st.characters(exclude_categories=())))
+def test_any_text_is_kept(text: str) -> None:
+    """The data in a page is what was put in, whatever a text has: tags, halves of pairs, marks."""
+    data = page_data(PagePrompt(f"prompt {text}", (User(Value("a")),), {"value": text}))
+    read = data_in(page_html(data))
+    assert f"prompt {text}" == read["prompts"][0]["name"]
+    assert text == requests_of(read)[0]["record"]["inputs"]["value"]
+
+
+def test_a_page_is_written_over_a_page_only(tmp_path: Path) -> None:
+    """An older page is replaced; another file is an error, and stays."""
+    page, other = tmp_path / "page.html", tmp_path / "notes.html"
+    other.write_text("<p>Notes")
+    for _ in range(2):
+        assert [] == write_page(page, answer(), model=MODEL)
+    error = raised(DataError, lambda: write_page(other, answer(), model=MODEL))
+    assert f"{other} has other content" == error.what
+    assert "<p>Notes" == other.read_text()

@@ -1,0 +1,279 @@
+"""The page in Chromium: what it shows, its keys, and that no text of a prompt runs or loads."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptdsl import *
+from promptdsl.page import PagePrompt, write_page
+from tests.browser import Browser
+from tests.page.prompts import MODEL, agent, answer
+from tests.views.hostile_prompt import hostile_prompt
+
+pytestmark = pytest.mark.browser
+
+LOOKS = [(width, scheme) for width in (400, 1400) for scheme in ("light", "dark")]
+FOCUSED = "document.activeElement.getAttribute('aria-label')"
+NODES = "document.querySelectorAll('*').length"
+
+
+def text_of(page: Browser, selector: str) -> str:
+    """Return the text of the first element that a selector finds."""
+    text: str = page.run(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''")
+    return text
+
+
+def texts_of(page: Browser, selector: str) -> list[str]:
+    """Return the texts of all elements that a selector finds."""
+    texts: list[str] = page.run(
+        f"[...document.querySelectorAll({json.dumps(selector)})].map(node => node.innerText)"
+    )
+    return texts
+
+
+def click(page: Browser, selector: str) -> None:
+    """Click the first element that a selector finds."""
+    page.run(f"document.querySelector({json.dumps(selector)}).click()")
+
+
+def tab(page: Browser, name: str) -> str:
+    """Return the text of a tab, which is opened."""
+    click(page, f"#tab-{name}")
+    return text_of(page, "#tab")
+
+
+@pytest.fixture(scope="module")
+def two_prompts(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the address of a page with a prompt that drops a document, and with an agent."""
+    file = tmp_path_factory.mktemp("page") / "page.html"
+    prompts = [
+        PagePrompt("answer", (answer(),), {"name": "Ada"}),
+        PagePrompt("agent", [agent(calls) for calls in range(1, 5)]),
+        PagePrompt("failed", (LookupError("no plan"),)),
+    ]
+    options: dict[str, Any] = {"model": MODEL, "budget": 230, "reserve": 30, "cache": "auto"}
+    write_page(file, prompts[0], models=["gpt-5", "gemini"], price=(3, 0.3), **options)
+    answers = file.read_text("utf-8")
+    write_page(file, *prompts, model=MODEL, cache="auto", budget=9000, models=["gpt-5"])
+    (file.parent / "answer.html").write_text(answers, "utf-8")
+    return file.parent.as_uri()
+
+
+@pytest.fixture
+def page(browser: Browser, two_prompts: str) -> Browser:
+    """Return a browser with the page of a prompt that drops a document."""
+    browser.look()
+    browser.open(f"{two_prompts}/answer.html")
+    return browser
+
+
+@pytest.fixture
+def calls(browser: Browser, two_prompts: str) -> Browser:
+    """Return a browser with the last call of the agent."""
+    browser.look()
+    browser.open(f"{two_prompts}/page.html#p=1&r=3")
+    return browser
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_hostile_prompts_run_nothing(
+    browser: Browser, tmp_path: Path, width: int, scheme: str
+) -> None:
+    """No text runs, loads or leaves the page, nor is the page wider; nobody complains."""
+    browser.look(width, scheme)
+    file = tmp_path / "page.html"
+    prompts = [hostile_prompt("http://127.0.0.1:9"), User("Hi.")]
+    write_page(file, PagePrompt("<b>p</b>", prompts), model=MODEL, models=["gpt-5", "gemini"])
+    browser.open(file.as_uri())
+    assert "<b>p</b>" == browser.run("document.title")
+    for name in ("payload", "losses", "changes", "budgets", "settings", "inputs", "beside"):
+        tab(browser, name)
+    assert [file.as_uri()] == browser.loaded()
+    assert [] == browser.complaints()
+    wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert 0 == browser.run(wider)
+    images = "[...document.images].filter(image => !image.src.startsWith('data:image/')).length"
+    assert [0, 2] == [browser.run(images), browser.run("document.scripts.length")]
+    assert 0 == browser.run("document.querySelectorAll('svg, iframe, object, embed').length")
+
+
+def test_a_prompt(page: Browser) -> None:
+    """The budget, the parts, the roles and the part that was left out are seen at once."""
+    assert "129 of 230 tokens · 30 for the answer · 71 free" == text_of(page, "#budget b")
+    assert "for 1,000" in text_of(page, "#budget")
+    assert ["system", "user", "user", "user"] == texts_of(page, ".card .role")
+    assert "written as developer" in text_of(page, "[data-message='1']")
+    dropped = text_of(page, ".card.dropped")
+    assert "terms/hours.md" in dropped
+    assert "117 tokens to keep it" in dropped
+    assert "It is there at 2" in dropped
+    cards = texts_of(page, "article h3")
+    assert ["grounding"] == [card.split()[0] for card in cards[2:3]]
+    assert ["grounding"] == texts_of(page, ".row.dropped s")
+
+
+def test_a_piece_is_marked_in_every_payload(page: Browser) -> None:
+    """A piece of a message that is clicked is marked in each payload, with its role there."""
+    page.run("[...document.querySelectorAll('.piece')].find(it => it.innerText == 'Ada').click()")
+    assert ["Ada"] == texts_of(page, "#tab mark")
+    rows = texts_of(page, ".where tbody tr")
+    assert [MODEL, "gpt-5", "gemini"] == [row.split("\t")[0] for row in rows]
+    assert ["user"] * 3 == [row.split("\t")[1] for row in rows]
+    assert "contents[0].parts[1].text" in rows[2]
+    for number in (2, 3):
+        click(page, f".buttons button:nth-child({number})")
+        assert ["Ada"] == texts_of(page, "#tab mark")
+    page.press("Escape")
+    assert [] == texts_of(page, "#tab mark")
+
+
+def test_keys(page: Browser) -> None:
+    """The keys go from message to message, to what was left out, and from piece to piece."""
+    steps: list[str] = []
+    for key in ("j", "j", "k", "d", "j"):
+        page.press(key)
+        steps.append(page.run(FOCUSED))
+    assert [
+        "message 0, system", "message 1, user", "message 0, system", "left out: grounding",
+        "message 2, user",
+    ] == steps  # fmt: skip
+    for _ in range(2):
+        page.press("ArrowRight")
+    assert "Ada" == page.run("document.activeElement.innerText")
+    assert ["Ada"] == texts_of(page, "#tab mark")
+    page.press("t")
+    assert "Hints and losses" == text_of(page, "[aria-selected=true]")
+    page.press("?")
+    assert "next or previous message" in text_of(page, "#help")
+    click(page, "#help button")
+    assert not page.run("document.querySelector('#help').open")
+
+
+def test_tabs(page: Browser) -> None:
+    """Each tab shows what it is named for."""
+    assert "Nothing is lost" in tab(page, "losses")
+    assert "no request before" in tab(page, "changes")
+    assert "\n230" in tab(page, "budgets")
+    assert "role_mapping.event" in tab(page, "settings")
+    assert '"name": "Ada"' in tab(page, "inputs")
+    assert "Compare with" in tab(page, "beside")
+
+
+def test_calls(calls: Browser) -> None:
+    """Each request of an agent is a column; the line of the cache stands between messages."""
+    columns = calls.run(
+        "[...document.querySelectorAll('.column')].map(it => it.getAttribute('aria-label'))"
+    )
+    assert 4 == len(columns)
+    assert ", 0 from the cache" in columns[0]
+    assert ", 0 from the cache" not in columns[3]
+    assert "come from the cache up to about here" in text_of(calls, ".cacheline")
+    assert "assistant turn appended" in text_of(calls, ".cacheline")
+    calls.press("[", "[")
+    assert "true" == calls.run("document.querySelectorAll('.column')[1].ariaCurrent")
+    assert "of the request before" in tab(calls, "changes")
+    assert "added" in text_of(calls, "#tab")
+
+
+def test_side_by_side(calls: Browser) -> None:
+    """Two requests stand beside each other: figures, and texts."""
+    tab(calls, "beside")
+    calls.run("document.querySelector('#tab select').value = '1.1'")
+    calls.run("document.querySelector('#tab select').dispatchEvent(new Event('change'))")
+    rows = texts_of(calls, "#tab tbody tr")
+    assert any(row.startswith("messages\t10\t6") for row in rows)
+    assert 4 == calls.run("document.querySelectorAll('.texts tr.different').length")
+
+
+def test_an_error(browser: Browser, two_prompts: str) -> None:
+    """A prompt that failed is an error, and the others stay."""
+    browser.look()
+    browser.open(f"{two_prompts}/page.html#p=2")
+    assert "LookupError: no plan" in text_of(browser, ".error")
+    browser.run("document.querySelector('#prompt').value = '0'")
+    browser.run("document.querySelector('#prompt').dispatchEvent(new Event('change'))")
+    assert "" == text_of(browser, ".error")
+    assert "You are a support agent." in text_of(browser, ".card.system")
+
+
+def test_search(page: Browser) -> None:
+    """A search counts messages, marks the words, and goes from one to the next."""
+    page.press("/")
+    page.ask("Input.insertText", text="SUPPORT")
+    assert "1 message" == text_of(page, "#matches")
+    assert 1 == page.run("CSS.highlights.get('found').size")
+    page.press("Enter")
+    assert "q" == page.run("document.activeElement.id")
+
+
+def test_a_reload_keeps_what_was_chosen(calls: Browser) -> None:
+    """The address keeps prompt, request, tab, search and piece."""
+    calls.press("/")
+    calls.ask("Input.insertText", text="bug")
+    calls.run("document.querySelectorAll('.piece')[0].click()")
+    tab(calls, "settings")
+    address = calls.run("location.href")
+    calls.ask("Page.reload")
+    calls.open(address)
+    assert "agent" == text_of(calls, "#title")
+    assert "true" == calls.run("document.querySelectorAll('.column')[3].ariaCurrent")
+    assert "Settings" == text_of(calls, "[aria-selected=true]")
+    assert "1 message" == text_of(calls, "#matches")
+    assert 1 == calls.run("document.querySelectorAll('.piece.pointed').length")
+
+
+def test_selected_text_is_counted(page: Browser) -> None:
+    """Selected text has tokens, and a share of the request."""
+    page.run("getSelection().selectAllChildren(document.querySelector('.card.system .text'))")
+    page.run("new Promise(done => setTimeout(done, 50))")
+    assert "% of the request" in text_of(page, "#status")
+
+
+def test_copy(page: Browser, tmp_path: Path) -> None:
+    """A payload is copied as JSON."""
+    page.ask("Browser.grantPermissions", permissions=["clipboardReadWrite"])
+    click(page, ".buttons button:last-child")
+    page.run("new Promise(done => setTimeout(done, 100))")
+    assert "Copied" == text_of(page, ".buttons button:last-child")
+    copied = page.run("navigator.clipboard.readText()")
+    assert render(answer(), model=MODEL, budget=230, reserve=30, cache="auto").payload() == (
+        json.loads(copied)
+    )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["answer.html", "page.html#p=1&r=3", "page.html#p=2"])
+def test_everybody_can_use_it(
+    browser: Browser, two_prompts: str, axe: str, scheme: str, name: str
+) -> None:
+    """Axe finds nothing, in each tab."""
+    browser.look(1400, scheme)
+    browser.open(f"{two_prompts}/{name}")
+    browser.ask("Runtime.evaluate", expression=axe)
+    for tab_name in ("payload", "losses", "changes", "budgets", "settings", "inputs", "beside"):
+        tab(browser, tab_name)
+        problems = browser.run(
+            "axe.run().then(it => it.violations.map(one => [one.id, one.nodes[0].html]))"
+        )
+        assert [] == problems, tab_name
+
+
+@pytest.mark.slow
+def test_ten_thousand_messages(browser: Browser, tmp_path: Path) -> None:
+    """Of a long conversation only what is near the screen is there; the end is found at once."""
+    messages = [
+        Message("user" if n % 2 == 0 else "assistant", [TextBlock(f"Message {n}.")])
+        for n in range(10_000)
+    ]
+    file = tmp_path / "page.html"
+    write_page(file, Timeline(History(messages)), model="gpt-5")
+    browser.look()
+    browser.open(file.as_uri())
+    assert browser.run(NODES) < 1_500
+    browser.press("/")
+    browser.ask("Input.insertText", text="message 9999.")
+    browser.press("Enter")
+    assert "Message 9999." in text_of(browser, "[data-message='9999']")
+    assert browser.run(NODES) < 2_500
