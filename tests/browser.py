@@ -31,7 +31,7 @@ COMPLAINTS = ("Log.entryAdded", "Runtime.exceptionThrown", "Runtime.consoleAPICa
 
 
 def chromium(folder: Path) -> "Browser":
-    """Return a browser that keeps its files in a folder; without one, skip, or fail where CI is set."""
+    """Return a browser that keeps its files in a folder; without Chromium, skip, or fail in CI."""
     program = shutil.which("chromium")
     if program is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)("there is no chromium")

@@ -117,6 +117,18 @@ def test_an_installed_wheel_holds_the_schema_of_a_record(installed: Path) -> Non
     assert (ROOT / file).read_bytes() == (installed / file).read_bytes()
 
 
+def test_an_installed_wheel_holds_the_page(installed: Path) -> None:
+    """The modules, the style and the schema of the page are in the wheel."""
+    folder = Path("promptdsl") / "page"
+    names = [
+        "page.css",
+        "page.schema.json",
+        *(f"js/{it.name}" for it in (ROOT / folder / "js").iterdir()),
+    ]
+    assert 12 == len(names)
+    assert [] == [name for name in names if not (installed / folder / name).exists()]
+
+
 def test_an_installed_wheel_renders(installed: Path, tmp_path: Path) -> None:
     """A template is rendered from an installed wheel."""
     said = _run(sys.executable, "-c", SAY, cwd=tmp_path, PYTHONPATH=str(installed))

@@ -1,5 +1,7 @@
 """The prompts of the page's tests."""
 
+import json
+
 from promptdsl import *
 
 MODEL = "claude-sonnet-4-5"
@@ -24,11 +26,10 @@ def find(query: str) -> str:
 
 def agent(calls: int) -> Timeline:
     """Return the request of an agent after some calls of its tool."""
-    with Timeline() as prompt:
-        System(Section("role", "You are an agent. " + "Be careful. " * 400))
-        Tool(find)
-        User("Find the bug.")
-        for number in range(calls):
-            Assistant(ToolUse("find", {"query": f"page {number}"}, id=f"call_{number}"))
-            ToolMessage(f"call_{number}", f"Result {number}: " + "words " * 60)
-    return prompt
+    messages = [Message("user", [TextBlock("Find the bug.")])]
+    for number in range(calls):
+        call = ToolUseBlock(f"call_{number}", "find", json.dumps({"query": f"page {number}"}))
+        result = ToolResultBlock(call.id, f"Result {number}: " + "words " * 60)
+        messages += [Message("assistant", [call]), Message("tool", [result])]
+    role = "You are an agent. " + "Be careful. " * 400
+    return Timeline(System(Section("role", role)), Tool(find), History(messages))

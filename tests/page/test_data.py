@@ -149,7 +149,7 @@ def letters(random: Random) -> str:
 
 @pytest.mark.parametrize("model", [MODEL, "gpt-5", "gemini-2.5-pro"])
 def test_without_content(tmp_path: Path, model: str) -> None:
-    """No six letters of a text, value, turn id, name or path are in the page; ids of sections are."""
+    """No six letters of a text, value, id, name or path are in the page; ids of sections are."""
     random = Random(7)
     said = [letters(random) for _ in range(9)]
     with Timeline() as prompt:

@@ -170,7 +170,7 @@ def test_calls(calls: Browser) -> None:
     assert ", 0 from the cache" in columns[0]
     assert ", 0 from the cache" not in columns[3]
     assert "come from the cache up to about here" in text_of(calls, ".cacheline")
-    assert "assistant turn appended" in text_of(calls, ".cacheline")
+    assert "assistant message" in text_of(calls, ".cacheline")
     calls.press("[", "[")
     assert "true" == calls.run("document.querySelectorAll('.column')[1].ariaCurrent")
     assert "of the request before" in tab(calls, "changes")
@@ -231,7 +231,7 @@ def test_selected_text_is_counted(page: Browser) -> None:
     assert "% of the request" in text_of(page, "#status")
 
 
-def test_copy(page: Browser, tmp_path: Path) -> None:
+def test_copy(page: Browser) -> None:
     """A payload is copied as JSON."""
     page.ask("Browser.grantPermissions", permissions=["clipboardReadWrite"])
     click(page, ".buttons button:last-child")
@@ -245,12 +245,11 @@ def test_copy(page: Browser, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["answer.html", "page.html#p=1&r=3", "page.html#p=2"])
-def test_everybody_can_use_it(
-    browser: Browser, two_prompts: str, axe: str, scheme: str, name: str
-) -> None:
+def test_everybody_can_use_it(calls: Browser, axe: str, scheme: str, name: str) -> None:
     """Axe finds nothing, in each tab."""
+    browser = calls
     browser.look(1400, scheme)
-    browser.open(f"{two_prompts}/{name}")
+    browser.open(f"{calls.run('location.href').rpartition('/')[0]}/{name}")
     browser.ask("Runtime.evaluate", expression=axe)
     for tab_name in ("payload", "losses", "changes", "budgets", "settings", "inputs", "beside"):
         tab(browser, tab_name)

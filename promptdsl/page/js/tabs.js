@@ -86,7 +86,7 @@ export function errorBox(error) {
   const budget = error.budget ? element("p", {}, `${tokens(error.required)} tokens needed, ${tokens(error.budget.room)} there (${tokens(error.budget.limit)} − ${tokens(error.budget.reserve)} for the answer)`) : null;
   const code = (error.code ?? []).map((/** @type {Json} */ line) => `${String(line.line).padStart(5)}  ${line.text}`).join("\n");
   return element("div", { class: "error", role: "alert" },
-    element("p", {}, element("b", {}, "Error: "), ...shownText(error.what || "This request could not be made.")),
+    element("p", {}, element("b", {}, "Error: "), ...shownText((error.rows ? error.what.split("\n")[0] : error.what) || "This request could not be made.")),
     error.fix ? element("p", {}, ...shownText(error.fix)) : null, budget, bars,
     error.at.length > 0 ? element("p", {}, element("code", {}, ...shownText(error.at.join(", ")))) : null,
     code ? element("pre", { tabindex: "0" }, ...shownText(code)) : null);
@@ -184,7 +184,7 @@ const FIGURES = [
 function textAt(request, index) {
   const message = request.record?.messages[index];
   if (message === undefined) return "";
-  const texts = message.content.map(({ cache: _cache, .../** @type {Json} */ block }) => block.text ?? JSON.stringify(block));
+  const texts = message.content.map((/** @type {Json} */ block) => block.text ?? JSON.stringify({ ...block, cache: undefined }));
   return `${message.role}: ${texts.join("\n")}`;
 }
 
