@@ -23,7 +23,7 @@ from promptdsl.page.shared_values import SharedValues
 
 FORMAT = "promptdsl.page/1"
 BUDGETS = 16
-"""The number of budgets at which a prompt with a budget is rendered, beside its own."""
+"""The number of budgets at which a prompt with a budget is rendered, in addition to its own."""
 LOCATION = (
     "address", "role", "entry", "start", "end", "message", "block", "inner", "fence", "cache",
 )  # fmt: skip
