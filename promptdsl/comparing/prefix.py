@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from promptdsl import ModelFacts, Prompt, PromptError, Rendered, prefix_report, render
+from promptdsl import Difference, ModelFacts, Prompt, PromptError, Rendered, prefix_report, render
 from promptdsl.comparing.canonical import FileWriter
 from promptdsl.comparing.changes import TEXT, Location, NamedEntry, named
 from promptdsl.comparing.escapes import shown
@@ -23,6 +23,8 @@ CACHED = 0.1
 """The approximate cost of a cached token; a token that is not cached costs 1."""
 GAP = "\n\n"
 """The text for the border of two blocks, with or without a cache mark between them."""
+CHANGED = "changed"
+UNSEEN = "its text is the same, but not its JSON, such as the order of keys"
 ESTIMATE = "estimate, by the tokens of the texts"
 
 Counting: TypeAlias = Callable[[str], int]
@@ -54,6 +56,7 @@ class SharedPrefix:
     label: str
     broken_by: str = ""
     lost_marks: tuple[str, ...] = ()
+    is_unseen: bool = False
 
     @property
     def anew(self) -> int:
@@ -77,6 +80,7 @@ class SharedPrefix:
         if self.broken_by:
             text = f"the shared prefix ends at `{_last(self.broken_by)}`: "
             text += f"{self.shared:,} of {self.shared + self.behind:,} tokens"
+            text += f" ({UNSEEN})" if self.is_unseen else ""
         if self.lost_marks:
             text += f"; the cached prefix up to `{_last(self.lost_marks[-1])}` is lost"
         if self.served < self.shared and not self.is_complete:
@@ -100,18 +104,35 @@ def prefix_of_requests(before: Rendered, after: Rendered, count: Counting) -> Sh
     sides = [side.masked(lambda span: shown(span.text)) for side in (before, after)]
     files = [FileWriter(side, ShownTexts({})).file(side.tokens.total) for side in sides]
     estimate = prefix_of_files(files[0], files[1], count)
-    if estimate is None or after.facts.provider is None:
-        return estimate
+    if estimate is None:
+        return None
     report = prefix_report(before, after)
-    broken_by = report.first and (estimate.broken_by or report.first.path or report.first.what)
+    first = report.first
+    broken_by = _broken_by(first, estimate)
+    # The texts of a snapshot do not show the order of keys.
+    is_unseen = first is not None and first.how == CHANGED
+    is_unseen = is_unseen and broken_by not in (estimate.broken_by, first and first.path)
+    if after.facts.provider is None and not is_unseen:
+        return estimate
     return attrs.evolve(
         estimate,
         shared=report.shared,
         behind=report.behind,
         served=report.served,
         label=report.label,
-        broken_by=broken_by or "",
+        broken_by=broken_by,
+        is_unseen=is_unseen,
     )
+
+
+def _broken_by(first: Difference | None, estimate: SharedPrefix) -> str:
+    """Return the location of the first difference, named as in snapshots."""
+    if first is None:
+        return ""
+    is_tool = first.what.startswith("tool '")
+    if is_tool and (first.how == CHANGED or not estimate.broken_by.startswith("tools > ")):
+        return f"tools > tool {first.path}"
+    return estimate.broken_by or first.path or first.what
 
 
 @attrs.define

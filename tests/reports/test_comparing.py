@@ -323,7 +323,7 @@ SPEAKERS = ("user", "assistant")
 
 @pytest.mark.parametrize(
     ("budgets", "expected"),
-    [((None, 30), (20, 11)), ((30, None), (-20, None)), ((30, 30), (0, None))],
+    [((None, 30), (20, 11)), ((30, None), (0, None)), ((30, 30), (0, None))],
 )
 def test_what_is_dropped_pays_later(
     budgets: tuple[int | None, int | None], expected: tuple[int, int | None]

@@ -58,7 +58,6 @@ def both(before: Timeline, after: Timeline, model: str | None) -> tuple[Rendered
         {"type": "object", "properties": {"a": {**TEXT, "default": 1}, "b": TEXT}},
     ],
 )
-@pytest.mark.xfail(reason="reports do not compare the bytes that are sent", strict=True)
 def test_a_schema_in_another_order_ends_the_prefix(model: str | None, schema: Any) -> None:
     """Nothing is shared behind a tool whose schema has another order of keys, and it is named."""
     before = SCHEMA
@@ -76,7 +75,6 @@ def test_a_schema_in_another_order_ends_the_prefix(model: str | None, schema: An
     assert "the shared prefix ends at `tool find`: " in str(difference)
 
 
-@pytest.mark.xfail(reason="reports do not compare the bytes that are sent", strict=True)
 def test_what_no_snapshot_shows_is_named_before_what_it_shows() -> None:
     """A later change of a text does not hide that the prefix ends at a tool."""
     schema = {"properties": SCHEMA["properties"], "type": "object"}
@@ -98,7 +96,6 @@ def test_what_no_snapshot_shows_is_named_before_what_it_shows() -> None:
         ({"n": [0, {}]}, {"n": [False, {}]}),
     ],
 )
-@pytest.mark.xfail(reason="reports do not compare the bytes that are sent", strict=False)
 def test_an_input_in_other_bytes_ends_the_prefix(
     model: str, before: dict[str, Any], after: dict[str, Any]
 ) -> None:
@@ -118,7 +115,6 @@ JSON = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from("abc"), JSON), st.sampled_from(MODELS))
-@pytest.mark.xfail(reason="reports do not compare the bytes that are sent", strict=True)
 def test_any_input_is_compared_as_it_is_sent(call: dict[str, Any], model: str) -> None:
     """A report has a first difference exactly if the payloads have other bytes."""
     one, two = (render(with_call(data), model=model) for data in (call, reordered(call)))
@@ -154,7 +150,6 @@ def request(sizes: list[int], **options: Any) -> Rendered:
         ([100], [100], 0),
     ],
 )
-@pytest.mark.xfail(reason="reports do not compare the bytes that are sent", strict=False)
 def test_what_was_sent_and_is_cleared_counts(
     before: list[int], after: list[int], dropped: int
 ) -> None:
@@ -164,7 +159,6 @@ def test_what_was_sent_and_is_cleared_counts(
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=6), st.integers(20, 60))
-@pytest.mark.xfail(reason="reports do not compare the bytes that are sent", strict=True)
 def test_no_more_is_dropped_than_was_sent(sizes: list[int], more: int) -> None:
     """The dropped tokens are those of the first request that are not in the second."""
     one, two = request(sizes), request([*sizes, more])
@@ -199,7 +193,6 @@ def test_no_more_is_dropped_than_was_sent(sizes: list[int], more: int) -> None:
         ),
     ],
 )
-@pytest.mark.xfail(reason="reports do not compare the bytes that are sent", strict=False)
 def test_what_grew_was_changed(before: Timeline, after: Timeline, what: str) -> None:
     """What became longer or shorter was neither added nor moved, whatever comes after it."""
     first = prefix_report(render(before, model="gpt-5"), render(after, model="gpt-5")).first

@@ -126,7 +126,7 @@ def shared_by(before: CacheOrder, after: CacheOrder) -> Shared:
     shared["system"] = system.parts
     if not system.is_same:
         return Shared(shared, "system", is_complete=False)
-    if before.choice != after.choice:
+    if _key(before.choice) != _key(after.choice):
         return Shared(shared, "tool_choice", is_complete=False)
     # The messages, and the beginning of the first one that differs.
     count = _alike(before.entries, after.entries)
@@ -149,7 +149,9 @@ def _alike(before: Sequence[WireValue], after: Sequence[WireValue]) -> int:
     least = min(len(before), len(after))
     for index in range(least):
         old, new = before[index], after[index]
-        if old != new and _entry_key(old) != _entry_key(new):
+        # Mappings that differ in the order of their keys are equal, but are not sent alike.
+        is_same = old is new or compact(old) == compact(new)
+        if not is_same and _entry_key(old) != _entry_key(new):
             return index
     return least
 
@@ -205,7 +207,7 @@ def cache_blocks(payload: Payload, order: CacheOrder) -> list[LocatedBlock]:
         parts = [part for key in CONTENT_KEYS for part in _items(entry.get(key))]
         for number, part in enumerate(parts or [None]):
             header = None if number else _header(entry)
-            add("messages", part, (settings, order.choice), header)
+            add("messages", part, (settings, _key(order.choice)), header)
     return blocks
 
 
@@ -255,7 +257,8 @@ def _entry_key(entry: WireValue) -> object:
     mapping = _mapping(entry)
     if mapping is None:
         return entry
-    return _key(_header(mapping)), [piece[:2] for piece in _entry_pieces(mapping)]
+    keys = [key for key in mapping if key not in MARKS]
+    return keys, _key(_header(mapping)), [piece[:2] for piece in _entry_pieces(mapping)]
 
 
 def _header(entry: Payload) -> Payload:

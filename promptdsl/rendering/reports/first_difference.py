@@ -62,7 +62,7 @@ class Difference:
 def first_difference(before: ReportInput, after: ReportInput) -> Difference | None:
     """Return the first difference of two prompts, ``None`` for equal prompts.
 
-    Cache marks are not compared.
+    JSON is compared with the order of its keys, as it is sent. Cache marks are not compared.
     """
     old, new = before.sent, after.sent
     tools = _tool_difference(old.tools, new.tools)
@@ -71,7 +71,7 @@ def first_difference(before: ReportInput, after: ReportInput) -> Difference | No
     output, old_output = new.sent_output, old.sent_output
     if output is None and old_output is not None:
         return Difference("removed", "form of the answer", old_output.name, old_output.source)
-    if output is not None and old_output != output:
+    if output is not None and exact(old_output) != exact(output):
         how: How = "added" if old_output is None else "changed"
         return Difference(how, "form of the answer", output.name, output.source)
     # Names of speakers are compared last, because most providers have no names.
@@ -99,7 +99,7 @@ def _tool_difference(
     olds: Sequence[ToolDefinition], news: Sequence[ToolDefinition]
 ) -> Difference | None:
     without_mark = partial(attrs.evolve, cache=None)
-    change = _first_change(map(without_mark, olds), map(without_mark, news))
+    change = _first_change(*(map(exact, map(without_mark, tools)) for tools in (olds, news)))
     if change is None:
         return None
     how, index = change
@@ -144,8 +144,16 @@ def _content_without_marks(message: Message) -> tuple[object, ...]:
         if is_text:
             content.append(GAP.join([getattr(block, "text", "") for block in blocks]))
         else:
-            content += map(without_cache_marks, blocks)
+            content += map(exact, map(without_cache_marks, blocks))
     return (message.role, *content)
+
+
+def exact(value: object) -> tuple[object, str]:
+    """Return a key to compare a value with JSON in it: with the order of its keys.
+
+    Python takes mappings in another order to be equal, and ``1``, ``1.0`` and ``True``, too.
+    """
+    return value, repr(value)
 
 
 def _named_content(message: Message) -> tuple[object, ...]:
@@ -326,6 +334,7 @@ def _part_difference(before: MessageParts, after: MessageParts) -> Difference:
         return Difference("changed", *news[0])
     if was_there and is_there:
         same = _same_start(after, before, news, length) or _same_start(before, after, olds, length)
+        same = same or _continued(after, news, length) or _continued(before, olds, length)
         return Difference("changed" if same else "moved", *(same or news[0]))
     if was_there:
         return Difference("removed", *_outermost(olds, new_keys))
@@ -346,6 +355,14 @@ def _same_start(
         if len(starts) < 2:
             break
     return None
+
+
+def _continued(
+    message: MessageParts, around: Sequence[MessagePart], length: int
+) -> MessagePart | None:
+    """Return the turn whose own text goes on at a character: it is longer than in the other."""
+    is_text_of_turn = length > 0 and len(around) == 1
+    return around[0] if is_text_of_turn and message.around(length - 1) == [*around] else None
 
 
 def _outermost(around: Sequence[MessagePart], keys: set[Key]) -> MessagePart:

@@ -17,6 +17,7 @@ from promptdsl.rendering.reports.cache_order import (
     shared_by,
 )
 from promptdsl.rendering.reports.first_difference import Difference, first_difference
+from promptdsl.rendering.reports.newly_dropped import newly_dropped
 from promptdsl.rendering.reports.report_input import ReportInput
 from promptdsl.rendering.reports.token_report import total_of
 
@@ -33,7 +34,7 @@ class PrefixReport:
     ``before`` and ``after`` are all tokens of each request, counted for the second, and ``label``
     is how exact that is. ``first`` is the first difference, ``None`` for equal requests.
     ``extends`` is whether the second only continues the first: nothing before its end changed.
-    ``dropped`` are the tokens that were dropped or cleared in the second, and not in the first.
+    ``dropped`` are the tokens of the first that were dropped, cut or cleared in the second.
 
     >>> from promptdsl import Timeline, User, prefix_report, render
     >>> one, two = (render(Timeline(User(text)), counter=len) for text in ("One two.", "One six."))
@@ -57,10 +58,10 @@ class PrefixReport:
         """The number of requests after which ``dropped`` saves more than it costs.
 
         1 is the second request of the two. Each further request is cheaper by these tokens, at the
-        price of cached ones. ``None`` if the beginning did not change, or if no more is dropped
-        than before.
+        price of cached ones. ``None`` if the beginning did not change, or if nothing of the first
+        was dropped.
         """
-        if self.extends or self.dropped <= 0:
+        if self.extends or not self.dropped:
             return None
         uncached = max(self.before - self.shared - self.dropped, 0) * (1 - CACHED)
         return max(ceil(uncached / (self.dropped * CACHED)), 1)
@@ -104,7 +105,7 @@ class PrefixReport:
         served = f"{self.served:,} tokens" if self.served else "nothing"
         served += f" below {self.minimum:,} tokens" if self.shared < self.minimum else ""
         saved = 1 - self.cost / self.after if self.after else 0
-        pays = f"  {self.dropped:,} tokens more are dropped: that pays from request"
+        pays = f"  {self.dropped:,} tokens of the first are dropped: that pays from request"
         return "\n".join(
             [
                 head,
@@ -146,9 +147,8 @@ def compared(before: ReportInput, after: ReportInput) -> PrefixReport:
     first = first_difference(before, after) or Difference("changed", "the request", shared.location)
     # A chat template writes an end after the last turn, but not before another turn.
     extends = shared.is_complete or ("prompt" in shared.payload and first.how == "appended")
-    dropped = [sum(part.tokens for part in side.dropped()) for side in (before, after)]
-    more = dropped[1] - dropped[0]
-    return PrefixReport(count, served, old, new, label, first, extends, rule.minimum, more)
+    dropped = newly_dropped(before, after)
+    return PrefixReport(count, served, old, new, label, first, extends, rule.minimum, dropped)
 
 
 def _payload(report_input: ReportInput) -> Payload:
