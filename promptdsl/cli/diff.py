@@ -10,13 +10,12 @@ from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.options import add_request, model_notes, whole_number
 from promptdsl.cli.show import as_json, as_row, fields, is_colourful, relative
-from promptdsl.cli.sides import is_target, side
+from promptdsl.cli.sides import Side, has_records, is_target, record_side, side
 from promptdsl.cli.write_files import write_report
 from promptdsl.comparing import (
     MARKS,
     DiffReport,
     PromptComparison,
-    PromptFile,
     Status,
     diff,
     is_report,
@@ -26,8 +25,9 @@ from promptdsl.comparing import (
 DESCRIPTION = """\
 Show what changes for the model, and what it costs. A and B are targets (file.py:name), snapshots
 (*.prompt.txt), payloads or records (*.json), or one of these at a revision: git:REV:TARGET. Without
-B, A is rendered twice. --base compares all snapshots of the project with those at its merge base
-with REV. Example: promptdsl diff git:main:support.py:support support.py:support"""
+B, A is rendered twice. LOG --id A --id B compares two records of a log. --base compares all
+snapshots of the project with those at its merge base with REV. Example: promptdsl diff
+git:main:support.py:support support.py:support"""
 CODES = "0 nothing differs; 1 something does; 2 called wrongly, or a prompt failed"
 FORMATS = ("text", "json", "markdown", "html")
 DIFFERENT = 1
@@ -66,6 +66,14 @@ def add_diff(add_parser: AddParser) -> None:
             metavar="KEY=VALUE",
             help=f"as -p, for the {which} prompt only; may be repeated",
         )
+    group.add_argument(
+        "--id",
+        dest="ids",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="the id of a record in a log or in the JSON of records list; for two of them, twice",
+    )
     group.add_argument(
         "--timeout",
         type=partial(whole_number, unit="seconds"),
@@ -121,21 +129,42 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
 def _two(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     """Return the data, notes and exit code for two prompts, or for a prompt rendered twice."""
     first, second = arguments.sides[0], arguments.sides[-1]
+    ids = _ids_by_side(arguments)
     if arguments.is_cache_diff and not (is_target(first) and is_target(second)):
         raise UsageError("--cache compares two targets of the working tree")
-    arguments.target = first
-    before = side(first, _props(arguments, "before"), arguments)
-    # From here on, errors name the second prompt.
-    arguments.target = second
-    after = side(second, _props(arguments, "after"), arguments)
+    props = _props(arguments, "before"), _props(arguments, "after")
+    prompts: list[Side] = []
+    for name, values, (has_id, id) in zip((first, second), props, ids, strict=True):
+        arguments.target = name  # errors name this prompt
+        prompts.append(record_side(name, id) if has_id else side(name, values, arguments))
+    before, after = prompts
     notes = model_notes(after, arguments) if isinstance(after, Rendered) else []
     if arguments.is_cache_diff:
         return _cache_diff(before, after, as_data=arguments.format == "json", notes=notes)
-    difference = diff(before, after)
+    are_called = all(isinstance(prompt, Rendered) for prompt in prompts)
+    difference = diff(before, after, inputs=props if are_called else None)
     status: Status = "changed" if difference else "same"
     report = DiffReport((PromptComparison(second, status, difference),))
     data, _, code = _formatted(report, arguments)
     return data, notes, code
+
+
+def _ids_by_side(arguments: argparse.Namespace) -> list[tuple[bool, str | None]]:
+    """Return for each side whether it has records, and the id of its record.
+
+    Raises :class:`UsageError` for another number of ids than of sides with records.
+    """
+    sides = [arguments.sides[0], arguments.sides[-1]]
+    with_records = [has_records(name) for name in sides]
+    ids: list[str] = [*arguments.ids]
+    if len(arguments.sides) == 2:
+        # A list of one record needs no id.
+        ids = [*[""] * (sum(with_records) - len(ids)), *ids]
+    if len(ids) != sum(with_records):
+        names = " and ".join(dict.fromkeys(arguments.sides))
+        raise UsageError(f"{names}: name two records: --id A --id B")
+    waiting = iter(ids)
+    return [(found, (next(waiting) or None) if found else None) for found in with_records]
 
 
 def _formatted(report: DiffReport, arguments: argparse.Namespace) -> tuple[str, list[str], int]:
@@ -163,7 +192,7 @@ def _props(arguments: argparse.Namespace, side: str) -> Arguments:
 
 
 def _cache_diff(
-    before: Rendered | PromptFile, after: Rendered | PromptFile, *, as_data: bool, notes: list[str]
+    before: Side, after: Side, *, as_data: bool, notes: list[str]
 ) -> tuple[str, list[str], int]:
     """Return the tokens that two requests share, which a prompt cache can serve."""
     assert isinstance(before, Rendered)

@@ -7,11 +7,11 @@ from itertools import groupby, zip_longest
 
 from promptdsl import PromptError, PromptRecord
 from promptdsl.cli.commands import COMMANDS, AddParser, add_command
-from promptdsl.cli.errors import FileError, UsageError
+from promptdsl.cli.errors import FileError
 from promptdsl.cli.options import LISTED, checked_provider
 from promptdsl.cli.records_list import add_list
 from promptdsl.cli.show import as_explanation, as_json, relative
-from promptdsl.cli.sides import is_record, read_json
+from promptdsl.cli.sides import is_record, json_of
 from promptdsl.comparing import payload_rendered, visible
 
 LONGEST = 300
@@ -19,9 +19,10 @@ LONGEST = 300
 RULE = 72
 """The width of the lines between the parts of the output, in characters."""
 DESCRIPTION = """\
-Show what was sent and why, from the file of a record (promptdsl render --record FILE): its parts
-with their lines and tokens, its texts with the origin of each piece, the dropped parts with the
-tokens that keeping them would cost, losses, hints, libraries and settings. A JSON payload of any
+Show what was sent and why: of the file of a record (promptdsl render --record FILE), of the
+record with an id in a log (the folder of a PromptLog), or in the JSON of records list. It shows the
+parts with their lines and tokens, the texts with the origin of each piece, the dropped parts with
+the tokens that keeping them would cost, losses, hints, libraries and settings. A JSON payload of any
 provider is shown in the same way, without lines."""
 
 
@@ -42,12 +43,14 @@ def add_show(add_parser: AddParser) -> None:
         add_parser,
         "records show",
         run=show,
-        takes="FILE",
+        takes="FILE | LOG --id ID",
         description=DESCRIPTION,
         summary="show a record, or a payload",
         failed="the content of the file is wrong",
     )
-    parser.add_argument("target", metavar="FILE", help="the file of a record, or of a payload")
+    usage = "the file of a record or of a payload, or the folder of a log"
+    parser.add_argument("target", metavar="FILE", help=usage)
+    parser.add_argument("--id", help="the id of the request, in a log or the JSON of records list")
     usage = f"the provider of a payload, if the payload does not show it ({LISTED})"
     parser.add_argument("--for", dest="provider_format", metavar="PROVIDER", help=usage)
     parser.add_argument("--json", action="store_true", help="print the record as JSON")
@@ -56,22 +59,17 @@ def add_show(add_parser: AddParser) -> None:
 def show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """Return the data and the notes of the command."""
     checked_provider(arguments.provider_format)
-    try:
-        with open(arguments.target, "rb") as file:
-            content = file.read()
-    except OSError as error:
-        raise UsageError(f"cannot read {arguments.target}: {error.strerror}") from None
-    data = read_json(arguments.target, content)
+    data, notes = json_of(arguments.target, arguments.id, command="records show")
     try:
         if is_record(data):
-            record = PromptRecord.load(arguments.target)
+            record = PromptRecord.from_dict(data)
         else:
             record = without_lines(payload_rendered(data, arguments.provider_format).record())
     except PromptError as error:
         raise FileError(f"{arguments.target}: {error.what}\n  {error.fix}".rstrip()) from None
     if arguments.json:
-        return as_json(record.to_dict()), []
-    return visible(relative("\n".join(_lines(record)))), []
+        return as_json(record.to_dict()), notes
+    return visible(relative("\n".join(_lines(record)))), notes
 
 
 def without_lines(record: PromptRecord) -> PromptRecord:

@@ -5,16 +5,25 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from promptdsl import LogEntry, PromptLog, TranscriptError
+from promptdsl import LogEntry
 from promptdsl.cli.commands import AddParser, add_command
-from promptdsl.cli.errors import FileError, UsageError
+from promptdsl.cli.errors import UsageError
+from promptdsl.cli.log_records import (
+    check_known,
+    check_name,
+    dropped_lines,
+    log_entries,
+    losses_of,
+    lost_lines,
+)
 from promptdsl.cli.show import as_json, fields
 from promptdsl.comparing import visible
 
 DESCRIPTION = """\
 List the records of a PromptLog: the time in UTC, the name and the id of each, its model, its
-tokens, and the number of its messages, losses and dropped parts. With --json, print
-complete records."""
+tokens, and the number of its messages, losses and dropped parts. With --dropped and --lost, these
+are shown below each record. With --json, print complete records, which records show and diff
+read."""
 
 
 def add_list(add_parser: AddParser) -> None:
@@ -37,30 +46,37 @@ def add_list(add_parser: AddParser) -> None:
     )
     add("--name", help="only records of the prompt with this name")
     add("--id", help="only the record of the request with this id")
-    add("--lost", action="store_true", help="only records with losses (a hint is none)")
-    add("--dropped", action="store_true", help="only records with dropped parts")
+    add("--lost", action="store_true", help="only records with losses, and show these")
+    add(
+        "--dropped",
+        action="store_true",
+        help="only records with dropped or cleared parts, and show these",
+    )
     add("--salvage", action="store_true", help="skip damaged lines, and name them")
     add("--json", action="store_true", help="print the records as JSON")
 
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """Return the data and the notes of the command."""
-    log = PromptLog(arguments.target)
-    if not log.folder.is_dir():
-        raise UsageError(f"there is no folder {arguments.target}")
-    try:
-        entries = log.read(salvage=arguments.salvage)
-    except TranscriptError as error:
-        fix = (error.fix or "").replace("salvage=True", "--salvage")
-        raise FileError(f"{error.what}\n  {fix}") from None
+    entries, notes = log_entries(arguments.target, salvage=arguments.salvage)
+    if arguments.id is not None:
+        same = [entry for entry in entries if entry.id == arguments.id]
+        check_known(arguments.id, same, entries, arguments.target)
+    if arguments.name is not None:
+        check_name(arguments.name, entries, arguments.target)
     wanted = [*_wanted(entries, arguments)]
     if arguments.json:
         data = [fields(entry, "at", "name", "id", "record") for entry in wanted]
-        return as_json(data), [*log.repairs]
+        return as_json(data), notes
     rows = [[visible(cell, one_line=True) for cell in _row(entry)] for entry in wanted]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-    return "\n".join(lines), [*log.repairs]
+    lines: list[str] = []
+    for entry, row in zip(wanted, rows, strict=True):
+        lines.append("  ".join(map(str.ljust, row, widths)).rstrip())
+        missing = dropped_lines(entry.record) if arguments.dropped else []
+        missing += lost_lines(entry.record) if arguments.lost else []
+        lines += [f"  {visible(line, one_line=True)}" for line in missing]
+    return "\n".join(lines), notes
 
 
 def _wanted(entries: tuple[LogEntry, ...], arguments: argparse.Namespace) -> Iterator[LogEntry]:
@@ -73,15 +89,11 @@ def _wanted(entries: tuple[LogEntry, ...], arguments: argparse.Namespace) -> Ite
         since = (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
     for entry in entries:
         is_named = arguments.name in (None, entry.name) and arguments.id in (None, entry.id)
-        is_kept = not arguments.lost or _lost(entry.record)
+        is_kept = not arguments.lost or bool(losses_of(entry.record))
         if arguments.dropped and not entry.record.get("dropped"):
             is_kept = False
         if entry.at >= since and is_named and is_kept:
             yield entry
-
-
-def _lost(record: Any) -> int:  # Any: JSON
-    return sum(loss.get("kind") != "hint" for loss in record.get("losses") or ())
 
 
 def _row(entry: LogEntry) -> list[str]:
@@ -97,6 +109,6 @@ def _row(entry: LogEntry) -> list[str]:
         model or "-",
         "-" if total is None else f"{total:,} tokens",
         f"{len(record.get('messages') or ()):,} messages",
-        f"{_lost(record):,} losses",
+        f"{len(losses_of(record)):,} losses",
         f"{len(record.get('dropped') or ()):,} dropped",
     ]

@@ -2,14 +2,16 @@
 
 import argparse
 import json
+import os
 import re
 from collections.abc import Callable
-from typing import cast
+from typing import TypeAlias, cast
 
 from promptdsl import PromptError, PromptRecord, Rendered
 from promptdsl.cli.arguments import Arguments
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.git import Repository
+from promptdsl.cli.log_records import entry_of, listed_entries, log_entries, refuse_log_file
 from promptdsl.cli.options import FOR_PEOPLE, checked_provider, rendered_target
 from promptdsl.comparing import (
     PromptFile,
@@ -17,7 +19,6 @@ from promptdsl.comparing import (
     applied,
     parse,
     payload_file,
-    record_rendered,
 )
 
 SNAPSHOT = ".prompt.txt"
@@ -26,7 +27,27 @@ Read = Callable[[str], bytes | None]
 """A function from a path to the content of the file; ``None`` if there is no such file."""
 
 
-def side(name: str, props: Arguments, arguments: argparse.Namespace) -> Rendered | PromptFile:
+Side: TypeAlias = Rendered | PromptFile | PromptRecord
+
+
+def record_side(name: str, id: str | None) -> PromptRecord:
+    """Return the record with an id, of a log or of a list of records."""
+    data, _ = json_of(name, id, command="diff")
+    try:
+        return PromptRecord.from_dict(data)
+    except PromptError as error:
+        raise UsageError(f"{name}: {error.what}\n  {error.fix}".rstrip()) from None
+
+
+def has_records(name: str) -> bool:
+    """Return whether a side is the folder of a log, or a file with a list of records."""
+    if os.path.isdir(name):
+        return True
+    content = _read(name) if name.endswith(".json") else None
+    return content is not None and listed_entries(read_json(name, content)) is not None
+
+
+def side(name: str, props: Arguments, arguments: argparse.Namespace) -> Side:
     """Return the prompt that an argument of the command names."""
     if name.startswith(GIT):
         revision, colon, path = name.removeprefix(GIT).partition(":")
@@ -46,6 +67,7 @@ def side(name: str, props: Arguments, arguments: argparse.Namespace) -> Rendered
         return file_side(path, read, arguments)
     if _is_file(name):
         return file_side(name, _read, arguments)
+    refuse_log_file(name, command="diff", more=" --id A --id B")
     with rendered_target(name, props, arguments) as rendered:
         return rendered
 
@@ -59,7 +81,7 @@ def is_target(name: str) -> bool:
     return not name.startswith(GIT) and not _is_file(name)
 
 
-def file_side(path: str, read: Read, arguments: argparse.Namespace) -> PromptFile | Rendered:
+def file_side(path: str, read: Read, arguments: argparse.Namespace) -> Side:
     """Return the prompt of a snapshot, a payload or a record."""
     content = read(path)
     if content is None:
@@ -69,12 +91,12 @@ def file_side(path: str, read: Read, arguments: argparse.Namespace) -> PromptFil
     return payload_side(path, content, arguments.provider_format)
 
 
-def payload_side(path: str, content: bytes, provider: str | None) -> PromptFile | Rendered:
+def payload_side(path: str, content: bytes, provider: str | None) -> PromptFile | PromptRecord:
     """Return the prompt of a record, or of a payload for the named provider."""
     data = read_json(path, content)
     try:
         if is_record(data):
-            return record_rendered(PromptRecord.from_dict(data))
+            return PromptRecord.from_dict(data)
         return payload_file(data, None if provider in FOR_PEOPLE else checked_provider(provider))
     except PromptError as error:
         raise UsageError(f"{path}: {error.what}\n  {error.fix}".rstrip()) from None
@@ -87,6 +109,31 @@ def read_json(path: str, content: bytes) -> object:
         return data
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not JSON: {error}") from None
+
+
+def json_of(target: str, id: str | None, *, command: str) -> tuple[object, list[str]]:
+    """Return the JSON data of a file, or the record with an id of a log or of a list of records.
+
+    The notes say if other records have the id, too. Raises :class:`UsageError` for a file that
+    cannot be read, an unknown and a missing id.
+    """
+    if os.path.isdir(target):
+        entries, notes = log_entries(target)
+        entry, more = entry_of(entries, id, target)
+        return entry.record, [*notes, *more]
+    refuse_log_file(target, command=command, more=" --id ID")
+    content = _read(target)
+    if content is None:
+        raise UsageError(f"cannot read {target}: No such file or directory")
+    data = read_json(target, content)
+    listed = listed_entries(data)
+    if listed is not None:
+        entry, notes = entry_of(listed, id, target)
+        return entry.record, notes
+    if id is not None:
+        problem = f"{target} is no log and no list of records"
+        raise UsageError(f"{problem}: --id names a record of one")
+    return data, []
 
 
 def is_record(data: object) -> bool:

@@ -1,14 +1,16 @@
 """The diff of two prompts: the changes, their cost in tokens, and what a cache still serves."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import attrs
 
-from promptdsl import Rendered, render
+from promptdsl import PromptRecord, Rendered, render
 from promptdsl.comparing.canonical import prompt_file
 from promptdsl.comparing.changes import HEADER, Change, changes
+from promptdsl.comparing.escapes import shown
+from promptdsl.comparing.payloads import record_rendered
 from promptdsl.comparing.prefix import SharedPrefix, prefix_of_files, prefix_of_requests
 from promptdsl.comparing.snapshot_file import PromptFile
 from promptdsl.comparing.text import change_lines, sentence
@@ -21,6 +23,11 @@ from promptdsl.comparing.tokens import (
     tokens_of_change,
 )
 from promptdsl.tokens import counter
+
+LONGEST = 60
+"""The most characters of an input that are shown."""
+BUDGET: Mapping[str, Literal["budget", "reserve"]] = {"limit": "budget", "reserve": "reserve"}
+"""The keys of a budget in a record, each with its name."""
 
 
 @attrs.frozen
@@ -38,13 +45,41 @@ class LibraryShift:
         return f"library `{self.name}` {self.before or '-'} -> {self.after or '-'}"
 
 
+@attrs.frozen
+class InputShift:
+    """An input or the budget of a request that is another one in the second prompt.
+
+    ``kind`` is ``input``, with its ``name``, ``budget`` or ``reserve``. ``None`` stands for none.
+    """
+
+    kind: Literal["input", "budget", "reserve"]
+    name: str
+    before: object
+    after: object
+
+    def __str__(self) -> str:
+        name = f"{self.kind} `{shown(self.name, one_line=True)}`" if self.name else self.kind
+        return f"{name} {_short(self.before)} -> {_short(self.after)}"
+
+
+def _short(value: object) -> str:
+    """Return an input in at most 60 characters; numbers of tokens with commas."""
+    if value is None:
+        return "none"
+    if type(value) is int:
+        return f"{value:,}"
+    text = shown(repr(value), one_line=True)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
 @attrs.frozen(slots=False)
 class PromptDiff:
     """What changed from one prompt to another; it is false if nothing changed.
 
     ``before`` and ``after`` are the prompts as snapshots. ``changes`` are the changes of the
     header, then of the tools and messages in order, then of the cache marks. ``libraries`` are the
-    section libraries whose version changed; they are only known for rendered prompts.
+    section libraries whose version changed; they are only known for rendered prompts. ``inputs``
+    are the inputs that changed, known of records, and the budget; they are no change of the prompt.
 
     >>> from promptdsl import Section, System, diff
     >>> change = diff(System(Section("role", "Be brief.")), System(Section("role", "Be kind.")))
@@ -57,6 +92,7 @@ class PromptDiff:
     changes: tuple[Change, ...]
     libraries: tuple[LibraryShift, ...] = ()
     _requests: tuple[Rendered, Rendered] | None = attrs.field(default=None, eq=False, repr=False)
+    inputs: tuple[InputShift, ...] = attrs.field(default=(), kw_only=True)
 
     def __bool__(self) -> bool:
         return bool(self.changes or self.libraries)
@@ -74,7 +110,8 @@ class PromptDiff:
     def costs(self) -> list[str]:
         """The sentences on the tokens and on the shared prefix, as far as these are known."""
         prefix = "" if self.prefix is None or self.prefix.is_complete else str(self.prefix)
-        return [*filter(None, (str(self.tokens), prefix))]
+        inputs = "; ".join(map(str, self.inputs))
+        return [*filter(None, (inputs, str(self.tokens), prefix))]
 
     @cached_property
     def tokens(self) -> TokenShift:
@@ -114,17 +151,25 @@ class PromptDiff:
             "tokens": as_json(self.tokens),
             "prefix": self.prefix and self.prefix.to_dict(),
             "libraries": [as_json(library) for library in self.libraries],
+            "inputs": [as_json(shift) for shift in self.inputs],
             "changes": [
                 {**change_json(change), "tokens": self.tokens_of(change)} for change in self.changes
             ],
         }
 
 
-def diff(before: Any, after: Any) -> PromptDiff:  # Any: whatever render() takes
+def diff(
+    before: Any,  # Any: whatever render() takes
+    after: Any,
+    *,
+    inputs: tuple[Mapping[str, object], Mapping[str, object]] | None = None,
+) -> PromptDiff:
     """Return what changed from one prompt to another.
 
-    Each is a prompt, the result of :func:`render`, or a :class:`PromptFile` from a snapshot. A
-    prompt is rendered without a model. Raises what ``render()`` raises.
+    Each is a prompt, the result of :func:`render`, a :class:`PromptRecord`, or a
+    :class:`PromptFile` from a snapshot. A prompt is rendered without a model. ``inputs`` are the
+    arguments from which each was made, by name; a record has its own. Raises what ``render()``
+    raises, and :class:`DataError` for a record without content.
 
     >>> from promptdsl import Section, System, diff, render
     >>> old, new = (render(System(Section("role", text))) for text in ("Be brief.", "Be kind."))
@@ -134,10 +179,9 @@ def diff(before: Any, after: Any) -> PromptDiff:  # Any: whatever render() takes
     >>> difference.tokens.before, difference.tokens.after
     (10, 10)
     """
-    old, new = (
-        side if isinstance(side, Rendered | PromptFile) else render(side)
-        for side in (before, after)
-    )
+    sides = before, after
+    facts = [_facts(side, inputs[number] if inputs else None) for number, side in enumerate(sides)]
+    old, new = map(_compared, sides)
     first, second = (
         side if isinstance(side, PromptFile) else prompt_file(side) for side in (old, new)
     )
@@ -149,4 +193,41 @@ def diff(before: Any, after: Any) -> PromptDiff:  # Any: whatever render() takes
         for name, version in first.libraries
         if versions.get(name, version) != version
     ]
-    return PromptDiff(first, second, tuple(changes(first, second)), tuple(shifts), both)
+    found = tuple(changes(first, second))
+    return PromptDiff(first, second, found, tuple(shifts), both, inputs=_input_shifts(*facts))
+
+
+def _compared(side: Any) -> Rendered | PromptFile:  # Any: whatever render() takes
+    if isinstance(side, PromptRecord):
+        return record_rendered(side)
+    return side if isinstance(side, Rendered | PromptFile) else render(side)
+
+
+class _Facts(NamedTuple):
+    """The inputs of a prompt, ``None`` if they are not known, and its budget and reserve."""
+
+    inputs: Mapping[str, object] | None
+    budget: Mapping[str, object] | None
+
+
+def _facts(side: Any, inputs: Mapping[str, object] | None) -> _Facts:  # Any: a side of a diff
+    if isinstance(side, PromptRecord):
+        data = side.to_dict()
+        return _Facts(data.get("inputs") if inputs is None else inputs, data["budget"] or {})
+    return _Facts(inputs, None)
+
+
+def _input_shifts(before: _Facts, after: _Facts) -> tuple[InputShift, ...]:
+    """Return the inputs and the budget that changed, as far as both prompts have them."""
+    shifts: list[InputShift] = []
+    if before.inputs is not None and after.inputs is not None:
+        for name in dict.fromkeys((*before.inputs, *after.inputs)):
+            values = before.inputs.get(name), after.inputs.get(name)
+            if repr(values[0]) != repr(values[1]):
+                shifts.append(InputShift("input", name, *values))
+    if before.budget is not None and after.budget is not None:
+        for key, kind in BUDGET.items():
+            limits = before.budget.get(key), after.budget.get(key)
+            if (limits[0] or None) != (limits[1] or None):
+                shifts.append(InputShift(kind, "", *limits))
+    return tuple(shifts)

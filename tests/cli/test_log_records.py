@@ -11,8 +11,6 @@ from promptdsl.comparing import diff as compared
 from tests.cli.conftest import Command
 from tests.records.prompts import words
 
-pytestmark = pytest.mark.xfail(reason="commands do not read one record of a log", strict=False)
-
 
 def conversation(rounds: int) -> list[Message]:
     """Return a conversation with so many rounds of a call and its result."""

@@ -251,7 +251,9 @@ def test_list(log: PromptLog, capsys: Any) -> None:
         "2026-11-27 11:59:59  support  a  gpt-5  1,024 tokens  2 messages  0 losses  0 dropped"
         == first
     )
-    assert third.replace("other  ", "other") in out("--lost") == out("--dropped")
+    lost, dropped = out("--lost").splitlines(), out("--dropped").splitlines()
+    assert third.replace("other  ", "other") == lost[0] == dropped[0]
+    assert (2, 2) == (len(lost), len(dropped))
     assert [second] == out("--since", "2026-11-27T21:00+09:00", "--name", "support").splitlines()
     assert [RECORD] == [row["record"] for row in json.loads(out("--id", "a", "--json"))]
     assert "" == out("--since", "2027-01-01")
@@ -262,8 +264,9 @@ def test_two_filters_of_a_list(log: PromptLog, capsys: Any) -> None:
     log.append({**RECORD, "dropped": [{"address": "manual"}]}, id="dropped", at=NOON)
     log.append({**RECORD, "losses": [{"kind": "role"}]}, id="lost", at=NOON)
     assert 0 == main(["records", "list", str(log.folder), "--lost", "--dropped"])
-    (line,) = capsys.readouterr().out.splitlines()
+    line, *missing = capsys.readouterr().out.splitlines()
     assert (True, "1 losses", "1 dropped") == ("other" in line, *line.split("  ")[-2:])
+    assert 2 == len(missing)
 
 
 def test_list_of_a_damaged_log(log: PromptLog, capsys: Any) -> None:

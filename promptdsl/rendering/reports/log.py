@@ -12,13 +12,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from promptdsl.foundation.errors import OptionError, shown
+from promptdsl.foundation.errors import DataError, OptionError, nearest, shown
 from promptdsl.foundation.files import write_all
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.json import JsonDict, JsonObject, write_json
 from promptdsl.foundation.source import public_api
 from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.rendering.reports.log_reader import FILES, FORMAT, MARK, LogEntry, read_log_file
+from promptdsl.rendering.reports.record import PromptRecord
 from promptdsl.transcript.entries import utc_now
 from promptdsl.transcript.files import OpenFile, named
 from promptdsl.transcript.lines import summed, with_sum
@@ -146,6 +147,28 @@ class PromptLog:
 
     def __iter__(self) -> Iterator[LogEntry]:
         return iter(self.read())
+
+    @public_api
+    def find(self, id: str) -> PromptRecord:
+        """Return the record of the request with an id; the last of several.
+
+        >>> from tempfile import mkdtemp
+        >>> from promptdsl import PromptLog, Timeline, User, render
+        >>> with PromptLog(mkdtemp()) as log:
+        ...     log.append(render(Timeline(User("Hi.")), model="gpt-5").record(), id="req-1881")
+        ...     log.find("req-1881")
+        <PromptRecord 1.1 for openai gpt-5: 1 message, 9 tokens>
+
+        Raises :class:`DataError` for an unknown id, and what :meth:`read` and
+        :meth:`PromptRecord.from_dict` raise.
+        """
+        entries = [entry for entry in self.read() if entry.id is not None]
+        records = [entry.record for entry in entries if entry.id == id]
+        if not records:
+            problem = f"{self.folder} has no record with the id {shown(id)}"
+            fix = nearest(id, {str(entry.id) for entry in entries}) if entries else "append one"
+            raise DataError(problem, fix=fix)
+        return PromptRecord.from_dict(records[-1])
 
     @public_api
     def read(self, *, salvage: bool = False) -> tuple[LogEntry, ...]:

@@ -19,6 +19,7 @@ from promptdsl.foundation.json import JsonDict
 from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.source import Source, author
 from promptdsl.foundation.unicode import is_valid_unicode
+from promptdsl.messages.blocks import ToolResultBlock
 from promptdsl.messages.description import shown_text
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message, open_calls
@@ -216,12 +217,28 @@ def _dropped_rows(
     for part, row in zip(dropped, rows, strict=True):
         if part.text:
             row["said"] = part.text  # the key has the old name of the attribute
+        if calls := [*_calls_in(part.gone, kept)]:
+            row["calls"] = calls
         text = part.text or "\n\n".join(filter(None, _texts_in(part.gone, kept)))
         row["text"] = text if is_valid_unicode(text) else _as_read(text)
     for row, place in zip(rows, () if report is None else report.placed, strict=False):
         numbers = None if place.range is None else [*place.range]
         row |= {key: n for key, n in (("at", place.at), ("range", numbers)) if n is not None}
     return rows
+
+
+def _calls_in(parts: Iterable[object], kept: set[int]) -> Iterator[str]:
+    """Yield the ids of the calls whose results are not sent, or not as they were recorded."""
+    waiting = [*parts][::-1]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Message) and id(part) not in kept:
+            results = (block for block in part.content if isinstance(block, ToolResultBlock))
+            yield from (result.tool_use_id for result in results)
+        elif isinstance(part, RecordedNode):
+            waiting += reversed(part.items)
+        elif isinstance(part, Node) and id(part) not in kept:
+            waiting += reversed(part.content)
 
 
 def _as_read(value: object) -> object:
