@@ -5,12 +5,39 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Never, TypeAlias, cast
 
-from promptdsl import OptionError
+from promptdsl import DataError, OptionError
 from promptdsl.batch import Parameters
 from promptdsl.cli.errors import UsageError, near
 
 Arguments: TypeAlias = dict[str, object]
 """Arguments by name, each a text or a JSON value."""
+
+
+TEXTS = ("model", "user", "stop", "service_tier", "safety_identifier", "prompt_cache_key")
+"""The keys of requests that are texts, also where a text looks like a number."""
+
+
+def request_settings(pairs: Sequence[str]) -> Arguments:
+    """Return the keys of ``--set`` by name.
+
+    ``key=value`` is a number, a truth value or null where it looks like one, else a text;
+    ``key:=value`` is JSON.
+    """
+    settings = read_arguments(pairs, None, option="--set")
+    for pair in pairs:
+        key, _, text = pair.partition("=")
+        if key in settings and key not in TEXTS and settings[key] == text:
+            settings[key] = _scalar(text)
+    return settings
+
+
+def _scalar(text: str) -> object:
+    """Return the number, truth value or ``None`` that a text is in JSON, or else the text."""
+    try:
+        value: object = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return text
+    return value if value is None or isinstance(value, int | float) else text
 
 
 def read_arguments(pairs: Sequence[str], props: str | None, *, option: str = "-p") -> Arguments:
@@ -66,8 +93,9 @@ def call_function(
 ) -> object:
     """Return the result of a function for arguments by name; an asynchronous one is run.
 
-    Raises :class:`UsageError` for an unknown and for a missing parameter, and whatever the function
-    raises.
+    A text is read as the type of its parameter, as the cell of a table is: ``"3"`` as 3 for
+    ``int``. Raises :class:`UsageError` for an unknown and for a missing parameter, for an argument
+    of another type, and whatever the function raises.
     """
     try:
         parameters = Parameters(function, target)
@@ -80,7 +108,15 @@ def call_function(
     if missing:
         options = " ".join(f"-p {name}=..." for name in missing)
         raise UsageError(f"{target} needs {', '.join(missing)}: {options}")
-    result = function(**arguments)
+    try:
+        typed = {
+            name: parameters.argument(name, argument, texts=True)
+            for name, argument in arguments.items()
+        }
+    except DataError as error:
+        problem = error.what.replace("the cell", "the argument")
+        raise UsageError(f"{target}: {problem}\n  {error.fix or ''}".rstrip()) from None
+    result = function(**typed)
     if inspect.iscoroutine(result):
         import asyncio
 

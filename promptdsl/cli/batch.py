@@ -25,7 +25,7 @@ from promptdsl.batch import (
     services,
     write_batch,
 )
-from promptdsl.cli.arguments import read_arguments
+from promptdsl.cli.arguments import read_arguments, request_settings
 from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.libraries import one_line
@@ -72,7 +72,7 @@ def add_batch(add_parser: AddParser) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="a key to add to each request body: max_tokens:=1024 is JSON, user=Ann is text",
+        help="a key of each request body: n=1 is a number, user=Ann is text, KEY:=JSON any value",
     )
     add(
         "--id",
@@ -166,7 +166,7 @@ def _settings(arguments: argparse.Namespace) -> dict[str, Any]:  # Any: keywords
         "format": arguments.provider_format,
         "keep_empty": arguments.keep_empty,
         "hints": arguments.hints,
-        "extra": read_arguments(arguments.extra, None, option="--set"),
+        "extra": request_settings(arguments.extra),
         "constants": read_arguments(arguments.pairs, arguments.props),
     }
 

@@ -85,6 +85,6 @@ def add_arguments(add_argument: Callable[..., object], *, of: str) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help=f"an {of}, as text; KEY:=JSON gives any JSON value, such as count:=3; may be repeated",
+        help=f"an {of}, read as its type (count=3); KEY:=JSON is any JSON value; may be repeated",
     )
     add_argument("--props", metavar="FILE", help="a JSON object of arguments; -p takes precedence")

@@ -25,9 +25,8 @@ from promptdsl.comparing import (
 DESCRIPTION = """\
 Show what changes for the model, and what it costs. A and B are targets (file.py:name), snapshots
 (*.prompt.txt), payloads or records (*.json), or one of these at a revision: git:REV:TARGET. Without
-B, A is rendered twice. LOG --id A --id B compares two records of a log. --base compares all
-snapshots of the project with those at its merge base with REV. Example: promptdsl diff
-git:main:support.py:support support.py:support"""
+B, A is rendered twice. --base compares all snapshots of the project with those at its merge base
+with REV. Example: promptdsl diff git:main:support.py:support support.py:support"""
 CODES = "0 nothing differs; 1 something does; 2 called wrongly, or a prompt failed"
 FORMATS = ("text", "json", "markdown", "html")
 DIFFERENT = 1
@@ -72,7 +71,7 @@ def add_diff(add_parser: AddParser) -> None:
         action="append",
         default=[],
         metavar="ID",
-        help="the id of a record in a log or in the JSON of records list; for two of them, twice",
+        help="the record of a request in the log A, or in the JSON of records list; twice for two",
     )
     group.add_argument(
         "--timeout",

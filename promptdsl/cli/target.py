@@ -14,6 +14,8 @@ from promptdsl import Library, Timeline
 from promptdsl.cli.errors import UsageError, near
 from promptdsl.cli.libraries import loaded_section, section_prompt
 
+PYTHON = (".py", ".pyw")
+"""The ends of the names of files that are run."""
 USAGE = "TARGET is file.py:name or module:name"
 
 
@@ -97,6 +99,7 @@ def _load_file(path: str) -> ModuleType:
         except OSError:
             files = []
         raise UsageError(f"no such file: {path}{near(name, files)}")
+    _refuse_other_file(path)
     full = os.path.abspath(path)
     # If another module has this name, an underscore is added.
     name = os.path.splitext(os.path.basename(full))[0]
@@ -116,6 +119,17 @@ def _load_file(path: str) -> ModuleType:
     return module
 
 
+def _refuse_other_file(path: str) -> None:
+    """Raise :class:`UsageError` for a file that is no Python file: its content is never run."""
+    if path.endswith(PYTHON):
+        return
+    from promptdsl.cli.other_files import described_file
+
+    kind = described_file(path)
+    problem = f"{path} is no Python file{', but ' if kind else ''}{kind}"
+    raise UsageError(f"{problem}\n  {USAGE}")
+
+
 def _is_installed(name: str, full: str) -> bool:
     """Return whether an importable module other than the file itself has this name."""
     try:
@@ -128,6 +142,8 @@ def _is_installed(name: str, full: str) -> bool:
 
 def _import_module(name: str) -> ModuleType:
     """Import a module from the current folder, or an installed module."""
+    if "." in name and os.path.isfile(name):
+        _refuse_other_file(name)
     if not all(part.isidentifier() for part in name.split(".")):
         raise UsageError(f"{USAGE}, not {name!r}")
     sys.path.insert(0, os.getcwd())

@@ -24,6 +24,7 @@ from promptdsl.cli.database import file_of, is_database, names_in
 from promptdsl.cli.errors import FileError, UsageError
 from promptdsl.cli.messages import as_messages
 from promptdsl.cli.options import PROVIDERS, checked_provider
+from promptdsl.cli.other_files import described_content
 from promptdsl.cli.show import as_json, fields
 from promptdsl.cli.terminal import progress
 from promptdsl.cli.write_files import write_report
@@ -83,6 +84,7 @@ def add_transcript(add_parser: AddParser) -> None:
 
 def _opened(name: str, *, salvage: bool = False) -> Transcript:
     """Return a transcript after reading all its entries."""
+    _refuse_store(name)
     with file_of(name) as path:
         try:
             with Transcript.open(path, read_only=True, salvage=salvage) as transcript:
@@ -93,13 +95,28 @@ def _opened(name: str, *, salvage: bool = False) -> Transcript:
     return transcript
 
 
+def _refuse_store(name: str) -> None:
+    """Raise :class:`UsageError` for a folder or a database without the key of a transcript."""
+    if os.path.isdir(name):
+        raise UsageError(f"{name} is a folder: promptdsl transcript list {name} lists it")
+    if is_database(name):
+        try:
+            names = [*map(_one_line, names_in(name))]
+        except FileError:
+            raise FileError(f"{name} is a database of SQLite without transcripts") from None
+        problem = f"{name} is a database: name one of its transcripts, {name}:KEY"
+        example = f", such as {names[0]}" if names else "; it has none"
+        raise UsageError(f"{problem}{example}\n  promptdsl transcript list {name} lists them")
+
+
 def _usage_error(error: TranscriptError, path: str, name: str) -> UsageError:
     """Return the error of this command for the error of a file."""
     if isinstance(error.__cause__, OSError):
         return UsageError(error.what)
     if "salvage" in (fix := error.fix or ""):
-        if not _begins_as_transcript(path):
-            return FileError(f"{name} is not a transcript")
+        kind = described_content(path)
+        if not _begins_as_transcript(path) or kind.startswith("a file of a log"):
+            return FileError(f"{name} is not a transcript{', but ' if kind else ''}{kind}")
         fix = f"promptdsl transcript repair {name} OUT keeps the undamaged entries"
     return FileError(f"{error.what.replace(path, name)}\n  {fix}".rstrip())
 

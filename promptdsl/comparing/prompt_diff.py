@@ -22,6 +22,7 @@ from promptdsl.comparing.tokens import (
     tokens_of,
     tokens_of_change,
 )
+from promptdsl.foundation.json import ABSENT
 from promptdsl.tokens import counter
 
 LONGEST = 60
@@ -49,13 +50,19 @@ class LibraryShift:
 class InputShift:
     """An input or the budget of a request that is another one in the second prompt.
 
-    ``kind`` is ``input``, with its ``name``, ``budget`` or ``reserve``. ``None`` stands for none.
+    ``kind`` is ``input``, with its ``name``, ``budget`` or ``reserve``. :data:`ABSENT` stands for
+    an input that was not given.
     """
 
     kind: Literal["input", "budget", "reserve"]
     name: str
     before: object
     after: object
+
+    def to_dict(self) -> dict[str, Any]:  # Any: JSON data
+        """Return the fields as JSON data; an input that was not given is left out."""
+        row = {"kind": self.kind, "name": self.name, "before": self.before, "after": self.after}
+        return {key: value for key, value in row.items() if value is not ABSENT}
 
     def __str__(self) -> str:
         name = f"{self.kind} `{shown(self.name, one_line=True)}`" if self.name else self.kind
@@ -64,6 +71,8 @@ class InputShift:
 
 def _short(value: object) -> str:
     """Return an input in at most 60 characters; numbers of tokens with commas."""
+    if value is ABSENT:
+        return "not given"
     if value is None:
         return "none"
     if type(value) is int:
@@ -151,7 +160,7 @@ class PromptDiff:
             "tokens": as_json(self.tokens),
             "prefix": self.prefix and self.prefix.to_dict(),
             "libraries": [as_json(library) for library in self.libraries],
-            "inputs": [as_json(shift) for shift in self.inputs],
+            "inputs": [shift.to_dict() for shift in self.inputs],
             "changes": [
                 {**change_json(change), "tokens": self.tokens_of(change)} for change in self.changes
             ],
@@ -222,7 +231,7 @@ def _input_shifts(before: _Facts, after: _Facts) -> tuple[InputShift, ...]:
     shifts: list[InputShift] = []
     if before.inputs is not None and after.inputs is not None:
         for name in dict.fromkeys((*before.inputs, *after.inputs)):
-            values = before.inputs.get(name), after.inputs.get(name)
+            values = before.inputs.get(name, ABSENT), after.inputs.get(name, ABSENT)
             if repr(values[0]) != repr(values[1]):
                 shifts.append(InputShift("input", name, *values))
     if before.budget is not None and after.budget is not None:

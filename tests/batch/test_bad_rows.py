@@ -160,7 +160,7 @@ def test_stopping_at_the_first_bad_row_and_going_on(folder: Folder) -> None:
         ),
         (("ask", "rows.jsonl", "--set", "n:=0"), "the format messages has no keys to set"),
         (
-            ("ask", "rows.jsonl", "--model", "claude-opus-5-5", "--set", "max_tokens=9"),
+            ("ask", "rows.jsonl", "--model", "claude-opus-5-5", "--set", "max_tokens=many"),
             "anthropic requires max_tokens, a number",
         ),
         (("ask", "rows.jsonl", "--address", "x:1"), "--address names a Ray cluster"),

@@ -145,6 +145,18 @@ def test_equal_requests_are_sent_once_if_asked(folder: Folder) -> None:
         ("openai", ("service_tier=flex", "metadata:={}"), {"service_tier": "flex", "metadata": {}}),
         ("openai", ("model=gpt-5-mini",), {"model": "gpt-5-mini"}),
         ("anthropic", ("max_tokens:=9", "temperature:=0"), {"max_tokens": 9, "temperature": 0}),
+        (
+            "openai",
+            ("temperature=0", "top_p=0.5", "store=false", "stop=7", "user=12", "x=07", "y=null"),
+            {"temperature": 0, "top_p": 0.5, "store": False, "stop": "7", "user": "12", "x": "07"}
+            | {"y": None},
+        ),
+        (
+            "openai",
+            ('x:="0"', "z=1e3", "a=NaN", "b=[1]"),
+            {"x": "0", "z": 1e3, "a": "NaN", "b": "[1]"},
+        ),
+        ("anthropic", ("max_tokens=9",), {"max_tokens": 9}),
         ("bedrock", ('inferenceConfig:={"maxTokens":9}',), {"inferenceConfig": {"maxTokens": 9}}),
     ],
 )

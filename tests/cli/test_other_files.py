@@ -7,9 +7,6 @@ import pytest
 from promptdsl import *
 from tests.cli.conftest import Command
 
-pytestmark = pytest.mark.xfail(reason="other files are run as Python", strict=False)
-
-
 FILES = {
     "x.csv": "print('I ran')\n",
     "y.jsonl": '{"a": false}\n',

@@ -14,6 +14,7 @@ from tests.internals import UsageError, call_function, read_arguments
 from tests.renders import ruled
 
 TYPED = """\
+from datetime import date
 from typing import TYPE_CHECKING, Literal, Optional
 from promptdsl import User
 
@@ -36,25 +37,54 @@ JSON = st.recursive(
 
 
 @pytest.mark.parametrize(
-    "annotation",
+    ("annotation", "pair", "value"),
     [
-        "str",
-        "int",
-        "bool",
-        "int | None",
-        "Optional[int]",
-        "Literal['a']",
-        "'int'",
-        "'Plan | None'",
+        ("str", "value=3", "'3'"),
+        ("int", "value=3", "3"),
+        ("int", "value:=3", "3"),
+        ("float", "value=3", "3.0"),
+        ("bool", "value=true", "True"),
+        ("bool", "value=0", "False"),
+        ("int | None", "value=3", "3"),
+        ("int | None", "value=", "None"),
+        ("Optional[int]", "value:=null", "None"),
+        ("'int'", "value=3", "3"),
+        ("int | str", "value=3", "'3'"),
+        ("date", "value=2026-11-29", "datetime.date(2026, 11, 29)"),
+        ("dict[str, int]", 'value:={"a": 1}', "{'a': 1}"),
+        ("Literal['a']", "value=3", "'3'"),
+        ("'Plan | None'", "value=3", "'3'"),
     ],
 )
-@pytest.mark.parametrize(("pair", "value"), [("value=3", "'3'"), ("value:=3", "3")])
-def test_an_annotation_changes_nothing(
+def test_an_argument_is_read_as_its_type(
     cli: Command, prompts: Path, *, annotation: str, pair: str, value: str
 ) -> None:
-    """Text is text and JSON is JSON, whatever the parameter is annotated with."""
+    """A text is read as the type of its parameter, as the cell of a table in ``batch`` is."""
     (prompts / "typed.py").write_text(TYPED.format(annotation=annotation), "utf-8")
     assert Done(0, ruled(f"[user]\n{value}\n"), "") == cli("render", "typed.py:demo", "-p", pair)
+
+
+@pytest.mark.parametrize("command", ["render", "tokens", "diff"])
+@pytest.mark.parametrize(
+    ("annotation", "pair", "problem"),
+    [
+        ("int", "value=abc", "str 'abc', not int"),
+        ("int", "value=1_0", "str '1_0', not int"),
+        ("int", "value=", "str '', not int"),
+        ("bool", "value=maybe", "str 'maybe', not bool"),
+        ("str", "value:=3", "int '3', not str"),
+        ("str", "value:=null", "null, not str"),
+        ("date", "value=tomorrow", "str 'tomorrow', not date"),
+    ],
+)
+def test_an_argument_of_another_type_is_an_error(
+    cli: Command, prompts: Path, *, command: str, annotation: str, pair: str, problem: str
+) -> None:
+    """What is not of the type is refused, before the function is called."""
+    (prompts / "typed.py").write_text(TYPED.format(annotation=annotation), "utf-8")
+    done = cli(command, "typed.py:demo", "-p", pair)
+    assert (2, "") == (done.code, done.out)
+    assert f"typed.py:demo: the argument 'value' is {problem}" in done.err
 
 
 def test_a_text_without_annotation_stays_text(cli: Command) -> None:

@@ -331,7 +331,7 @@ def test_a_section_of_a_library(cli: Command, prompts: Path) -> None:
     first = cli(*asked)
     assert (0, True, True) == (first.code, "to Ann in" in first.out, "tried 7 times" in first.out)
     wrong = cli(*asked, "-p", "attempts=x")
-    assert (1, True) == (wrong.code, "'attempts'" in wrong.err)
+    assert (2, True) == (wrong.code, "'attempts'" in wrong.err)
     written(prompts / "starter.py", USER + "def handover(to, attempts): return User('Mine.')\n")
     assert Done(0, ruled("[user]\nMine.\n"), "") == cli(*asked)
     del sys.modules["starter"]

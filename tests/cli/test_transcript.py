@@ -15,6 +15,7 @@ from tests.cli.conftest import Command
 from tests.commands import Done
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "transcript-0.1.0.jsonl"
+FOLDER = "folder.jsonl is a folder: promptdsl transcript list folder.jsonl lists it\n"
 WHOLE = "a.jsonl: turns 3, entries 15, bytes 2,231\n"
 TOLD = "line 9 at byte 1219 of 'damaged.jsonl' is damaged: it is entry 9 after 7: "
 FIX = "  promptdsl transcript repair damaged.jsonl OUT keeps the undamaged entries\n"
@@ -115,7 +116,7 @@ def test_a_text_controls_no_terminal(cli: Command) -> None:
         (["damaged.jsonl", "a.jsonl"], Done(1, WHOLE, DAMAGE)),
         (["other.jsonl"], Done(1, "", "other.jsonl is not a transcript\n")),
         (["no", "a.jsonl"], Done(2, WHOLE, "cannot open 'no': No such file or directory\n")),
-        (["folder.jsonl"], Done(2, "", "cannot read 'folder.jsonl': Is a directory\n")),
+        (["folder.jsonl"], Done(2, "", FOLDER)),
     ],
 )
 def test_files_are_checked(cli: Command, paths: list[str], done: Done) -> None:
