@@ -114,7 +114,7 @@ def _cut_lines(text: str, most: int, tokens: Tokens) -> str:
 def _cut_json(text: str, most: int, tokens: Tokens) -> str:
     """Return the longest beginning of a JSON text that fits, with its brackets closed.
 
-    If none fits, return the ellipsis as a JSON string.
+    If none fits, return the ellipsis as a JSON string, or an empty string of JSON.
     """
     cuts: list[tuple[int, str]] = []
 
@@ -134,8 +134,8 @@ def _cut_json(text: str, most: int, tokens: Tokens) -> str:
     if over:
         position, end = cuts[over - 1]
         return text[:position].rstrip() + end
-    alone = f'"{ELLIPSIS}"'
-    return alone if tokens.of(alone) <= most else ""
+    alone = (f'"{ELLIPSIS}"', '""')
+    return next((json for json in alone if tokens.of(json) <= most), "")
 
 
 def _json_cuts(text: str) -> Iterator[tuple[int, str]]:

@@ -10,11 +10,6 @@ from hypothesis import strategies as st
 from promptdsl import *
 from tests.reports.prompts import words
 
-pytestmark = pytest.mark.xfail(
-    reason="an empty value, and written turns of a history, are not considered", strict=False
-)
-
-
 VALUES = st.recursive(
     st.none()
     | st.booleans()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
-from itertools import takewhile
+from itertools import groupby, takewhile
 from typing import Any
 
 from promptdsl.foundation.json import read_json, write_json
@@ -19,8 +19,9 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import ToolDefinition
 from promptdsl.rendering.reports.report_input import ReportInput
 from promptdsl.rendering.spans import Span
+from promptdsl.tree.group_nodes import ConversationNode
 from promptdsl.tree.node import Node, walk
-from promptdsl.tree.turn_nodes import RecordedNode
+from promptdsl.tree.turn_nodes import RecordedNode, TurnNode
 
 CONVENTIONS = "0.1.0"
 """The version of the GenAI conventions that the attributes follow."""
@@ -34,6 +35,7 @@ def otel_attributes(
     provider, operation = facts.wire.telemetry
     recorded = [_recorded(stages[name]) for name in ("read", "fit")]
     is_compacted = recorded[0] != recorded[1]
+    is_compacted |= _written_turns(stages["read"]) != _written_turns(stages["fit"])
     # Before the merge: afterwards a summary and the turn after it may be one message.
     is_compacted |= any(message.kind == "summary" for message in recorded[1])
     attributes: dict[str, str | bool | None] = {
@@ -68,7 +70,10 @@ def otel_content(report_input: ReportInput, tools: Sequence[ToolDefinition]) -> 
 
 def _version(spans: Iterable[Span]) -> str:
     """Return a digest of the author's text without values: all its requests have the same one."""
-    text = [[span.role, span.address, span.text] for span in spans if span.kind == "author"]
+    authored = (span for span in spans if span.kind == "author")
+    # An empty value divides no text, so the texts of a part count as one.
+    parts = groupby(authored, lambda span: (span.role, span.address))
+    text = [[*part, "".join([span.text for span in pieces])] for part, pieces in parts]
     return sha256(write_json(text).encode()).hexdigest()[:16]
 
 
@@ -79,6 +84,12 @@ def _recorded(tree: Node) -> list[Message]:
         if isinstance(node, RecordedNode)
         for message in node.items
     ]
+
+
+def _written_turns(tree: Node) -> int:
+    """Return how many turns are written in the histories of a tree."""
+    histories = (node for node, _ in walk(tree) if isinstance(node, ConversationNode))
+    return sum(isinstance(part, TurnNode) for history in histories for part in history.content)
 
 
 def _message(message: Message) -> dict[str, Any]:  # Any: JSON
