@@ -10,6 +10,8 @@ HINTS: Mapping[str, str] = {
     "repeated_message": "A message occurs twice: in a recording, or at its end and after it.",
     "repeated_system": "The system text of a recording is also written in the prompt.",
     "unknown_name": "`pin` names an unknown message, or `exclude` an unknown tool.",
+    "unreached_clearing": "`ClearResults` clears nothing: its `at_least` or `keep` is too large.",
+    "early_clearing": "`ClearResults` with `at_least` clears far below the budget.",
     "inserted_text": "The target needs a text where none was written, so '.' is sent.",
     "unknown_model": "An unknown model has almost the name of a known one.",
     "useless_reserve": "A reserve was given without a budget.",

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, zip_longest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.frozen import is_list
@@ -12,7 +12,7 @@ from promptdsl.messages.details import JOINED
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message, open_calls
 from promptdsl.messages.roles import CONVERSATION
-from promptdsl.tree.group_nodes import ConversationNode, FragmentNode
+from promptdsl.tree.group_nodes import ClearResults, ConversationNode, FragmentNode
 from promptdsl.tree.masks import RECORDED
 from promptdsl.tree.node import Child, Node, walk
 from promptdsl.tree.part_nodes import MediaNode, TableNode, ToolResultNode
@@ -25,6 +25,9 @@ from promptdsl.tree.turn_nodes import (
     ToolTurnNode,
     TurnNode,
 )
+
+if TYPE_CHECKING:
+    from promptdsl.budget.dropped import Dropped
 
 SPEAKERS = ("user", "assistant", "tool")
 
@@ -142,9 +145,7 @@ def recording_hints(
 
     ``tools`` are the names of those that the prompt offers.
     """
-    if not stages["fill"]._mask & RECORDED:
-        return
-    for recording in recordings(stages["fill"]):
+    for recording in recordings(stages["fill"]) if stages["fill"]._mask & RECORDED else ():
         yield from _repeated(recording)
     turns = [*_turns(stages["read"])]
     for turn, following in zip_longest(turns, turns[1:]):
@@ -211,12 +212,14 @@ def _in_conversation(node: ConversationNode, following: Node | None) -> Iterator
 def _unknown_names(node: ConversationNode, tools: set[str]) -> Iterator[Loss]:
     """Yield a hint for a pinned id that no message has, and for the name of an unknown tool.
 
-    If the prompt offers no tools, the request may get them elsewhere.
+    Without a tool in the prompt, the names of the calls are known; without a call, too, none is.
     """
     pins = node.pin if node.pin is not None and not callable(node.pin) else frozenset[str]()
     excluded = node.clear_results.exclude if node.clear_results else ()
     if not pins and not excluded:
         return
+    from difflib import get_close_matches
+
     from promptdsl.budget.cleared_results import as_sent
 
     messages: list[Message] = []
@@ -227,13 +230,65 @@ def _unknown_names(node: ConversationNode, tools: set[str]) -> Iterator[Loss]:
         else:
             ids.add(part.options.id)
     ids.update(message.id for message in messages)
+    calls = [call for message in messages for call in message.calls]
     for id in sorted(pins - ids) if ids else ():
-        yield hint("unknown_name", f"pin={id!r}", "no message has this id", source=node.source)
-    named = tools.union(call.name for message in messages for call in message.calls)
-    for name in excluded if tools else ():
+        why = "no message has this id"
+        if id in {call.id for call in calls}:
+            why = "it is the id of a call, not of a message; pin the message that has the call"
+        yield hint("unknown_name", f"pin={id!r}", why, source=node.source)
+    named = tools.union(call.name for call in calls)
+    for name in excluded if named else ():
         if name not in named and name not in map(as_sent, named):
-            what, why = f"exclude={name!r}", "no tool of the prompt or of its history has this name"
-            yield hint("unknown_name", what, why, source=node.source)
+            why = "no tool of the prompt or of its history has this name"
+            why += "".join(
+                f"; did you mean {near!r}?" for near in get_close_matches(name, named, 1)
+            )
+            yield hint("unknown_name", f"exclude={name!r}", why, source=node.source)
+
+
+def clearing_histories(tree: RootNode) -> list[ConversationNode]:
+    """Return the histories of a tree that clear results."""
+    return [
+        node
+        for node in _turns(tree)
+        if isinstance(node, ConversationNode) and node.clear_results is not None
+    ]
+
+
+def clearing_hints(
+    histories: Iterable[ConversationNode],
+    most: int,
+    total: int | None,
+    dropped: "Sequence[Dropped]",
+) -> Iterator[Loss]:
+    """Yield the hints about histories that clear nothing, or far more than a budget needs.
+
+    ``most`` are the tokens of the budget, or of the window of the model without one. ``total`` are
+    those that are sent, ``None`` without a budget, ``dropped`` the parts that are not sent.
+    """
+    for node in histories:
+        options = node.clear_results or ClearResults()
+        at_least = options.at_least
+        parts = [part for part in dropped if part.source == node.source]
+        cleared = sum(part.tokens for part in parts if "cleared" in part.why)
+        if at_least is not None and at_least >= most:
+            why = f"{most:,} tokens never hold so much to clear; write less, or leave it out"
+            yield hint("unreached_clearing", f"at_least={at_least:,}", why, source=node.source)
+        elif at_least is not None and cleared and total is not None:
+            if total + cleared > most or total * 2 >= most:
+                continue
+            what = f"at_least={at_least:,}"
+            why = (
+                f"it clears every {at_least:,} tokens, though only {total:,} of {most:,} are sent; "
+            )
+            why += "without at_least, results are cleared when a budget is too small"
+            yield hint("early_clearing", what, why, source=node.source)
+        elif not cleared and any("no room" in part.why for part in parts):
+            runs = (run for run in node.content if isinstance(run, RecordedNode))
+            count = sum(len(message.calls) for run in runs for message in run.items)
+            if 0 < count <= options.keep:
+                why = f"all {count:,} results stay, so a budget drops rounds; keep fewer"
+                yield hint("unreached_clearing", f"keep={options.keep:,}", why, source=node.source)
 
 
 def _text_in(turn: Node) -> str:

@@ -9,7 +9,7 @@ Three more names with an underscore are for other packages: ``_is_waiting``, ``_
 ``_through_gateway``; each says who reads it.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Never, cast
 
@@ -169,6 +169,7 @@ class Rendered:
             *author_hints(stages, self.messages),
             *recording_hints(stages, self.messages, names),
         ]
+        hints += self._clearing_hints(stages["read"])
         # ``_mask`` has the bit ``CACHE`` if a part of the tree has a cache mark. Only then may a
         # ``Volatile`` value be before one.
         if stages["written"]._mask & CACHE:
@@ -181,6 +182,17 @@ class Rendered:
         hints += unread_hints(stages["fill"])
         hints += [loss for loss in self._losses if loss.kind == "hint"]
         return self.located(hints)
+
+    def _clearing_hints(self, tree: RootNode) -> Iterator[Loss]:
+        """Yield the hints about histories that clear results, in a budget or a known window."""
+        from promptdsl.rendering.conversation_hints import clearing_hints, clearing_histories
+
+        histories, budget, window = clearing_histories(tree), self._budget, self.facts.window
+        limit = budget.of(window, self.facts.model) if histories and budget else None
+        most = window if limit is None else limit
+        if histories and most is not None:
+            total = None if limit is None else self._report_input().total()
+            yield from clearing_hints(histories, most, total, self.dropped)
 
     def located(self, losses: Iterable[Loss]) -> tuple[Loss, ...]:
         """Return losses and hints with the address and the line of each, the hints last.

@@ -84,7 +84,8 @@ class ClearResults:
     The results of the last ``keep`` calls (1 or more) stay. The results of the tools named in
     ``exclude`` stay, too. Results are cleared in steps: a step saves ``at_least`` tokens or more.
     Without ``at_least`` the step is the ``step`` of the history, and results are cleared only when
-    a budget is too small. With ``at_least`` they are cleared without a budget, too. With
+    a budget is too small. With ``at_least`` they are cleared without a budget, too, and far below
+    it: each time that so many tokens of results are old, whatever the budget still holds. With
     ``inputs``, the arguments of cleared calls become an object with the placeholder.
 
     >>> from promptdsl import ClearResults, History

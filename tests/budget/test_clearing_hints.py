@@ -7,10 +7,6 @@ import pytest
 from promptdsl import *
 from tests.reports.prompts import words
 
-pytestmark = pytest.mark.xfail(
-    reason="no hint says what a history does not know or never clears", strict=False
-)
-
 
 def said(rounds: int, size: int = 50) -> list[Message]:
     """Return a conversation with so many rounds of the tool ``run``."""
