@@ -7,9 +7,6 @@ import pytest
 
 from promptdsl import *
 
-pytestmark = pytest.mark.xfail(reason="not taken, or not advised yet", strict=False)
-
-
 CALL = {"id": "c", "type": "function", "function": {"name": "w", "arguments": "{}"}}
 
 

@@ -19,8 +19,8 @@ from typing import Any, ClassVar, Literal, TypeAlias, cast, get_args
 import attrs
 
 from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.frozen import EMPTY, is_list, thawed
-from promptdsl.foundation.json import ABSENT, JsonDict, JsonObject, JsonValue, read_json
+from promptdsl.foundation.frozen import EMPTY, is_list, is_mapping, thawed
+from promptdsl.foundation.json import ABSENT, JsonDict, JsonObject, JsonValue, read_json, write_json
 from promptdsl.foundation.source import end_traceback
 from promptdsl.messages import field_checks as f
 from promptdsl.messages.block_keys import fields_of, is_ambiguous, refuse_own_keys, written
@@ -196,12 +196,17 @@ class VideoBlock(_MediaBlock):
     type: ClassVar[Literal["video"]] = "video"
 
 
+def _as_arguments(value: str | Mapping[str, object]) -> str:
+    """Return a mapping as JSON text; any other value is unchanged and checked later."""
+    return write_json(value) if is_mapping(value) else cast("str", value)
+
+
 @attrs.frozen
 class ToolUseBlock(AnyBlock):
     """A call of a tool by the model.
 
-    ``arguments`` is the JSON text of the input, unchanged: it need not be valid JSON. For an input
-    that is a mapping, :func:`block_from_dict` writes this text.
+    ``arguments`` is the JSON text of the input, unchanged: it need not be valid JSON. For a mapping
+    it is the text of the mapping.
 
     >>> from promptdsl import ToolUseBlock
     >>> ToolUseBlock("call_1", "find", '{"query": "tea"}').input
@@ -212,7 +217,7 @@ class ToolUseBlock(AnyBlock):
     _checks = checks(id=f.call_id, name=f.string, arguments=f.string, cache=f.cache)
     id: str
     name: str
-    arguments: str
+    arguments: str = attrs.field(converter=_as_arguments)
     cache: Cache | None = None
     extra: JsonObject = attrs.field(default=EMPTY, hash=False)
 

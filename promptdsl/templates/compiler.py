@@ -19,6 +19,15 @@ _INCLUDING = (nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)
 SYNTAX_FIX = "the mistake may be on an earlier line"
 
 
+def syntax_fix(problem: str) -> str:
+    """Return the advice for a problem that Jinja found in the syntax of a template."""
+    if problem.endswith("got '='"):
+        return "to compare two values, write == with two signs"
+    if problem in ("unexpected '}'", "expected token 'end of print statement', got '}'"):
+        return "a variable is {{ name }}, with two braces at each end"
+    return SYNTAX_FIX
+
+
 class UnknownFilter(TemplateAssertionError):
     """A template uses a filter, a test or a name that does not exist; ``fix`` is the advice."""
 

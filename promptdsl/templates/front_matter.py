@@ -193,7 +193,10 @@ def _input(line: str, taken: set[str]) -> Input | tuple[str, str]:
     if line.startswith("#", end):
         doc, end = line[end + 1 :].strip(" \t"), len(line)
     if end < len(line):
-        return f"{line[end:][:60]!r} is too much in this line", "write name: type = default  # doc"
+        fix = "write name: type = default  # doc"
+        if line[end] == "|":
+            fix = "choices have commas: one of a, b"
+        return f"{line[end:][:60]!r} is too much in this line", fix
     return Input(name, type_, doc, required, default)
 
 

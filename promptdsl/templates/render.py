@@ -11,7 +11,7 @@ from jinja2.exceptions import TemplateNotFound, TemplatesNotFound, TemplateSynta
 from promptdsl.foundation.errors import PromptError, TemplateError, nearest
 from promptdsl.foundation.guards import WrittenTags
 from promptdsl.foundation.library_section import LibrarySection
-from promptdsl.templates.compiler import SYNTAX_FIX, UnknownFilter
+from promptdsl.templates.compiler import UnknownFilter, syntax_fix
 from promptdsl.templates.environment import UndefinedName, compiled_at, sandbox, used
 from promptdsl.templates.folders import (
     Registration,
@@ -116,7 +116,7 @@ def template_error(
         case UnknownFilter():
             problem, fix = str(error.message), error.fix
         case TemplateSyntaxError():
-            problem, fix = str(error.message), SYNTAX_FIX
+            problem, fix = str(error.message), syntax_fix(str(error.message))
         case UndefinedName():
             problem, fix = str(error.message), _undefined_fix(error, variables)
         case TemplatesNotFound():

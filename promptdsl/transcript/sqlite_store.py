@@ -118,6 +118,9 @@ class SqliteStore:
             except sqlite3.Error as error:
                 what = f"cannot use {self._path!r}: {error}"
                 fix = "check the path, and that no other program holds a lock"
+                folder = os.path.dirname(os.path.abspath(self._path))
+                if self._path and not os.path.isdir(folder):
+                    fix = f"make its folder first: there is no {folder}"
                 raise TranscriptError(what, fix=fix) from error
 
     def _connect(self) -> sqlite3.Connection:

@@ -1,9 +1,10 @@
 """Transcripts in files and stores: opening, writing, saving, following another writer."""
 
+import os
 import sys
 from collections.abc import Iterable
 from contextlib import nullcontext, suppress
-from typing import Any, Self, TypeAlias, cast
+from typing import Any, Never, Self, TypeAlias, cast
 
 from promptdsl.foundation.errors import ConflictError, OptionError, TranscriptError
 from promptdsl.foundation.source import async_public_api, public_api
@@ -17,6 +18,24 @@ from promptdsl.transcript.values import above
 
 Backing: TypeAlias = TranscriptFile | BoundStore
 
+DATABASE = b"SQLite format 3\0"
+"""The beginning of every database of SQLite 3."""
+
+
+def _refuse_database(path: Path) -> None:
+    """Raise :class:`TranscriptError` for a database, which needs a store."""
+    try:
+        with open(path, "rb") as file:
+            is_database = file.read(len(DATABASE)) == DATABASE
+    except (OSError, TypeError, ValueError):
+        return  # opening it for its entries says why
+    if is_database:
+        name = os.fspath(path)
+        raise TranscriptError(
+            f"{name!r} is a database, not the file of a transcript",
+            fix=f"write Transcript.open(key, store=SqliteStore({name!r}))",
+        )
+
 
 class StoredLog(TranscriptLog):
     """The log of a transcript that may be in a file."""
@@ -26,7 +45,7 @@ class StoredLog(TranscriptLog):
     def open(
         cls,
         path: Path,
-        *,
+        *others: Never,
         store: TranscriptStore | None = None,
         read_only: bool = False,
         salvage: bool = False,
@@ -43,6 +62,9 @@ class StoredLog(TranscriptLog):
         With ``store``, ``path`` is a key in it. Several processes may have it open. If another one
         was faster, a change raises :class:`ConflictError`.
         """
+        if others:
+            problem = f"open() takes 1 argument by position, not {1 + len(others)}"
+            raise OptionError(problem, fix="write store=..., and other options with their names")
         if store is not None and salvage:
             raise OptionError("salvage=True is for files", fix="restore the store from a copy")
         self = cls.__new__(cls)
@@ -51,6 +73,7 @@ class StoredLog(TranscriptLog):
             bound = BoundStore(store, path, read_only=read_only)
             self._load(bound, bound.read(0))
             return self
+        _refuse_database(path)
         file = TranscriptFile(path, read_only=read_only or salvage, salvage=salvage)
         try:
             self._load(file, file.read())

@@ -354,11 +354,31 @@ def _read_message(before: list[Message], facts: ModelFacts, data: object) -> Mes
     if role in ("tool", "function"):
         # The legacy role has no id: it is the result of the last call.
         id = _last_call(before) if role == "function" else required(fields, "tool_call_id", str)
-        role, content = "tool", (ToolResultBlock(id, content, name),)
+        role, content = "tool", (_read_result(fields, id, content, name),)
     details = KEYS.details_of(fields, _keys_of_messages(facts.own_keys), name)
     if role == "system" and before and before[-1].role != "system":
         return message("developer", content, kind="recorded_system", details=details)
     return message(cast("Role", role), content, kind="recorded", details=details)
+
+
+def _read_result(
+    fields: Param, id: str, content: tuple[Block, ...], name: str | None
+) -> ToolResultBlock:
+    """Return the result in a tool message, that of a failed call if it has an error.
+
+    Other libraries write flat messages with ``error`` and ``error_type``. The text of the error is
+    the content where the message has none.
+    """
+    error, error_type = fields.get("error"), fields.get("error_type")
+    if isinstance(error, str) and error and not content:
+        content = (text_block(error),)
+    return ToolResultBlock(
+        id,
+        content,
+        name,
+        is_error=bool(error or error_type or fields.get("is_error") is True),
+        error_type=error_type if isinstance(error_type, str) and error_type else None,
+    )
 
 
 def _last_call(before: list[Message]) -> str:
@@ -425,8 +445,9 @@ _ANSWER = _BARE_ANSWER.also("annotations")
 _OTHERS = shape(*MESSAGE_KEYS, content=_part_keys)
 _MESSAGES: Mapping[object, Shape] = {
     "assistant": _ANSWER,
-    "tool": _OTHERS.also("tool_call_id"),
+    "tool": _OTHERS.also("tool_call_id", "error_type", "is_error"),
 }
+_FAILED = _OTHERS.also("tool_call_id", "error_type", "is_error", "error")
 
 
 def _has_text(content: object) -> bool:
@@ -439,7 +460,15 @@ def _message_keys(fields: Mapping[str, object]) -> Shape:
     if fields.get("annotations") and not _has_text(fields.get("content")):
         # There is no text to which they could belong.
         return _BARE_ANSWER
+    if fields.get("role") == "tool" and _shows_error(fields):
+        return _FAILED
     return _MESSAGES.get(fields.get("role"), _OTHERS)
+
+
+def _shows_error(fields: Mapping[str, object]) -> bool:
+    """Return whether the result of a tool message says all that its ``error`` says."""
+    error, content = fields.get("error"), fields.get("content")
+    return not isinstance(error, str) or not content or error in str(content)
 
 
 _NO_CONTENT = (
