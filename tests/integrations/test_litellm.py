@@ -411,6 +411,15 @@ def test_an_address_where_an_id_of_a_file_stands() -> None:
     assert (TextBlock("Read."), expected) == back.content
 
 
+def test_a_document_in_a_data_url() -> None:
+    """A ``data:`` URL contains the bytes, so it is no ``file_id``."""
+    url = "data:application/pdf;base64,JVBERi0="
+    prompt = Timeline(User(DocumentBlock(MediaSource("url", url))))
+    [message] = to_litellm(render(prompt, model="claude-sonnet-4-5")).messages
+    file = {"file_data": url, "filename": "document.pdf"}
+    assert [{"type": "file", "file": file}] == message["content"]
+
+
 @examples(200)
 @given(messages=plain_messages)
 def test_law_with_marks(messages: list[Message]) -> None:

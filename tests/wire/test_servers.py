@@ -279,6 +279,23 @@ def test_a_document_by_address(name: str) -> None:
         assert ["content"] == [loss.kind for loss in result.losses]
 
 
+@pytest.mark.parametrize("name", [name for name in ROWS if is_chat(name)])
+def test_a_document_in_a_data_url(name: str) -> None:
+    """A ``data:`` URL contains the bytes: it is sent like base64, not as an address."""
+    url = "data:application/pdf;base64,JVBERi0="
+    [in_url, as_base64] = [
+        render(User(DocumentBlock(source)), provider=name)
+        for source in (
+            MediaSource("url", url),
+            MediaSource("base64", "JVBERi0=", "application/pdf"),
+        )
+    ]
+    assert as_base64.payload() == in_url.payload()
+    if name == "openrouter":
+        part = {"type": "file", "file": {"file_data": url, "filename": "document.pdf"}}
+        assert [part] == in_url.payload()["messages"][0]["content"]
+
+
 @pytest.mark.parametrize("gap", ["", "\n", "\n\n", " "])
 def test_reasoning_between_tags_goes_back(gap: str) -> None:
     """Reasoning that was read between tags goes back as it came, in the turn that is open."""

@@ -56,7 +56,7 @@ def media_part(block: b.MediaBlock, *, url_key: str | None = None) -> Param | No
         if source.kind != "base64" or format is None:
             return None
         return {"type": "input_audio", "input_audio": {"data": source.value, "format": format}}
-    if url_key is not None and block.is_document and block.is_url:
+    if url_key is not None and block.is_document and source.kind == "url":
         if url_key == "file_id":
             return {"type": "file", "file": {url_key: source.value}}
         name = file_name(block.title, source.media_type or "application/pdf")
