@@ -25,8 +25,8 @@ def rendered(
     return attrs.evolve(
         some,
         messages=marked.messages,
-        marked=marked,
-        written=written,
+        prompt_with_marks=marked,
+        written_payload=written,
         losses=(),
         stages=(*some._stages[:-1], ("merge", finished)),
         layout=lower(finished, config=some.config).layout,
