@@ -767,6 +767,17 @@ def test_a_masked_result() -> None:
     assert sent.replace("At at 3 five", "At 3") == was
 
 
+@pytest.mark.parametrize("is_read", [False, True])
+def test_losses_of_a_masked_result(is_read: bool) -> None:
+    """They are those of the result, whether it was asked for them before or not."""
+    outline = Volatile(str(User("x")), label="now")
+    rendered = render(Timeline(System("It is ", outline, "."), User("q")), model="gpt-5")
+    losses = rendered.losses if is_read else None
+    masked = rendered.masked(lambda _: "noon")
+    assert ["part_as_text"] == [loss.name for loss in masked.losses]
+    assert (losses or rendered.losses) == masked.losses
+
+
 def test_a_mask_returns_strings() -> None:
     """A mask that returns anything else is an error at the line of the call."""
     rendered = render(System("It is ", Volatile("12:00", label="now")))

@@ -351,10 +351,9 @@ class Rendered:
             render_for=render_for,
             written_payload=self._written_payload and WrittenPayload(prompt_with_marks, self.facts),
         )
-        for name in ("losses", "hints", "dropped", "libraries"):
-            if name in vars(self):
-                vars(masked)[name] = vars(self)[name]
-        vars(masked)["_spans"] = spans  # they cannot be made of the tree
+        # Losses and hints read the messages, and spans the tree. Made again, the losses and hints
+        # would be about the new texts, and the spans would have the old ones.
+        vars(masked).update(losses=self.losses, hints=self.hints, _spans=spans)
         return masked
 
     @public_api
