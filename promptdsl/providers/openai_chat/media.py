@@ -1,8 +1,8 @@
 """OpenAI's Chat Completions: write and read attachments, and recognise the parts of others.
 
 The functions here record no losses: ``write.py`` compares the part with its block, and reports what
-is missing in it, such as a ``detail``. The sources that are read here are ``from_data``: they came
-in data, not in code. Every reader says so; of a path, it decides where the file may be read from.
+is missing in it, such as a ``detail``. Each source that is read here has ``from_data=True``, as in
+every reader: it came in a payload, not from the author's code.
 """
 
 from collections.abc import Callable, Mapping
@@ -41,11 +41,12 @@ _AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 def media_part(block: b.MediaBlock, *, url_key: str | None = None) -> Param | None:
     """Return an attachment as a part, ``None`` if its source or its media type is refused.
 
-    ``url_key`` is the key in a ``file`` for the URL of a document, ``None`` if a URL is refused.
-    LiteLLM takes a URL in ``file_id``, and servers with Chat's format take one in ``file_data``.
-    A ``detail`` that Chat does not know is left out, and the caller reports it.
+    Chat has no part for a video. ``url_key`` is the key in a ``file`` for the URL of a document,
+    ``None`` if a URL is refused. LiteLLM takes a URL in ``file_id``, and servers with Chat's format
+    take one in ``file_data``. A ``detail`` that Chat does not know is left out, and the caller
+    reports it.
     """
-    # A ``data:`` URL contains the bytes, so it is sent like base64.
+    # A base64 ``data:`` URL becomes a source of the kind ``base64``: it contains the bytes.
     source = with_bytes(block.source)
     if block.type == "image":
         url = picture_url(source)
@@ -56,25 +57,33 @@ def media_part(block: b.MediaBlock, *, url_key: str | None = None) -> Param | No
         if source.kind != "base64" or format is None:
             return None
         return {"type": "input_audio", "input_audio": {"data": source.value, "format": format}}
-    if url_key is not None and block.is_document and source.kind == "url":
-        if url_key == "file_id":
-            return {"type": "file", "file": {url_key: source.value}}
-        name = file_name(block.title, source.media_type or "application/pdf")
-        return {"type": "file", "file": {url_key: source.value, "filename": name}}
     if block.type == "document":
-        is_uploaded = source.kind == "file_id"
-        # ``file_data()`` returns the keys ``file_data`` and ``filename``, ``None`` without bytes.
-        file = {"file_id": source.value} if is_uploaded else file_data(source, block.title)
+        file = _file_fields(source, block.title, url_key)
         return {"type": "file", "file": file} if file else None
     return None
+
+
+def _file_fields(source: MediaSource, title: str | None, url_key: str | None) -> Param | None:
+    """Return the fields of the ``file`` of a document, ``None`` if its source is refused."""
+    if source.kind == "file_id":
+        return {"file_id": source.value}
+    if source.kind != "url":
+        # The keys are ``file_data`` and ``filename``; ``None`` if the source is not ``base64``.
+        return file_data(source, title)
+    if url_key is None:
+        return None
+    if url_key == "file_id":
+        return {url_key: source.value}
+    name = file_name(title, source.media_type or "application/pdf")
+    return {url_key: source.value, "filename": name}
 
 
 def needs_bytes(block: b.MediaBlock, role: str) -> bool:
     """Return whether the address of an attachment is refused, but its bytes may be taken.
 
     ``role`` is that of the message: Chat takes no attachments of the assistant, with or without
-    bytes. The caller does not ask about the URL of a document where a server takes it (the
-    ``url_key`` above).
+    bytes. The URL of a document counts as refused here. So do not call this for one if the target
+    takes it: if its fact ``file_addresses`` is true.
     """
     return role != "assistant" and is_address(block.source) and media_part(block) is None
 
@@ -117,11 +126,11 @@ A part has its content under its type: ``{"type": "file", "file": {...}}``.
 """
 
 
-def is_sendable_part(data: Mapping[str, object], origin: str) -> bool:
-    """Return whether a part of an unknown type may be sent unchanged.
+def reads_back_as_unknown(data: Mapping[str, object], origin: str) -> bool:
+    """Return whether a part, once sent, would be read as an unknown block again.
 
-    Chat does not know its type, and no provider but ``origin`` has such a part. So when it is read
-    again, it is an unknown block once more.
+    Only such a part of an unknown block is sent. Of a part whose type Chat knows, the reader would
+    make another block. It would refuse a part that only another provider than ``origin`` has.
     """
     kind = data.get("type")
     return isinstance(kind, str) and kind not in _KNOWN_TYPES and owner_of(data, origin) is None

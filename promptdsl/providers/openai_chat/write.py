@@ -13,7 +13,12 @@ from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.media.source import is_address, plain_type
 from promptdsl.messages.prompt import Prompt
-from promptdsl.providers.openai_chat.media import AUDIO, is_sendable_part, media_part, needs_bytes
+from promptdsl.providers.openai_chat.media import (
+    AUDIO,
+    media_part,
+    needs_bytes,
+    reads_back_as_unknown,
+)
 from promptdsl.providers.openai_chat.thoughts import (
     FIELDS,
     call_keys,
@@ -158,7 +163,7 @@ def _unknown_part(request: ChatRequest, location: Location, block: b.UnknownBloc
     else:
         part = (
             json_copy(dict(block.data))
-            if is_sendable_part(block.data, request.dialect.provider_format)
+            if reads_back_as_unknown(block.data, request.dialect.provider_format)
             else None
         )
     if part is None or not (part["type"] == AUDIO or takes_lists(request, location)):
