@@ -1,18 +1,23 @@
 """The text of a diff, as of a failing snapshot: one sentence, then each change at its location.
 
-Of a :class:`Change`, ``before`` and ``after`` are its lines in the two files; ``was`` and ``now``
-are short. Both depend on its kind. Where a pair is not named, it is ``None`` or empty:
+An *entry* of a file is a turn, the tools or the output schema. It begins with its *title*, such as
+``──▶ user``, and each part of it with a *mark*: ``─▷ rules`` a section, ``─⚑ cache`` a cache mark.
 
-- ``changed``: the lines before and after.
-- ``added``: ``after`` are its lines, ``now`` is its neighbour, such as ``after `rules```.
-- ``removed``: ``before`` are its lines, ``was`` is its neighbour.
-- ``moved``: its neighbour before and after, or its message, such as ``in `user 2```.
-- ``renamed``: the titles or marks before and after; the names, such as ``rules``.
-- ``role``: the titles before and after; how it is sent, such as ``user, not sent``.
-- ``cache``: the lines of the mark; the name of what is before the mark, before and after.
+A :class:`Change` has four texts. ``before`` and ``after`` are lines of the first and of the second
+file. ``was`` and ``now`` are short; they are for the sentence and for notes. By kind, these are:
 
-In the header, a line has ``before`` and ``after`` only, and a ``moved`` line its neighbours. A
-``minor`` change only follows from another one, so it is not reported.
+- ``changed``, the lines: ``before="Hi"``, ``after="Hello"``.
+- ``added``, the lines and the neighbour: ``after="─▷ tone ..."``, ``now="after `rules`"``.
+- ``removed``, the same of the first file: ``before="─▷ tone ..."``, ``was="after `rules`"``.
+- ``moved``, the neighbours: ``was="first"``, ``now="after `rules`"``. If it is in another message
+  now, the messages: ``was="in `user 1`"``, ``now="in `user 2`"``.
+- ``renamed``, the titles or marks, and the names: ``before="─▷ tone"``, ``was="tone"``.
+- ``role``, the titles, and how it is sent: ``after="──▶ event as user"``, ``now="user"``.
+- ``cache``, the marks, and the part that the mark follows: ``after="─⚑ cache"``, ``now="rules"``.
+
+The other texts are ``None`` or empty. Lines of the header are only ``changed``, ``added`` or
+``removed``, with their lines and no neighbours, or ``moved``, with their neighbours. A ``minor``
+change only follows from another one, so it is not reported.
 
 The clauses of the sentence are made here by functions named ``_x_clause`` or ``_x_clauses``.
 
@@ -46,12 +51,11 @@ An event or a grounding that is written in the prompt is dropped alone, by a lin
 that a history drops with its exchange is not recognised: it is reported as removed.
 """
 OF_RESULTS = " result"
-"""A part of the reasons about results, whose messages are not dropped.
+"""The letters by which a ``dropped`` line is recognised whose reason is about results.
 
-``dropped: history, ~150 tokens: 4 of its results are cleared`` is such a line: the reason comes
-from ``budget/cleared_results.py``, and from ``budget/recorded_results.py`` for results that are
-cut. Two other reasons have these letters, too. ``it has no result`` is not of a budget. ``it goes
-with the calls or results it belongs to`` follows the line of the part that it belongs to.
+Of these reasons, ``4 of its results are cleared`` and ``a result is cut to 100 tokens`` leave the
+turn where it is, and ``it has no result`` is not of a budget. ``it goes with the calls or results
+it belongs to`` only follows another ``dropped`` line, which counts.
 """
 NOUNS = {
     "hint": ("hint", "hints", "added", "removed"),
@@ -171,15 +175,15 @@ def _clauses(reported: Sequence[Change], exact: int | None) -> Iterator[str]:
         missing = sorted(labels_before.difference(_LABEL.findall(change.after or "")))
         if change.kind == "changed" and missing:
             yield f"`{change.location[-1]}` has no {' and '.join(missing)} any more"
-    # The clauses so far already report some lines of the header. For what is dropped, one clause
-    # with names is enough: the lines below the sentence show each ``dropped`` line of the header.
-    is_reported = {
-        "model": True,
-        "cache": any(change.kind == "cache" for change in in_messages),
-        "dropped": any(_is_of_budget(change, addresses) for change in in_messages),
-    }
-    unreported = [line for line in header if not is_reported.get(line.location[1])]
-    yield from _header_clauses(unreported, exact)
+    # These lines of the header get no clause, because a clause above shows it already. The line
+    # ``cache`` lists the cache marks. Of ``dropped`` lines, one clause above is enough.
+    shown_above = {"model"}
+    if any(change.kind == "cache" for change in in_messages):
+        shown_above.add("cache")
+    if any(_is_of_budget(change, addresses) for change in in_messages):
+        shown_above.add("dropped")
+    others = [line for line in header if line.location[1] not in shown_above]
+    yield from _header_clauses(others, exact)
     if exact is not None and not any(line.location[1] == "tokens" for line in header):
         yield f"{exact:,} tokens now"
 
@@ -274,23 +278,30 @@ def _budget_addresses(addresses: Collection[str]) -> BudgetAddresses:
 def _is_of_budget(change: Change, addresses: Mapping[str, BudgetAddresses]) -> bool:
     """Return whether a message or section changed because a budget drops it, or does not any more.
 
-    It is recognised by its address. When a turn is dropped, its whole exchange is dropped. The line
-    of a history only has the number of its exchanges: ``there is no room for its oldest 2
-    exchanges``. So this is an approximation: if the budget drops one turn or a part of a history,
-    every removed turn of a conversation counts as dropped.
+    A ``dropped`` line of the header has only an address, so this is an approximation.
     """
     possible = addresses.get(change.kind)
     if possible is None:
         return False
-    # ``user greeting`` is the message of the turn with the id ``greeting``.
+    # ``user greeting`` is the message of the turn with the id ``greeting``. In ``user 2`` it is the
+    # number of the message instead, which is no address, unless another turn has the id ``2``.
     message, *section = change.location
     word, _, id = message.partition(" ")
-    if not section:
-        is_in_exchange = word in EXCHANGE and not possible.first_words.isdisjoint(EXCHANGE)
-        return is_in_exchange or word in possible.first_words or id in possible.addresses
-    # A section is dropped with the sections around it: ``rules/style`` also with ``rules``.
-    # Its text after another block is the part ``rules/style, continued``.
-    path = section[0].partition(", ")[0].split("/")
+    if section:
+        return _is_section_of_budget(section[0], word, id, possible)
+    # A turn is dropped with its whole exchange, of which the header has one line. So if one turn or
+    # a part of a history is dropped, every removed turn of a conversation counts as dropped.
+    is_in_exchange = word in EXCHANGE and not possible.first_words.isdisjoint(EXCHANGE)
+    return is_in_exchange or word in possible.first_words or id in possible.addresses
+
+
+def _is_section_of_budget(name: str, word: str, id: str, possible: BudgetAddresses) -> bool:
+    """Return whether a section is at one of the addresses, or in a section that is.
+
+    ``name`` is ``rules/style``, or ``rules/style, continued`` for its text after another block.
+    ``word`` and ``id`` are those of its turn.
+    """
+    path = name.partition(", ")[0].split("/")
     prefixes = ["/".join(path[:count]) for count in range(1, len(path) + 1)]
     if word == "system":
         return not possible.addresses.isdisjoint(prefixes)
@@ -313,8 +324,8 @@ def _role_clause(change: Change) -> str:
     # Only the note differs.
     if old_without_note == new_without_note:
         return f"sent in {'the message above it' if new.note else 'its own message'}"
-    # Only the name differs: it is sent now, or not any more. A result with another id is shown with
-    # both titles instead.
+    # Only the name differs: it is sent now, or not any more. Where the id of a result is sent as
+    # another one, the title has this ``id``, and both titles are shown.
     with_new_name = attrs.evolve(old_without_note, is_named=new.is_named)
     if not new.id and with_new_name == new_without_note:
         return f"sent {'with' if new.is_named else 'without'} its name"
