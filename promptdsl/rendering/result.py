@@ -95,10 +95,15 @@ class Rendered:
     _stages: tuple[tuple[str, RootNode], ...] = attrs.field(alias="stages")
     """The tree as ``written``, then the tree after each pass, with the name of the pass."""
     _prompt: Prompt = attrs.field(alias="prompt")
-    """The messages, tools and output schema, with the cache marks of the author only."""
+    """The messages, tools and output schema, with the cache marks of the author only.
+
+    ``messages``, ``tools`` and ``output`` show this one.
+    """
     _prompt_with_marks: Prompt = attrs.field(alias="prompt_with_marks")
-    """The prompt as its payload is written: also with automatic cache marks, and with the bytes
-    that a ``media_loader`` returned. The number and order of its messages are the same.
+    """The prompt that is sent: also with automatic cache marks, and with the bytes that a
+    ``media_loader`` returned. The number and order of its messages are the same.
+
+    The payload is made of this one, and so are spans, views and reports.
     """
     _render_for: "Callable[[str], Rendered]" = attrs.field(alias="render_for")
     """Renders the same tree for another provider, by its name."""
@@ -123,7 +128,10 @@ class Rendered:
     _write_payload: "Callable[[Prompt, ModelFacts], WrittenPayload]" = attrs.field(
         alias="write_payload"
     )
-    """Writes the payload of a prompt for a target with these facts."""
+    """Writes the payload of a prompt for a target with these facts.
+
+    It also adds the automatic cache marks and the loaded bytes that these facts allow.
+    """
 
     @property
     def _last_tree(self) -> RootNode:
@@ -302,12 +310,13 @@ class Rendered:
         return Trace(self._last_tree, self.messages, self._layout)
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the state to pickle or copy: without what is made again when it is read.
+        """Return the state to pickle or copy.
 
-        One of these is ``tokens``, which has functions that cannot be pickled. ``_spans`` stay,
-        because a masked result cannot make them again. A masked result can be copied, not pickled:
-        its function for other targets is local.
+        A masked result can be copied, not pickled: its function for other targets is local.
         """
+        # These cached properties are left out: they are large, or have functions that cannot be
+        # pickled, as ``tokens`` does. Any other one is kept once it was read. ``_spans``,
+        # ``losses`` and ``hints`` must be kept: a masked result cannot make them again.
         made_again = ("_trace", "_cards", "_locations", "_sent_as", "_known_sent_as", "tokens")
         state = {name: value for name, value in vars(self).items() if name not in made_again}
         return {**state, "_layout": packed(self._layout, self._last_tree)}
@@ -341,8 +350,7 @@ class Rendered:
         def render_for(provider: str) -> Rendered:
             return self._render_for(provider).masked(mask)
 
-        # This prompt has its automatic marks and bytes already, so it is written as it is. With
-        # ``_write_payload``, a gateway also gets the marks and bytes that only its facts allow.
+        # ``WrittenPayload`` writes this prompt as it is: it has its automatic marks and bytes.
         masked = attrs.evolve(
             self,
             messages=prompt.messages,
@@ -472,9 +480,9 @@ class Rendered:
 
     @property
     def _is_waiting(self) -> bool:
-        """Whether the last tool calls have no results yet, so that nothing can be sent.
+        """Whether the last tool calls have no results yet. A snapshot shows this.
 
-        A snapshot shows this (``comparing/canonical.py``).
+        Such a prompt can only be sent with the setting ``tool_pairing="keep"``.
         """
         return bool(open_calls(self.messages))
 
@@ -490,9 +498,10 @@ class Rendered:
         return asks_nothing(dict(self._stages), lost)
 
     def _sendable(self) -> "WrittenPayload":
-        """Return the written payload, if there is a target and all calls are answered.
+        """Return the written payload.
 
-        Raises :class:`TargetError` and :class:`PendingToolCalls`.
+        Raises :class:`TargetError` without a target. Raises :class:`PendingToolCalls` if the last
+        tool calls have no results yet, unless ``tool_pairing`` is ``keep``.
         """
         if self._written_payload is None:
             from promptdsl.rendering.target_errors import no_target
