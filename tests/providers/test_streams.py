@@ -75,6 +75,19 @@ def test_events_pass(provider: str) -> None:
     assert before == repr(STREAMS[provider])
 
 
+def test_an_object_in_a_part_of_a_text() -> None:
+    """The pieces of an object in a part are joined in the message, and not in its first event."""
+
+    def event(text: str, detail: str) -> dict[str, Any]:
+        part = {"type": "text", "text": text, "meta": {"detail": detail}}
+        return {"choices": [{"index": 0, "delta": {"role": "assistant", "content": [part]}}]}
+
+    events = [event("a", "1"), event("b", "2")]
+    message = message_of(events)
+    assert [event("a", "1"), event("b", "2")] == events
+    assert ("ab", {"detail": "12"}) == (message.text, message.extra["content[0].meta"])
+
+
 # What was cut off.
 
 

@@ -71,7 +71,8 @@ def merge(fields: JsonDict, delta: JsonDict) -> None:
     for key, piece in delta.items():
         known: Any = fields.get(key)  # Any: JSON
         if is_mapping(piece):
-            fields[key] = known if type(known) is dict else {}
+            # A copy: the known mapping may be that of an earlier event, which stays unchanged.
+            fields[key] = dict(known) if type(known) is dict else {}
             merge(fields[key], dict(piece))
         elif (
             type(known) is type(piece)
