@@ -23,19 +23,19 @@ def prompt_with_server_as_origin(prompt: Prompt, wire: Wire) -> Prompt:
     """Return a prompt that was read from a server, with the server as origin of its content.
 
     Its messages and tools may have an origin, and so may the conversation that is ``stored`` at the
-    server. If some calls are answered only later, ``unpaired_at`` is the provider that takes this
-    order: the one that the prompt was read from, so here the server.
+    server. ``unpaired_at`` is set if there are calls whose results do not follow at once. It is the
+    provider that the prompt was read from, since others may refuse such an order.
     """
     stored = prompt.stored
     if stored is not None and stored.origin in wire.origins:
         stored = attrs.evolve(stored, origin=wire.name)
-    is_unpaired = prompt.unpaired_at in wire.origins
+    is_unpaired_here = prompt.unpaired_at in wire.origins
     return attrs.evolve(
         prompt,
         messages=tuple(message_with_server_as_origin(message, wire) for message in prompt.messages),
         tools=tuple(_tool_of_server(tool, wire) for tool in prompt.tools),
         stored=stored,
-        unpaired_at=wire.name if is_unpaired else prompt.unpaired_at,
+        unpaired_at=wire.name if is_unpaired_here else prompt.unpaired_at,
     )
 
 
@@ -63,8 +63,8 @@ def _blocks_of_server(blocks: Sequence[Block], wire: Wire) -> tuple[Block, ...]:
             new = attrs.evolve(block, content=_blocks_of_server(block.content, wire))
         elif isinstance(block, ReasoningBlock | UnknownBlock) and block.origin in wire.origins:
             new = attrs.evolve(block, origin=wire.name)
-        # The keys in ``extra`` were read just now, so they come from this server, whatever origin
-        # the adapter named, such as ``openai_compatible``.
+        # ``extra`` has the keys of a block that only some servers know, and under ``ORIGIN_KEY``
+        # where they come from. They were read from this server, whatever the adapter wrote there.
         if isinstance(new, ReasoningBlock | ToolUseBlock) and ORIGIN_KEY in new.extra:
             new = attrs.evolve(new, extra={**new.extra, ORIGIN_KEY: wire.name})
         result.append(new)
