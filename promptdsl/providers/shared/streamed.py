@@ -39,9 +39,9 @@ class StreamedReply:
         self.calls: list[JsonDict] = []
         """The calls of Chat, in the order in which they began."""
         self.last_call_by_number: dict[int, JsonDict] = {}
-        """The call of Chat that began last with a number, by this number."""
+        """By the number of a call, the last call in ``calls`` that began with it."""
         self.call_by_id: dict[str, JsonDict] = {}
-        """The call of Chat by its id."""
+        """By its id, each call in ``calls``."""
         self.ended = False
 
     def part(self, number: object) -> JsonDict:
@@ -142,8 +142,8 @@ def _joined_parts(parts: list[object]) -> list[object]:
 def are_complete(arguments: object) -> bool:
     """Return whether the arguments of a call are complete.
 
-    A text is complete if it is a JSON object. Any other value, such as a mapping, is complete. Some
-    servers use the number of a call again: after complete arguments, further ones are a new call's.
+    A text is complete if it is a JSON object. Any other value, such as a mapping, is complete. If
+    more arguments come with the number of a complete call, they belong to a new call.
     """
     return not isinstance(arguments, str) or is_mapping(read_json(arguments))
 
