@@ -33,8 +33,8 @@ LEFT_OUT = LeftOut()
 def allow_left_out(component: type) -> None:
     """Give the required arguments of a component the default ``LEFT_OUT``.
 
-    This changes ``__init__`` and the public class methods, such as ``Image.from_bytes``. It is
-    called once for each class, when the class is created.
+    This changes ``__init__`` and the public class methods, such as ``Image.from_bytes``, that the
+    class itself defines: its base classes were changed when they were created.
     """
     for name, attribute in vars(component).items():
         is_class_method = isinstance(attribute, classmethod)
