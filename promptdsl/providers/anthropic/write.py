@@ -9,7 +9,8 @@ in ``providers/shared/two_sided.py``). A *param* is a dictionary of the payload.
 ``location.leads`` is whether the message is part of the system text.
 
 A cache mark is only noted at first, because a request may have four: the marks are chosen and
-written when all turns are known.
+written when all turns are known. Then a mark becomes a key of its param. Until then it is found by
+the ``id()`` of this param, so a copy of the param has no mark.
 
 ``request.notes`` is ``None`` in most writes. :meth:`Rendered.locations` writes the payload once
 more with notes, which say what became of each block. A shortcut would not note its block, so with
@@ -109,14 +110,14 @@ def _text_param(request: Turns, location: Location, block: TextBlock) -> Param |
 
 
 def _reasoning_param(request: Turns, location: Location, block: ReasoningBlock) -> Param | None:
-    """Return reasoning unchanged, ``None`` (a hint) if the service would refuse it."""
+    """Return reasoning unchanged, or record a hint and return ``None`` if it would be refused."""
     is_native = location.message.role == "assistant" and block.origin in request.facts.origins
     if not is_native:
         lose_reasoning(request, location, block, _NOT_SIGNED)
         return None
     if not is_sendable(request, location, block.text, block.signature, block.encrypted):
         return None
-    # Both are indices of messages.
+    # ``first_valid_reasoning`` is the index of a message, too.
     is_valid = location.number >= request.first_valid_reasoning
     if is_valid and block.encrypted:
         return {"type": "redacted_thinking", "data": block.encrypted}
@@ -125,7 +126,7 @@ def _reasoning_param(request: Turns, location: Location, block: ReasoningBlock) 
         return {"type": "thinking", "thinking": block.text, "signature": block.signature or ""}
     reason = _NOT_SIGNED
     if block.encrypted or block.signature:
-        # No other cause makes ``first_valid_reasoning`` greater than 0 (``valid_reasoning_from``).
+        # It is signed, but not valid any more. Only a budget and grounding change what is before.
         cause = "a budget" if request.prompt.trimmed else "grounding"
         reason = f"{cause} changed the content before it"
     lose_reasoning(request, location, block, reason)
@@ -193,8 +194,7 @@ def _result_param(request: Turns, location: Location, block: ToolResultBlock) ->
     if plain_text is not None and request.notes is None:
         content = plain_text if as_string else [{"type": "text", "text": plain_text}]
         return {**param, "content": content}
-    # The marks that are noted from here on are in the result. They are replaced by one mark after
-    # the result, the one that lives longest.
+    # The marks that are noted from here on are in the result.
     first_mark = len(request.marks)
     # The result of a failed call has only texts, and at least one.
     inside = location.inside("error result" if block.is_error else "result", id)
@@ -202,11 +202,12 @@ def _result_param(request: Turns, location: Location, block: ToolResultBlock) ->
     if block.is_error and not params:
         error = utf8((block.error_type or "").strip())
         params = [{"type": "text", "text": error or "error"}]
+    # This removes the marks in the result. The one that lives longest is noted after the result.
+    cache = longest_mark(request, first_mark, block.cache)
     if params:
         param["content"] = _string_or_params(request, params) if as_string else params
     if block.is_error:
         param["is_error"] = True
-    cache = longest_mark(request, first_mark, block.cache)
     return _with_extra(request, location, param, block, cache=cache)
 
 
@@ -224,13 +225,21 @@ def _plain_result_text(block: ToolResultBlock) -> str | None:
     return None if has_mark or block.extra or inner.extra else inner.text
 
 
+_USER_TYPES = ("image", "document", "search_result", "container_upload")
+"""The types of blocks that only a user may send: the service refuses them in an answer."""
+_TOOL_CHANGES = ("tool_addition", "tool_removal")
+"""The blocks of a later system message that add a tool or remove one."""
+
+
 def _unknown_param(request: Turns, location: Location, block: UnknownBlock) -> Param | None:
     kind = str(block.data.get("type"))
     if location.role == "developer":
+        # The system text has only texts, and a later system message also changes of the tools.
         is_misplaced = location.leads or kind not in _TOOL_CHANGES
     elif location.message.role == "assistant":
         is_misplaced = kind in _USER_TYPES
     else:
+        # The service runs some tools itself: their calls and results are only in an answer.
         is_misplaced = kind == "server_tool_use" or kind.endswith("_tool_result")
     if is_misplaced:
         request.lose(location, "content", f"{kind} block", misplaced(location))
@@ -244,10 +253,6 @@ def _unknown_param(request: Turns, location: Location, block: UnknownBlock) -> P
     return param
 
 
-_USER_TYPES = ("image", "document", "search_result", "container_upload")
-"""The types of blocks that only a user may send: the service refuses them in an answer."""
-_TOOL_CHANGES = ("tool_addition", "tool_removal")
-"""The blocks of a later system message that add a tool or remove one."""
 # Reasoning may be in every content here: its writer says why the service does not take it there.
 _TEXT_AND_REASONING = frozenset({"text", "reasoning"})
 _MEDIA = frozenset({"image", "document", "unknown"})
@@ -292,9 +297,14 @@ _DIALECT = Dialect(result="tool_result")
 
 
 def _string_or_params(request: Turns, params: list[Param]) -> str | list[Param]:
-    """Return a content as a string if it is one text without a cache mark or other keys."""
+    """Return a content as a string if it is one text without other keys.
+
+    A string cannot have a cache mark. A noted mark is no key yet, so the caller makes sure that no
+    mark is noted for the params.
+    """
     is_lone = len(params) == 1 and params[0].keys() == {"type", "text"}
     if is_lone and params[0]["type"] == "text":
+        # This returns the text; with notes, the text also has the note of its block.
         return joined_texts("", params, request.notes)
     return params
 
@@ -302,8 +312,8 @@ def _string_or_params(request: Turns, params: list[Param]) -> str | list[Param]:
 def _finish_turns(request: Turns, stop: int) -> None:
     """Replace the content of each turn before the index ``stop`` by a string if it is one text.
 
-    The first ``request.finished`` turns were looked at before. A text with a cache mark is left:
-    :func:`write` calls this again when the marks are written.
+    The first ``request.finished`` turns are left out: an earlier call did the same with them. A
+    text with a noted cache mark stays in its list.
     """
     marked = {id(mark.param) for mark in request.marks}
     for index in range(request.finished, stop):
@@ -323,7 +333,7 @@ def write(
 
     Passes have given each message a role that the target takes.
     """
-    # Where the service checks that the content before reasoning has not changed.
+    # Some models refuse reasoning if the content before it has changed. With 0, all is valid.
     first_valid_reasoning = valid_reasoning_from(prompt) if facts.binds_reasoning else 0
     request = Turns(prompt, facts, dialect=_DIALECT, first_valid_reasoning=first_valid_reasoning)
     tools = write_tools(request, "anthropic", tool_param) if prompt.tools else []
@@ -344,8 +354,8 @@ def write(
     if request.marks:
         write_marks(request, tools, _with_mark)
         if finish_turns:
-            # A text whose mark was not chosen can be a string now: look at all turns again. The
-            # chosen marks are keys of their params by now, so the noted ones are not needed.
+            # All turns are looked at again, because a text whose mark was not chosen can now be a
+            # string. The chosen marks are keys of their params by now, so none needs to be noted.
             request.marks, request.finished = [], 0
             finish_turns(request, len(request.entries))
     system = {"system": request.system} if request.system else {}
