@@ -175,14 +175,14 @@ def _clauses(reported: Sequence[Change], exact: int | None) -> Iterator[str]:
         missing = sorted(labels_before.difference(_LABEL.findall(change.after or "")))
         if change.kind == "changed" and missing:
             yield f"`{change.location[-1]}` has no {' and '.join(missing)} any more"
-    # These lines of the header get no clause, because a clause above shows it already. The line
-    # ``cache`` lists the cache marks. Of ``dropped`` lines, one clause above is enough.
-    shown_above = {"model"}
-    if any(change.kind == "cache" for change in in_messages):
-        shown_above.add("cache")
-    if any(_is_of_budget(change, addresses) for change in in_messages):
-        shown_above.add("dropped")
-    others = [line for line in header if line.location[1] not in shown_above]
+    # By name of a header line, whether a clause above already shows what changed there: the line
+    # ``cache`` only lists the cache marks, and a ``dropped`` line names what is not sent.
+    is_shown_above = {
+        "model": True,
+        "cache": any(change.kind == "cache" for change in in_messages),
+        "dropped": any(_is_of_budget(change, addresses) for change in in_messages),
+    }
+    others = [line for line in header if not is_shown_above.get(line.location[1])]
     yield from _header_clauses(others, exact)
     if exact is not None and not any(line.location[1] == "tokens" for line in header):
         yield f"{exact:,} tokens now"
