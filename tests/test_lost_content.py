@@ -18,7 +18,6 @@ TEXT = "video block cannot be sent: the target takes no such block in a user mes
 LINE = this_line() + 1
 PROMPT = Timeline(User("What is this?", Video.from_url(VIDEO)))
 SEARCH = {"type": "web_search_20250305", "name": "web_search"}
-ANSWER = Output({"type": "object", "properties": {}}, name="answer", mode="native")
 TEMPLATE = "{% for message in messages %}{{ message.content }}{% endfor %}"
 
 
@@ -65,11 +64,11 @@ def test_a_library_warns() -> None:
     assert [] == warned(lambda: to_mcp(render(History(render(prompt).messages))))
 
 
-def test_tools_and_the_output_schema() -> None:
-    """A tool and a schema that are not sent are named at their lines."""
-    prompt = Timeline(Tool(find), ANSWER, User("Where is it?"))
+def test_a_tool() -> None:
+    """A tool that is not sent is named at its line."""
+    prompt = Timeline(Tool(find), User("Where is it?"))
     rendered = render(prompt, chat_template=TEMPLATE)
-    assert ["tools/find", "output"] == [loss.path for loss in rendered.losses]
+    assert ["tools/find"] == [loss.path for loss in rendered.losses]
     lines = {(loss.source.file, loss.source.line) for loss in rendered.losses if loss.source}
     assert lines == {(file, line) for _, file, line in warned(rendered.payload)}
 
