@@ -22,8 +22,8 @@ DESCRIPTION = """\
 Show what was sent and why: of the file of a record (promptdsl render --record FILE), of the
 record with an id in a log (the folder of a PromptLog), or in the JSON of records list. It shows the
 parts with their lines and tokens, the texts with the origin of each piece, the dropped parts with
-the tokens that keeping them would cost, losses, hints, libraries and settings. A JSON payload of any
-provider is shown in the same way, without lines."""
+the tokens that keeping them would cost, losses, hints, libraries and settings. A JSON payload of
+any provider is shown in the same way, without lines."""
 
 
 def add_records(add_parser: AddParser) -> None:

@@ -201,7 +201,7 @@ def _payload(rendered: Rendered) -> JsonDict:
         for location in rendered.locations()
     ]
     return {
-        "payload": rendered.payload(),
+        "payload": rendered._payload(),  # a page shows losses, it does not warn
         "messages": record["messages"],
         "spans": record["spans"],
         "locations": locations,
