@@ -643,7 +643,7 @@ def test_the_command_shows_the_hint(
     )
     monkeypatch.chdir(tmp_path)
     main(["render", "prompt.py:prompt"])
-    assert "prompt.py:3: hint: an empty System: " + BODY in capsys.readouterr().err
+    assert f"hint: an empty System: {BODY}: prompt.py:3" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
