@@ -33,7 +33,7 @@ def test_every_field_is_checked(cls: Any) -> None:
         (lambda: TextBlock("x", extra={"a": {1}}), "'extra.a' is not a JSON value: set"),
         (lambda: ImageBlock("u"), "'source' is a MediaSource, not str"),
         (lambda: ImageBlock({"url": "u"}), "'source' is a MediaSource, not dict"),
-        (lambda: ToolUseBlock("1", "f", {}), "'arguments' is a string, not dict"),
+        (lambda: ToolUseBlock("1", "f", []), "'arguments' is a string, not list"),
         (lambda: ToolResultBlock("1", 5), "content[0] is a block, not int"),
         (lambda: ToolResultBlock("1", ["x"]), "content[0] is a block, not str"),
         (lambda: ToolResultBlock("1", [TextBlock("x"), {}]), "content[1] is a block, not dict"),
