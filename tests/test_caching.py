@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import *
-from tests.renders import reported
+from tests.renders import lossy_payload, reported
 
 MODEL = "claude-opus-5"
 MARK = {"type": "ephemeral"}
@@ -16,7 +16,7 @@ HOUR = {"type": "ephemeral", "ttl": "1h"}
 
 def marked(*turns: Node, model: str = MODEL, cache: str | None = "auto") -> list[str]:
     """Return the texts, tools and results of an Anthropic payload that carry a mark, in order."""
-    payload: Any = render(Timeline(*turns), model=model, cache=cache).to_anthropic()
+    payload: Any = lossy_payload(render(Timeline(*turns), model=model, cache=cache))
     contents = [payload.get("tools", []), payload.get("system", [])]
     contents += [turn["content"] for turn in payload["messages"]]
     return [

@@ -24,7 +24,7 @@ from promptdsl import *
 from tests.internals import OPENING
 from tests.providers.chat_template_check import TEMPLATES
 from tests.providers.every_target import SERVICES, every_check_of
-from tests.renders import timeline_of
+from tests.renders import lossy_payload, timeline_of
 from tests.searching import examples, with_each
 
 MODELS = [
@@ -126,7 +126,7 @@ def rendered(tree: Node, target: str, config: Any) -> Rendered:
 
 def payload(tree: Node, target: str, config: Any) -> Any:
     """Return what is sent of a prompt to a target."""
-    return rendered(tree, target, config).payload()
+    return lossy_payload(rendered(tree, target, config))
 
 
 def tokens(sent: Any) -> list[str]:
@@ -291,7 +291,7 @@ def test_the_neutral_messages_are_append_only(
 def test_what_is_sent_is_taken(check: Any, target: str, steps: list[Step], config: Any) -> None:
     """At every length a conversation is a request that its target takes."""
     found = rendered(prompt(steps), target, config)
-    check(found.payload(), found.facts)
+    check(lossy_payload(found), found.facts)
 
 
 # The exceptions.
@@ -410,7 +410,7 @@ for target in (
     "chat_template",
 ):
     rendered = render(tree, provider=target, cache="auto", tool_choice="required")
-    sent = json.dumps(rendered.payload(), default=repr)
+    sent = json.dumps(lossy_payload(rendered), default=repr)
     print(ascii(sent), *map(str, rendered.losses), rendered.explain())
 print(ascii(rendered.outline()))
 """

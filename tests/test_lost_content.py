@@ -52,6 +52,21 @@ def test_what_sends_warns(name: str) -> None:
     assert [(TEXT, __file__, LINE)] == warned(SENDS[name])
 
 
+def test_code_without_a_module_warns() -> None:
+    """The code of a cell, which is in no module, warns at its line."""
+    names: dict[str, Any] = {}
+    exec(
+        compile(
+            "from promptdsl import *\nprompt = User(Video.from_url(VIDEO))", "<cell 1>", "exec"
+        ),
+        {"VIDEO": VIDEO},
+        names,
+    )
+    assert [(TEXT, "<cell 1>", 2)] == warned(
+        lambda: render(names["prompt"], model="gpt-5").payload()
+    )
+
+
 def test_a_library_warns() -> None:
     """What a library does not take is named at its line, too."""
     with Timeline() as prompt:

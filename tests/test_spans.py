@@ -772,10 +772,10 @@ def test_losses_of_a_masked_result(is_read: bool) -> None:
     """They are those of the result, whether it was asked for them before or not."""
     outline = Volatile(str(User("x")), label="now")
     rendered = render(Timeline(System("It is ", outline, "."), User("q")), model="gpt-5")
-    losses = rendered.losses if is_read else None
+    hints = rendered.hints if is_read else None
     masked = rendered.masked(lambda _: "noon")
-    assert ["part_as_text"] == [loss.name for loss in masked.losses]
-    assert (losses or rendered.losses) == masked.losses
+    assert ["part_as_text"] == [hint.name for hint in masked.hints]
+    assert (hints or rendered.hints) == masked.hints
 
 
 def test_a_mask_returns_strings() -> None:

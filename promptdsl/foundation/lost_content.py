@@ -45,9 +45,12 @@ def warn_of_lost_content(source: Source, text: str) -> None:
         )
 
 
-def _module_name(file: str) -> str | None:
-    """Return the name of the module of a file, ``None`` if no module has it."""
+def _module_name(file: str) -> str:
+    """Return the name of the module of a file; of code without a module, such as a cell, its file.
+
+    Python warns of nothing if the module is ``None``.
+    """
     for name, module in list(sys.modules.items()):
         if getattr(module, "__dict__", {}).get("__file__") == file:
             return name
-    return None
+    return file.removesuffix(".py")

@@ -187,7 +187,7 @@ def test_a_budget_counts_what_is_left() -> None:
 def test_it_is_told() -> None:
     """What was cut of results that are sent is told by their history."""
     [dropped] = capped(LINES, "a", LINES, most=6).dropped
-    assert str(dropped).endswith("history (history), 10 tokens: 2 results are cut to 6 tokens")
+    assert str(dropped).endswith("history, 10 tokens: 2 results are cut to 6 tokens")
     assert "max_result_tokens=6" in str(Timeline(History([], max_result_tokens=6)))
     assert capped("a", most=6).dropped == ()
 

@@ -22,7 +22,7 @@ def hints(*parts: Any, **options: Any) -> list[tuple[str, str]]:
     """Return the names and the subjects of the hints about a history."""
     rendered = render(Timeline(System("s"), *parts), counter=words, **options)
     names = ("unknown_name", "unreached_clearing", "early_clearing")
-    return [(loss.name, loss.what) for loss in rendered.losses if loss.name in names]
+    return [(hint.name, hint.what) for hint in rendered.hints if hint.name in names]
 
 
 @pytest.mark.parametrize("tools", [(), (Tool(name="run", description="d"),)])
@@ -55,8 +55,8 @@ def test_unknown_pins_are_named_in_every_history() -> None:
     with History(pin=["plan", "other"]) as history:
         User("a", id="plan")
     assert [("unknown_name", "pin='other'")] == hints(history, User("q"))
-    losses = render(Timeline(System("s"), History(said(2), pin=["c0"]))).losses
-    assert any("the id of a call" in loss.why for loss in losses)
+    hints = render(Timeline(System("s"), History(said(2), pin=["c0"]))).hints
+    assert any("the id of a call" in hint.why for hint in hints)
 
 
 @pytest.mark.parametrize(
@@ -97,5 +97,5 @@ def test_each_of_two_histories_is_told() -> None:
         History(said(2), clear_results=clear),
     ]
     rendered = render(Timeline(System("s"), *histories), counter=words, budget=900)
-    lines = [loss.source for loss in rendered.losses if loss.name == "unreached_clearing"]
+    lines = [hint.source for hint in rendered.hints if hint.name == "unreached_clearing"]
     assert [history.source for history in histories] == lines

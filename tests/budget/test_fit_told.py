@@ -558,7 +558,7 @@ def test_kinds_of_what_stays() -> None:
         [
             ("section 's'", 503, "part", True),
             ("group", 403, "part", True),
-            ("grounding", 303, "part", True),
+            ("grounding g", 303, "part", True),
             ("assistant turn", 203, "turn", True),
             ("user turn", 103, "turn", True),
             ("tool turn", 103, "turn", True),

@@ -81,6 +81,7 @@ def test_the_reference_shows_every_help() -> None:
         "promptdsl transcript vacuum --help",
         "promptdsl transcript list --help",
         "promptdsl transcript convert --help",
+        "promptdsl page --help",
         "promptdsl records --help",
         "promptdsl records show --help",
         "promptdsl records list --help",

@@ -12,10 +12,10 @@ from tests.records.prompts import OLDEST, support, words
 
 PAYLOAD: dict[str, Any] = {"model": "gpt-5", "messages": [{"role": "user", "content": "Hi there."}]}
 QUESTIONS = {
-    "which part is the largest": "610   92.3%  █████████▏  tools",
+    "which part is the largest": "610   92.3%  █████████▎  tools",
     "how many tokens are left for the answer": "budget: 720 tokens: 661 used, 10 reserved",
     "what was not sent, why, and what would it cost": (
-        "/srv/support.py:7: history (history), 137 tokens: there is no room for its oldest exchange"
+        "/srv/support.py:7: history, 137 tokens: there is no room for its oldest exchange"
         "\n  user: old word"
     ),
     "who wrote this line": "  value note  /srv/support.py:6\n    Ada\n",

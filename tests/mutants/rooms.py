@@ -86,6 +86,7 @@ ROOMS: Mapping[str, Room] = {
         "checking/*.py checking/rules/*.py", "tests/checking tests/testing/test_checked.py"
     ),
     "comparing": Room("comparing/*.py", "tests/comparing tests/testing tests/cli/test_diff.py"),
+    "page": Room("page/*.py", "tests/page tests/cli/test_page.py"),
     "batch": Room("batch/*.py cli/batch*.py", "tests/batch"),
     "cli": Room("cli/*.py", "tests/cli tests/records"),
     "testing": Room("testing/*.py", "tests/testing tests/comparing"),

@@ -14,6 +14,7 @@ import attrs
 
 from promptdsl import *
 from tests.internals import prompt_file, serialise
+from tests.renders import lossy_payload, reported
 
 ROOT = Path(__file__).parents[2]
 CRASH = "crash: "
@@ -107,8 +108,8 @@ def _masked_volatile(rendered: Rendered) -> object:
 
 def _payload(rendered: Rendered) -> object:
     if rendered.facts.provider is None:
-        return rendered.for_target("anthropic").payload()
-    return rendered.payload()
+        return lossy_payload(rendered.for_target("anthropic"))
+    return lossy_payload(rendered)
 
 
 def _tokens(rendered: Rendered) -> object:

@@ -34,7 +34,7 @@ for file in sys.argv[2:]:
         repr(record), bool(record._repr_html_()), bool(record.token_tree()),
         [[span.text, span.kind] for span in record.spans],
         [[loss.kind, loss.what, loss.why, str(loss.source)] for loss in record.losses],
-        [str(part) for part in record.dropped],
+        [[part.what, part.path, part.tokens, part.why] for part in record.dropped],
         [message.to_dict() for message in record.prompt.messages],
     ]]))
 """
@@ -54,7 +54,7 @@ def views(record: PromptRecord) -> list[Any]:
         bool(record.token_tree()),
         [[span.text, span.kind] for span in record.spans],
         [[loss.kind, loss.what, loss.why, str(loss.source)] for loss in reported(record)],
-        [str(part) for part in record.dropped],
+        [[part.what, part.path, part.tokens, part.why] for part in record.dropped],
         [message.to_dict() for message in record.prompt.messages],
     ]
 

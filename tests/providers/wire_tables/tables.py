@@ -31,7 +31,7 @@ def found(case: Case) -> dict[str, Any]:
     results = {target: _result(case, target) for target in case.targets}
     written = {target: _written(result) for target, result in results.items()}
     read = {
-        target: reading(result.payload(), provider_of(target))
+        target: reading(lossy_payload(result), provider_of(target))
         for target, result in results.items()
         if isinstance(result, Rendered)
     }
