@@ -19,7 +19,7 @@ def result(**keys: Any) -> tuple[dict[str, Any], list[str]]:
     ]
     rendered = render(Timeline(History.from_openai(said), User("z")), model="claude-opus-5-5")
     part = rendered.to_anthropic()["messages"][2]["content"][0]
-    return part, [loss.what for loss in rendered.losses if loss.name == "unread_key"]
+    return part, [hint.what for hint in rendered.hints if hint.name == "unread_key"]
 
 
 @pytest.mark.parametrize(

@@ -46,9 +46,9 @@ NAMES: dict[str, tuple[Any, list[str]]] = {
     "a result": (
         render(Timeline(User("a"))),
         [
-            *("config", "dropped", "explain", "facts", "for_target", "libraries", "located"),
-            *("locations", "losses", "masked", "messages", "outline", "output", "output_mode"),
-            *("payload", "places", "prefix", "record", "spans", "stages", *TARGETS),
+            *("config", "dropped", "explain", "facts", "for_target", "hints", "libraries"),
+            *("located", "locations", "losses", "masked", "messages", "outline", "output"),
+            *("output_mode", "payload", "places", "prefix", "record", "spans", "stages", *TARGETS),
             "to_openai_responses",
             *("to_otel", "tokens", "tool_choice", "tools"),
         ],

@@ -2,12 +2,11 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from promptdsl import LogEntry, PromptLog, TranscriptError
 from promptdsl.cli.errors import FileError, UsageError, near
 from promptdsl.comparing import visible
-from promptdsl.foundation.frozen import is_list, is_mapping
 
 FILES = "records-*.jsonl"
 HEADER = b'"format":"promptdsl.log"'
@@ -55,13 +54,13 @@ def refuse_log_file(path: str, *, command: str, more: str = "") -> None:
 
 def listed_entries(data: object) -> list[LogEntry] | None:
     """Return the entries in the JSON of ``records list --json``, ``None`` for other data."""
-    if not is_list(data) or not data:
+    if not isinstance(data, list) or not data:
         return None
     entries: list[LogEntry] = []
-    for item in data:
-        if not is_mapping(item) or not is_mapping(item.get("record")):
+    for item in cast("list[Any]", data):  # Any: JSON
+        row: Any = item if isinstance(item, dict) else {}
+        if not isinstance(row.get("record"), dict):
             return None
-        row: Mapping[str, Any] = item  # Any: JSON
         entries.append(LogEntry(row.get("at", ""), row.get("name"), row.get("id"), row["record"]))
     return entries
 

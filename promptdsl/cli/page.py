@@ -10,6 +10,7 @@ from promptdsl import PromptError, PromptLog, PromptRecord, TranscriptError
 from promptdsl.cli.arguments import Arguments, file_text, read_arguments
 from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import FileError, UsageError
+from promptdsl.cli.log_records import listed_entries
 from promptdsl.cli.options import add_request, loaded_prompt, prices, render_options
 from promptdsl.cli.records import without_lines
 from promptdsl.cli.sides import is_record, read_json
@@ -94,6 +95,9 @@ def _prompts(
     if arguments.id is not None:
         raise UsageError(f"--id chooses a request of a log, and {target} is no folder")
     if target.endswith(".json"):
+        entries = listed_entries(read_json(target, file_text(target).encode()))
+        if entries is not None:
+            return prompts_of_entries(entries)
         return [PagePrompt(target, (_json_request(target),))]
     try:
         prompt = stack.enter_context(loaded_prompt(target, props, arguments))

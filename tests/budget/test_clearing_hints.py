@@ -55,8 +55,8 @@ def test_unknown_pins_are_named_in_every_history() -> None:
     with History(pin=["plan", "other"]) as history:
         User("a", id="plan")
     assert [("unknown_name", "pin='other'")] == hints(history, User("q"))
-    hints = render(Timeline(System("s"), History(said(2), pin=["c0"]))).hints
-    assert any("the id of a call" in hint.why for hint in hints)
+    rendered = render(Timeline(System("s"), History(said(2), pin=["c0"])))
+    assert any("the id of a call" in hint.why for hint in rendered.hints)
 
 
 @pytest.mark.parametrize(

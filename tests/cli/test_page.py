@@ -68,6 +68,9 @@ def test_a_log(cli: Command, prompts: Path) -> None:
     assert 0 == cli("page", "log", "--id", "c1", "-o", "page.html").code
     (request,) = requests_of(data_in(prompts / "page.html"))
     assert "c1" == request["id"]
+    (prompts / "list.json").write_text(cli("records", "list", "log", "--json").out)
+    assert 0 == cli("page", "list.json", "-o", "page.html").code
+    assert 3 == len(requests_of(data_in(prompts / "page.html")))
     done = cli("page", "log", "--id", "c9", "-o", "page.html")
     assert (2, True) == (done.code, "log has no request with the id c9" in done.err)
 

@@ -28,7 +28,8 @@ WORDS = (
 
 LEFT_OUT = (
     "AdapterName Block Difference Dropped EncryptedStore FolderStore Input InstalledLibrary "
-    "LazyContext LibrarySection LogEntry Loss ModelFacts Node Origin OutputSchema PrefixReport "
+    "LazyContext LibrarySection LogEntry Loss LostContentWarning ModelFacts Node Origin "
+    "OutputSchema PrefixReport "
     "Prompt PromptDiff PromptLog PromptRecord ProviderId ProviderName RawSetting Rendered "
     "SectionInfo SentLocation Source Span SqlStore SqliteStore Stage StoredConversation TokenPart "
     "TokenReport ToolDefinition Transcript TranscriptEntry TranscriptStore TranscriptTurn "
