@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from promptdsl import LogEntry, PromptLog, TranscriptError
 from promptdsl.cli.errors import FileError, UsageError, near
@@ -57,7 +57,7 @@ def listed_entries(data: object) -> list[LogEntry] | None:
     if not isinstance(data, list) or not data:
         return None
     entries: list[LogEntry] = []
-    for item in cast("list[Any]", data):  # Any: JSON
+    for item in data:  # Any: JSON
         row: Any = item if isinstance(item, dict) else {}
         if not isinstance(row.get("record"), dict):
             return None
