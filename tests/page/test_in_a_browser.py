@@ -1,6 +1,7 @@
 """The page in Chromium: what it shows, its keys, and that no text of a prompt runs or loads."""
 
 import json
+from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,22 @@ def test_a_piece_is_marked_in_every_payload(page: Browser) -> None:
         assert ["Ada"] == texts_of(page, "#tab mark")
     page.press("Escape")
     assert [] == texts_of(page, "#tab mark")
+
+
+def test_a_picture_is_known_by_its_bytes(browser: Browser, tmp_path: Path) -> None:
+    """A picture is shown; a sound with the first bytes of a container of pictures is not."""
+    picture = (
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
+        "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    )
+    png = b64decode(picture)
+    sound = Audio.from_bytes(b"RIFF$\0\0\0WAVEfmt ", "audio/wav")
+    write_page(file := tmp_path / "page.html", User("Look.", Image.from_bytes(png), sound))
+    browser.look()
+    browser.open(file.as_uri())
+    assert 1 == browser.run("document.images.length")
+    assert browser.run("document.images[0].naturalWidth") > 0
+    assert "audio/wav · 18 bytes" in text_of(browser, ".card")
 
 
 def test_keys(page: Browser) -> None:

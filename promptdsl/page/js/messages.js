@@ -10,8 +10,18 @@ import { slicer } from "./values.js";
 /** @typedef {{kind: "message"|"dropped"|"tools"|"cache", index: number}} Item */
 
 const LARGEST_PICTURE = 256 * 1024;
-/** The first characters of the base64 text of a picture, and its media type. */
-const PICTURES = { iVBORw0KGgo: "image/png", "/9j/": "image/jpeg", R0lGOD: "image/gif", UklGR: "image/webp" };
+/** What the first bytes of a picture are, by its media type. @type {[string, RegExp][]} */
+const PICTURES = [
+  ["image/png", /^\x89PNG\r\n/], ["image/jpeg", /^\xff\xd8\xff/], ["image/gif", /^GIF8/], ["image/webp", /^RIFF....WEBP/s],
+];
+
+/** Return the media type of a picture by its first bytes, "" for other data. @param {string} data base64 */
+function pictureType(data) {
+  const text = data.slice(0, 24);
+  if (!/^[A-Za-z0-9+/]+$/.test(text)) return "";
+  const bytes = atob(text.slice(0, text.length - text.length % 4));
+  return PICTURES.find(([, begin]) => begin.test(bytes))?.[0] ?? "";
+}
 
 /** Return what stands in the middle, in order. @param {Json} request @returns {Item[]} */
 function itemsOf(request) {
@@ -101,7 +111,7 @@ export function showMessages(parent, request, { point, link }) {
     const parts = Array.isArray(content) ? content.map((/** @type {Json} */ child, /** @type {number} */ index) => blockOf(child, message, number, index)) : [];
     const body = Object.keys(rest).length > 0 ? element("pre", {}, ...shownText(JSON.stringify(rest, null, 1))) : null;
     return element("div", { class: "block", "data-block": [message, number, inner ?? ""].join(".") },
-      element("b", {}, type), notes[0], source ? mediaOf(source) : null, body, parts, notes[1]);
+      element("b", {}, type), " ", notes[0], source ? mediaOf(source) : null, body, parts, notes[1]);
   }
 
   /** Return a text in its pieces; without its spans it is one. @param {string} text @param {{message: number, block: number, inner?: number}} at */
@@ -140,12 +150,12 @@ export function showMessages(parent, request, { point, link }) {
   /** @param {Json} source */
   function mediaOf(source) {
     const data = source.data ?? "";
-    const found = Object.entries(PICTURES).find(([begin]) => data.startsWith(begin));
+    const type = pictureType(data);
     const bytes = Math.floor(data.length * 3 / 4);
     const facts = [source.media_type, data ? `${bytes.toLocaleString("en")} bytes` : "", source.url, source.path, source.file_id].filter(Boolean).join(" · ");
-    if (found === undefined || bytes > LARGEST_PICTURE) return element("p", {}, ...shownText(facts || source.type));
+    if (type === "" || bytes > LARGEST_PICTURE) return element("p", {}, ...shownText(facts || source.type));
     return element("figure", {},
-      element("img", { src: `data:${found[1]};base64,${data}`, alt: `the picture that is sent, ${facts}` }),
+      element("img", { src: `data:${type};base64,${data}`, alt: `the picture that is sent, ${facts}` }),
       element("figcaption", {}, ...shownText(facts)));
   }
 
