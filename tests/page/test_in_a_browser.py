@@ -102,7 +102,7 @@ def test_hostile_prompts_run_nothing(
 
 def test_a_prompt(page: Browser) -> None:
     """The budget, the parts, the roles and the part that was left out are seen at once."""
-    assert "129 of 230 tokens · 30 for the answer · 71 free" == text_of(page, "#budget b")
+    assert f"{MODEL}: 129 of 230 tokens · 30 for the answer · 71 free" == text_of(page, "#budget b")
     assert "for 1,000" in text_of(page, "#budget")
     assert ["system", "user", "user", "user"] == texts_of(page, ".card .role")
     assert "written as developer" in text_of(page, "[data-message='1']")
@@ -188,6 +188,9 @@ def test_calls(calls: Browser) -> None:
     assert ", 0 from the cache" not in columns[3]
     assert "come from the cache up to about here" in text_of(calls, ".cacheline")
     assert "assistant message" in text_of(calls, ".cacheline")
+    assert "First difference to the request before: assistant" in text_of(
+        calls, "#calls > p:last-child"
+    )
     calls.press("[", "[")
     assert "true" == calls.run("document.querySelectorAll('.column')[1].ariaCurrent")
     assert "of the request before" in tab(calls, "changes")

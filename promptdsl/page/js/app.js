@@ -3,7 +3,7 @@
 import { showCalls } from "./calls.js";
 import { counted, element, shownText } from "./dom.js";
 import { showMessages } from "./messages.js";
-import { budgetLine } from "./numbers.js";
+import { budgetLine, targetOf } from "./numbers.js";
 import { showInside } from "./payloads.js";
 import { isSamePoint, readAddress, state, writeAddress } from "./state.js";
 import { TABS, errorBox, priceLine, showTab } from "./tabs.js";
@@ -129,10 +129,15 @@ function showBudget() {
   }));
   const price = priceLine(request, data);
   zones.budget.replaceChildren(
-    element("p", {}, element("b", {}, budgetLine(record)), price ? ` · ${price}` : "", record?.tokens ? element("small", {}, ` ${record.tokens.label}`) : null),
+    element("p", {}, element("b", {}, [targetOf(record), budgetLine(record)].filter(Boolean).join(": ")), price ? ` · ${price}` : ""),
     element("div", { class: "budgetbar", "aria-hidden": "true" }, [["used", used], ["free", budget?.free ?? 0], ["reserve", budget?.reserve ?? 0]].map(
       ([name, count]) => element("i", { class: name, vars: { "--share": share(Number(count)) } }))));
   if (marks.length > 0) zones.budget.append(element("div", { class: "fits", role: "group", "aria-label": "other budgets" }, marks));
+  const names = budget ? [["used", "used"], ["free", "free"], ["reserve", "for the answer"]] : [];
+  const legend = names.map(([name, text]) => element("span", { class: "legend" }, element("i", { class: name, "aria-hidden": "true" }), text));
+  const ticks = marks.length > 0 ? element("span", { class: "legend" }, "marks: other budgets that were tried, this one is thick") : null;
+  const label = record?.tokens ? `Counted by ${record.tokens.label}.` : "";
+  zones.budget.append(element("p", { class: "quiet" }, legend, ticks, ...shownText(label)));
 }
 
 /** @param {Json} fit */
@@ -340,7 +345,7 @@ function build() {
     zones.calls, zones.error,
     element("main", {},
       element("nav", { "aria-label": "parts" }, treeBox),
-      element("section", { "aria-label": "messages" }, element("h2", {}, "Messages"), zones.messages),
+      element("section", { "aria-label": "messages" }, element("h2", {}, "Messages"), element("p", { class: "quiet" }, element("span", { class: "sample value" }, "underlined"), ": a value; ", element("span", { class: "sample volatile" }, "dashed"), ": it changes with each request"), zones.messages),
       element("section", { "aria-label": "details" }, element("div", { class: "tabs", role: "tablist", "aria-label": "details" }, tabButtons), zones.tab)),
     zones.status, help);
   treeBox.open = state.isTreeOpen && !matchMedia("(max-width: 700px)").matches;

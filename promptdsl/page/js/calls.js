@@ -23,10 +23,11 @@ export function showCalls(parent, data, prompt, current, go) {
     const facts = [`request ${index + 1}`, `${tokens(total)} tokens`, `${tokens(cached)} from the cache`,
       `${tokens(same)} the same but not cached`, `${tokens(fresh)} new`, `${tokens(dropped)} left out`];
     const error = data.request(prompt, index).error ? ["it could not be made"] : [];
-    const label = [...facts, ...error].join(", ");
+    const lost = isCacheLost(figures, index) ? ["the cache was lost"] : [];
+    const label = [...facts, ...error, ...lost].join(", ");
     const share = (/** @type {number} */ part) => `${(100 * part / largest).toFixed(2)}%`;
     return element("button", {
-      type: "button", class: error.length > 0 ? "column failed" : "column", "aria-label": label, title: label,
+      type: "button", class: ["column", error.length > 0 ? "failed" : "", lost.length > 0 ? "lost" : ""].join(" ").trim(), "aria-label": label, title: label,
       "aria-current": index === current ? "true" : null,
       vars: { "--cached-at": share(cached), "--same-at": share(cached + same), "--total-at": share(total), "--all-at": share(total + dropped) },
       click: () => go(index),
@@ -35,7 +36,22 @@ export function showCalls(parent, data, prompt, current, go) {
   const names = ["from the cache", "the same, not cached", "new", "left out"];
   const keys = ["cached", "same", "fresh", "dropped"].map((name, index) =>
     element("span", { class: "legend" }, element("i", { class: name, "aria-hidden": "true" }), names[index]));
+  const lost = element("span", { class: "legend" }, element("b", { "aria-hidden": "true" }, "↯ "), "the cache was lost: it has less than 80 % of the request before");
   parent.replaceChildren(
-    element("h2", {}, `${count.toLocaleString("en")} requests`), element("p", { class: "quiet" }, keys),
-    element("div", { class: "columns", role: "group", "aria-label": "requests" }, columns));
+    element("h2", {}, `${count.toLocaleString("en")} requests`), element("p", { class: "quiet" }, keys, lost),
+    element("div", { class: "columns", role: "group", "aria-label": "requests" }, columns),
+    element("p", {}, sentenceOf(data.request(prompt, current), figures[current], current)));
+}
+
+/** Return whether a cache serves less than 80 % of the request before. @param {ReturnType<typeof cacheFigures>[]} figures @param {number} index */
+function isCacheLost(figures, index) {
+  if (index === 0 || figures[index - 1].cached === 0) return false;
+  return figures[index].cached < figures[index - 1].total * 0.8;
+}
+
+/** @param {import("./values.js").Json} request @param {ReturnType<typeof cacheFigures>} figures @param {number} index */
+function sentenceOf(request, { total, cached, same, fresh, dropped }, index) {
+  const first = request.prefix?.first;
+  const why = first ? ` First difference to the request before: ${first.what} ${first.how}.` : "";
+  return `Request ${index + 1}: ${tokens(total)} tokens: ${tokens(cached)} from the cache, ${tokens(same)} the same but not cached, ${tokens(fresh)} new; ${tokens(dropped)} left out.${why}`;
 }

@@ -9,6 +9,8 @@ import { slicer } from "./values.js";
 /** @typedef {import("./state.js").Point} Point */
 /** @typedef {{kind: "message"|"dropped"|"tools"|"cache", index: number}} Item */
 
+/** The words for the kinds of messages. @type {Record<string, string>} */
+const KINDS = { request: "only in this request", ephemeral: "only in this request" };
 const LARGEST_PICTURE = 256 * 1024;
 /** What the first bytes of a picture are, by its media type. @type {[string, RegExp][]} */
 const PICTURES = [
@@ -83,14 +85,14 @@ export function showMessages(parent, request, { point, link }) {
     const roles = rolesOf(record, index);
     const title = roles.sent || roles.written;
     const isOther = roles.sent !== "" && roles.sent !== roles.written;
+    const kind = message.kind === roles.written ? "" : KINDS[/** @type {string} */ (message.kind)] ?? message.kind;
+    const facts = [`message ${index}`, kind, message.id, isOther ? `written as ${roles.written}` : ""].filter(Boolean);
     const count = record.tokens ? `${counted(record.tokens.messages[index] ?? 0, "token")}` : "";
     const text = message.content.map((/** @type {Json} */ block) => block.text ?? "").filter(Boolean).join("\n\n");
     const button = element("button", { type: "button", click: () => copy(button, text) }, "Copy text");
     return element("article", { class: `card ${title}`, tabindex: "-1", "data-message": index, "aria-label": `message ${index}, ${title}` },
       element("header", {},
-        element("h3", {}, element("span", { class: "role" }, title), isOther ? element("small", {}, ` written as ${roles.written}`) : null,
-          message.id ? element("small", {}, " ", ...shownText(message.id)) : null,
-          message.kind && message.kind !== roles.written ? element("small", {}, ` ${message.kind}`) : null),
+        element("h3", {}, element("span", { class: "role" }, title), element("small", {}, ...shownText(facts.map(fact => ` · ${fact}`).join("")))),
         roles.isSent ? null : element("span", { class: "badge" }, "not sent"),
         element("span", { class: "count" }, count),
         text ? button : null),

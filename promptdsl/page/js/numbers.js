@@ -28,6 +28,9 @@ export function priceOf(request, price) {
 /** Return an amount with three digits that count. @param {number} amount */
 export function money(amount) { return Number(amount.toPrecision(3)).toString(); }
 
+/** Return the model or provider that a record is for, "" without one. @param {Json|null} record @returns {string} */
+export function targetOf(record) { return record?.model.model ?? record?.model.provider ?? ""; }
+
 /** Return the first line on the budget of a record. @param {Json|null} record */
 export function budgetLine(record) {
   if (!record) return "not rendered";

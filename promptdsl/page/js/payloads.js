@@ -83,18 +83,21 @@ function identityOf(messages, span) {
   return JSON.stringify([span.kind, span.source ?? "", span.address ?? "", text]);
 }
 
+/** Return the piece of a record that a point is, with its kind and its line. @param {Json} record @param {Point} point @returns {Json|undefined} */
+export function spanAt(record, point) {
+  return record.spans.find((/** @type {Json} */ span) => isAt(span, point) && span.start === point.start && span.end === point.end);
+}
+
 /**
  * Return the piece of a render for another target that the reader points at in this one: the same
- * text of the same line, and of several the one with the same number.
+ * text of the same line, and of several the one with the same number; null if there is none.
  * @param {Json} record
  * @param {Json} target
  * @param {Point} point
  * @returns {Point|null}
  */
-function pointIn(record, target, point) {
-  /** @param {Json} span */
-  const isPointed = span => isAt(span, point) && span.start === point.start && span.end === point.end;
-  const span = record.spans.find(isPointed);
+export function pointIn(record, target, point) {
+  const span = spanAt(record, point);
   if (span === undefined) return JSON.stringify(target.messages) === JSON.stringify(record.messages) ? point : null;
   const same = (/** @type {Json} */ side) => side.spans.filter((/** @type {Json} */ other) =>
     other.kind === span.kind && other.source === span.source && identityOf(side.messages, other) === identityOf(record.messages, span));

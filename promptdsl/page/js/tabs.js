@@ -1,8 +1,8 @@
 // The tabs beside the messages: payloads, hints and losses, changes, settings, side by side.
 
 import { copy, counted, element, shownText } from "./dom.js";
-import { budgetLine, cacheFigures, money, priceOf, rolesOf, tokens, totalOf } from "./numbers.js";
-import { marksOf, showPayload } from "./payloads.js";
+import { budgetLine, cacheFigures, money, priceOf, rolesOf, targetOf, tokens, totalOf } from "./numbers.js";
+import { marksOf, pointIn, showPayload, spanAt } from "./payloads.js";
 import { state } from "./state.js";
 
 /** @typedef {import("./values.js").Json} Json */
@@ -26,7 +26,7 @@ export function showTab(parent, context) {
 }
 
 /** @param {HTMLElement} parent @param {Context} context */
-function payloadTab(parent, { request, point, choose, data }) {
+function payloadTab(parent, { request, point, choose, data, link }) {
   const names = Object.keys(request.targets);
   const nothing = { mark() {}, close() {} };
   if (names.length === 0) {
@@ -49,32 +49,45 @@ function payloadTab(parent, { request, point, choose, data }) {
   const where = element("div", { class: "where", "aria-live": "polite" });
   const body = element("div", { class: "json", tabindex: "0", role: "region", "aria-label": `payload for ${name}` });
   const facts = [counted(target.tokens, "token"), counted(target.losses.filter((/** @type {Json} */ loss) => loss.kind !== "hint").length, "loss").replace(/losss$/, "losses"), `${target.dropped.length} left out`];
-  parent.replaceChildren(head, element("p", { class: "quiet" }, facts.join(" · ")), where, body);
+  const shownFor = targetOf(request.record);
+  const others = shownFor && shownFor !== name ? ` The budget, the parts and the messages of the page are for ${shownFor}.` : "";
+  const hint = state.point ? "" : " Click a piece of a message to see where it is sent.";
+  parent.replaceChildren(head, element("p", { class: "quiet" }, `For ${name}: ${facts.join(" · ")}.${others}${hint}`), where, body);
   const shown = showPayload(body, target.payload, target.locations, point);
   return {
     mark() {
-      where.replaceChildren(...whereRows(request, data));
+      where.replaceChildren(...whereRows(request, data, link));
       shown.mark(marksOf(request.record, target, state.point));
     },
     close: shown.close,
   };
 }
 
-/** Return for each target where the piece is sent: its role, its address, its losses. @param {Json} request @param {PageData} data */
-function whereRows(request, data) {
+/** Return for each target where the piece is sent: its role, its address, its losses. @param {Json} request @param {PageData} data @param {Context["link"]} link */
+function whereRows(request, data, link) {
   const { point } = state;
   if (point === null || !data.content) return [];
   const rows = Object.entries(request.targets).map(([name, target]) => {
     if (target.error) return element("tr", {}, element("th", { scope: "row" }, ...shownText(name)), element("td", { colspan: 3 }, "cannot be made"));
     const marks = marksOf(request.record, target, point);
+    const nothing = nothingAt(request.record, target, point);
     const losses = target.losses.filter((/** @type {Json} */ loss) => marks.some(({ at }) => loss.at?.[0] === at[0] && (loss.at[1] ?? at[1]) === at[1]));
     return element("tr", {}, element("th", { scope: "row" }, ...shownText(name)),
-      element("td", {}, marks.map(mark => mark.role).join(", ") || "not sent"),
+      element("td", {}, marks.map(mark => mark.role).join(", ") || nothing),
       element("td", {}, element("code", {}, marks.map(mark => mark.address).join(", "))),
       element("td", {}, ...shownText(losses.map((/** @type {Json} */ loss) => loss.why).join("; "))));
   });
   const heads = ["target", "role", "address", "lost"].map(name => element("th", { scope: "col" }, name));
-  return rows.length === 0 ? [] : [element("table", {}, element("caption", {}, "The piece you point at"), element("thead", {}, element("tr", {}, heads)), element("tbody", {}, rows))];
+  if (rows.length === 0) return [];
+  const span = spanAt(request.record, point) ?? {};
+  const origin = [span.kind, span.label, span.address].filter(Boolean).join(" · ");
+  return [element("p", {}, "You point at: ", ...shownText(origin || "a text"), " ", link(span.source ?? "")), element("table", {}, element("thead", {}, element("tr", {}, heads)), element("tbody", {}, rows))];
+}
+
+/** Return why a piece has no location in a payload. @param {Json} record @param {Json} target @param {import("./state.js").Point} point */
+function nothingAt(record, target, point) {
+  if (spanAt(record, point) === undefined) return "not known";
+  return pointIn(record, target, point) === null ? "not written for this target" : "not sent";
 }
 
 /** @param {Json} error */
@@ -111,7 +124,8 @@ function changeRows(request, { link }) {
   const { first } = prefix ?? {};
   const served = prefix ? [element("p", {}, `${tokens(prefix.shared)} of ${tokens(prefix.after)} tokens are those of the request before; ${tokens(prefix.read_from_cache)} come from a cache.`)] : [];
   const where = first ? [element("p", {}, "The first difference: ", ...shownText(`${first.what} ${first.how}`), " ", link(first.source ?? ""))] : [];
-  const rows = changes.changes.map((/** @type {Json} */ change) => element("details", { open: changes.changes.length <= 10 },
+  const isContent = (/** @type {Json} */ change) => [change.location].flat()[0] !== "header";
+  const rows = changes.changes.filter(isContent).map((/** @type {Json} */ change) => element("details", { open: changes.changes.length <= 10 },
     element("summary", {}, element("b", {}, change.kind), " ", ...shownText([change.location].flat().join(" › ")), change.tokens ? ` ${change.tokens > 0 ? "+" : ""}${change.tokens} tokens` : ""),
     change.before === null || change.before === undefined ? null : element("p", { class: "text old" }, element("b", {}, "before "), element("bdi", {}, ...shownText(String(change.before)))),
     change.after === null || change.after === undefined ? null : element("p", { class: "text new" }, element("b", {}, "after "), element("bdi", {}, ...shownText(String(change.after))))));
@@ -192,6 +206,6 @@ function textAt(request, index) {
 export function priceLine(request, data) {
   const price = priceOf(request, data.price);
   if (price === null || totalOf(request.record) === 0) return "";
-  const saved = price.saved > 0 ? `; the cache saves ${money(price.saved)}` : "";
-  return `price ${money(price.cost)} for this request, ${money(price.cost * 1000)} for 1,000${saved}`;
+  const saved = price.saved > 0 ? `; without the cache ${money(price.cost + price.saved)}` : "";
+  return `input price ${money(price.cost)}${saved}; ${money(price.cost * 1000)} for 1,000 requests`;
 }

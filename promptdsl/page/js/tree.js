@@ -33,6 +33,14 @@ function nested(parts) {
   return root.children;
 }
 
+/** Return how the parts add up to the tokens of the request. @param {Json} counts @param {TreeNode[]} roots */
+function sumLine(counts, roots) {
+  const sum = roots.reduce((all, { part }) => all + (part.dropped === undefined ? part.tokens : 0), 0);
+  const form = counts.total - sum;
+  if (form === 0) return `${counted(counts.total, "token")}.`;
+  return `${counted(counts.total, "token")}: the parts have ${sum.toLocaleString("en")}, the form of the target ${form > 0 ? "adds" : "saves"} ${Math.abs(form).toLocaleString("en")}. A part also has the frame around what is in it.`;
+}
+
 /** @param {Json} part @returns {TreeNode} */
 function node(part) { return { part, children: [], depth: part.depth, rest: [] }; }
 
@@ -61,7 +69,7 @@ export function showTree(parent, request, { go, link }) {
   /** @type {Set<TreeNode>} */
   const closed = new Set(record.tokens.parts.length > LONG ? roots : []);
   const rows = element("div", {});
-  parent.replaceChildren(element("p", { class: "quiet" }, `${counted(record.tokens.total, "token")}: ${record.tokens.label}`), rows);
+  parent.replaceChildren(element("p", { class: "quiet" }, sumLine(record.tokens, roots)), rows);
   /** @type {ReturnType<typeof longList>|null} */
   let list = null;
 
