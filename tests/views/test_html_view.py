@@ -1,5 +1,6 @@
 """``_repr_html_``, ``_repr_markdown_`` and ``rich``: what they show, and what cannot leave them."""
 
+import re
 from collections import Counter
 from html.parser import HTMLParser
 from io import StringIO
@@ -190,7 +191,8 @@ def test_a_hostile_prompt_adds_no_tag(target: dict[str, str]) -> None:
     assert {*html.tags} <= TAGS
     assert {*markdown.tags} <= MARKDOWN_TAGS
     assert ([], []) == (html.open, markdown.open)
-    assert {all_visible(LONG)} == {text.strip() for _, text in html.texts if "xxxx" in text}
+    long = {text.strip() for _, text in html.texts if "xxxx" in text}
+    assert {f"{all_visible(LONG)[:2_000]}\n… 3,000 more characters"} == long
 
 
 ANY_WHOLE = st.text(st.characters(exclude_categories=("Cs",)))
@@ -226,3 +228,29 @@ def shown_as_text(text: str) -> None:
     for page, other in zip(pages(rendered), pages(calm), strict=True):
         assert other.tags == page.tags
         assert said.strip() in [shown.strip() for _, shown in page.texts]
+
+
+def test_a_long_conversation_is_short() -> None:
+    """The first and the last 20 messages are shown, texts are cut, and a line tells of the rest."""
+    messages = [
+        {"role": role, "content": f"Message {number} {role}. " + "word " * 4_000}
+        for number in range(1_500)
+        for role in ("user", "assistant")
+    ]
+    page = render(Timeline(History(messages)), counter=len)._repr_html_()
+    assert len(page) < 200_000
+    assert "… 2,960 more messages, " in page
+    assert 40 == page.count("more characters</pre>")
+    assert ["Message 9 assistant", "Message 1490 user"] == re.findall(
+        r"Message (?:9|10|1489|1490) \w+", page
+    )[1:3]
+
+
+def test_many_notes_are_short() -> None:
+    """Of many dropped parts, 20 are listed."""
+    parts = (Section(f"s{number}", "word " * 9, priority=-1) for number in range(300))
+    page = render(
+        Timeline(System("Help.", *parts), User("Hi.")), counter=len, budget=60
+    )._repr_html_()
+    assert "… 280 more</h6>" in page
+    assert len(page) < 20_000

@@ -7,6 +7,7 @@ The colours are those of the page around it, so that it can be read on light and
 """
 
 import re
+from collections.abc import Sequence
 from html import escape
 
 from promptdsl.foundation.unicode import visible
@@ -16,7 +17,13 @@ from promptdsl.rendering.reports.token_view import DEEPEST, TokenRow, TokenView,
 
 LONG = 4_000
 """The number of characters from which a card is closed at first."""
+SHOWN = 20
+"""So many messages at the beginning and at the end are shown; of notes, so many in all."""
+LONGEST = 2_000
+"""The characters of a text that are shown: a notebook keeps what it shows in its file."""
 
+NOTES = ("losses", "hints", "dropped")
+"""The cards that list what is not in the messages."""
 DEFINITIONS = ("tool definition", "output")
 """The cards whose tokens stand by their names."""
 
@@ -55,7 +62,13 @@ def html_view(readable: Cards, view: TokenView | None) -> str:
     cards = [*readable.notes(), *readable.cards()]
     others = len(cards) - len(readable.prompt.messages)
     defined = [tools.get(card.name) if card.what in DEFINITIONS else None for card in cards]
-    parts = map(_part, cards, [*defined[:others], *readable.message_tokens()])
+    counts = [*defined[:others], *readable.message_tokens()]
+    first, last = others + SHOWN, max(others + SHOWN, len(cards) - SHOWN)
+    parts = [
+        *map(_part, cards[:first], counts[:first]),
+        _hidden(counts[first:last]),
+        *map(_part, cards[last:], counts[last:]),
+    ]
     return (
         f'<div class="promptdsl mathjax_ignore tex2jax_ignore"><style>\n{STYLE}\n</style>\n'
         f"<p>{_line(readable.summary)}</p>\n{_budget(readable.budget)}{_counts(view)}"
@@ -102,12 +115,27 @@ def _part(card: Card, tokens: int | None) -> str:
     is_open = "" if size > LONG or card.what == "tool definition" else " open"
     count = "" if tokens is None else f"<small>{tokens:,} tokens</small>"
     title = " ".join(filter(None, (f"<b>{_line(card.heading)}</b>", _line(card.name), count)))
-    body = "".join(map(_piece, card.pieces))
+    pieces, more = card.pieces, ""
+    if card.what in NOTES and len(pieces) > SHOWN:
+        pieces, more = pieces[:SHOWN], f"<h6>… {len(card.pieces) - SHOWN:,} more</h6>"
+    body = "".join(map(_piece, pieces)) + more
     kind = card.sent_as or card.what
     return f'<details class="{kind}"{is_open}><summary>{title}</summary>{body}</details>\n'
 
 
+def _hidden(counts: Sequence[int | None]) -> str:
+    """Return a line that stands for the messages in the middle; it has none of their text."""
+    if not counts:
+        return ""
+    known = [count for count in counts if count is not None]
+    sizes = f", {sum(known):,} tokens, the largest {max(known):,}" if known else ""
+    return f"<p>… {len(counts):,} more messages{sizes}</p>\n"
+
+
 def _piece(piece: Piece) -> str:
+    if len(piece.text) > LONGEST:
+        more = f"\n… {len(piece.text) - LONGEST:,} more characters"
+        piece = piece._replace(text=piece.text[:LONGEST] + more)
     # A line end after <pre> is not shown, so the first of a text has to be the second.
     text = f'<pre dir="auto">\n{escape(visible(piece.text))}</pre>' if piece.text else ""
     return (f"<h6>{_line(piece.label)}</h6>" if piece.label else "") + text
