@@ -1,8 +1,8 @@
 """Pictures of the page for the documentation: python -m tests.page.pictures writes them."""
 
-import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from promptdsl.page import PagePrompt, write_page
 from tests.browser import chromium
@@ -15,7 +15,12 @@ def main() -> None:
     """Write a picture of a prompt, and one of the requests of an agent."""
     folder = Path(tempfile.mkdtemp())
     browser = chromium(folder / "profile")
-    options = {"model": MODEL, "cache": "auto", "models": ["gpt-5", "gemini"], "price": (3, 0.3)}
+    options: dict[str, Any] = {
+        "model": MODEL,
+        "cache": "auto",
+        "models": ["gpt-5", "gemini"],
+        "price": (3, 0.3),
+    }
     pages = {
         "prompt-page": (PagePrompt("answer", (answer(),)), 230, "#at=2.0..5.8"),
         "agent-page": (PagePrompt("agent", [*map(agent, range(30))]), 4_500, "#r=22&tab=changes"),
@@ -31,4 +36,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

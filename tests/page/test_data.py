@@ -14,6 +14,7 @@ import promptdsl
 from promptdsl import *
 from promptdsl.page import PagePrompt, page_data, page_html, write_page
 from tests.errors import raised
+from tests.page.__main__ import FILE, data
 from tests.page.prompts import MODEL, agent, answer
 from tests.page.read import data_in, requests_of
 
@@ -97,7 +98,7 @@ def test_targets_that_fail() -> None:
     """A prompt that fails is an error on the page, with the code around its line."""
     too_large = User("word " * 500)
     wrong = LookupError("no plan")
-    prompts = [PagePrompt(name, (part,)) for name, part in [("a", too_large), ("b", wrong)]]
+    prompts = [PagePrompt("a", (too_large,)), PagePrompt("b", (wrong,))]
     over, foreign, good = checked(page_data(*prompts, answer(), model=MODEL, budget=400))
     assert {"budget", "required", "rows", "what", "fix", "at", "code"} == {*over["error"]}
     assert any("too_large = User" in line["text"] for line in over["error"]["code"])
@@ -193,3 +194,8 @@ def test_a_page_is_written_over_a_page_only(tmp_path: Path) -> None:
     error = raised(DataError, lambda: write_page(other, answer(), model=MODEL))
     assert f"{other} has other content" == error.what
     assert "<p>Notes" == other.read_text()
+
+
+def test_the_file_of_the_page_is_as_written() -> None:
+    """The file that feeds the page in a test is what the package writes now."""
+    assert data() == FILE.read_text("utf-8")
