@@ -54,15 +54,17 @@ def refuse_log_file(path: str, *, command: str, more: str = "") -> None:
 
 def listed_entries(data: object) -> list[LogEntry] | None:
     """Return the entries in the JSON of ``records list --json``, ``None`` for other data."""
-    if not isinstance(data, list) or not data:
+    if not isinstance(data, list):
         return None
-    entries: list[LogEntry] = []
-    for item in data:  # Any: JSON
-        row: Any = item if isinstance(item, dict) else {}
-        if not isinstance(row.get("record"), dict):
-            return None
-        entries.append(LogEntry(row.get("at", ""), row.get("name"), row.get("id"), row["record"]))
-    return entries
+    rows: Any = data  # Any: JSON
+    try:
+        entries = [
+            LogEntry(row.get("at", ""), row.get("name"), row.get("id"), row["record"])
+            for row in rows
+        ]
+    except (AttributeError, KeyError, TypeError):
+        return None
+    return entries or None
 
 
 def entry_of(

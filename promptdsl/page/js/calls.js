@@ -36,11 +36,19 @@ export function showCalls(parent, data, prompt, current, go) {
   const names = ["from the cache", "the same, not cached", "new", "left out"];
   const keys = ["cached", "same", "fresh", "dropped"].map((name, index) =>
     element("span", { class: "legend" }, element("i", { class: name, "aria-hidden": "true" }), names[index]));
-  const lost = element("span", { class: "legend" }, element("b", { "aria-hidden": "true" }, "↯ "), "the cache was lost: it has less than 80 % of the request before");
+  const lost = element("span", { class: "legend" }, element("b", { "aria-hidden": "true" }, "↯ "), "the cache was lost: less than 80 % of the tokens of the request before come from it");
   parent.replaceChildren(
     element("h2", {}, `${count.toLocaleString("en")} requests`), element("p", { class: "quiet" }, keys, lost),
     element("div", { class: "columns", role: "group", "aria-label": "requests" }, columns),
-    element("p", {}, sentenceOf(data.request(prompt, current), figures[current], current)));
+    element("p", {}, lostSentence(figures), sentenceOf(data.request(prompt, current), figures[current], current)));
+}
+
+/** Return in which requests the cache was lost. @param {ReturnType<typeof cacheFigures>[]} figures */
+function lostSentence(figures) {
+  const lost = figures.flatMap((_, index) => isCacheLost(figures, index) ? [index + 1] : []);
+  if (lost.length === 0) return "";
+  const more = lost.length > 9 ? ` and ${lost.length - 9} more` : "";
+  return `The cache was lost in request ${lost.slice(0, 9).join(", ")}${more}. `;
 }
 
 /** Return whether a cache serves less than 80 % of the request before. @param {ReturnType<typeof cacheFigures>[]} figures @param {number} index */

@@ -72,7 +72,7 @@ def merge(fields: JsonDict, delta: JsonDict) -> None:
         known: Any = fields.get(key)  # Any: JSON
         if is_mapping(piece):
             # A copy: the known mapping may be that of an earlier event, which stays unchanged.
-            fields[key] = dict(known) if type(known) is dict else {}
+            fields[key] = dict(known) if is_mapping(known) else {}
             merge(fields[key], dict(piece))
         elif (
             type(known) is type(piece)

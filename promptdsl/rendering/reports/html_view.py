@@ -7,7 +7,7 @@ The colours are those of the page around it, so that it can be read on light and
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 from promptdsl.foundation.unicode import visible
@@ -58,7 +58,7 @@ def html_view(readable: Cards, view: TokenView | None) -> str:
 
     ``view`` is that of its tokens, ``None`` where they cannot be counted.
     """
-    tools = {} if view is None else view.definition_tokens()
+    tools: Mapping[str, int] = {} if view is None else view.definition_tokens()
     cards = [*readable.notes(), *readable.cards()]
     others = len(cards) - len(readable.prompt.messages)
     defined = [tools.get(card.name) if card.what in DEFINITIONS else None for card in cards]
