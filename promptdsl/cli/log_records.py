@@ -52,15 +52,12 @@ def refuse_log_file(path: str, *, command: str, more: str = "") -> None:
         raise UsageError(f"{path} is a file of a log: {advice}")
 
 
-def listed_entries(data: object) -> list[LogEntry] | None:
+def listed_entries(data: Any) -> list[LogEntry] | None:  # Any: JSON
     """Return the entries in the JSON of ``records list --json``, ``None`` for other data."""
-    if not isinstance(data, list):
-        return None
-    rows: Any = data  # Any: JSON
     try:
         entries = [
             LogEntry(row.get("at", ""), row.get("name"), row.get("id"), row["record"])
-            for row in rows
+            for row in data
         ]
     except (AttributeError, KeyError, TypeError):
         return None
