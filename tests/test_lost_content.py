@@ -67,6 +67,13 @@ def test_code_without_a_module_warns() -> None:
     )
 
 
+def test_two_on_a_line() -> None:
+    """Each content of a line has its own text."""
+    prompt = User("What?", Video.from_url(VIDEO), Audio.from_url("https://example.com/a.wav"))
+    texts = {text for text, *_ in warned(lambda: render(prompt, provider="anthropic").payload())}
+    assert ["audio", "video"] == sorted(text.split()[0] for text in texts)
+
+
 def test_a_library_warns() -> None:
     """What a library does not take is named at its line, too."""
     with Timeline() as prompt:
@@ -157,12 +164,12 @@ def test_a_warning_that_is_an_error() -> None:
 
 
 def test_the_text_of_a_line_stays() -> None:
-    """A line that loses other content has the text of its first warning: it holds no value."""
+    """A line that loses a video for another reason has the text of its first warning."""
 
-    def ask(kind: type[Video] | type[Audio]) -> object:
-        return render(User("Look.", kind.from_url(VIDEO)), model="gpt-5").payload()
+    def ask(**target: Any) -> object:
+        return render(User("Look.", Video.from_url(VIDEO)), **target).payload()
 
-    first, second = warned(lambda: ask(Video)), warned(lambda: ask(Audio))
+    first, second = warned(lambda: ask(model="gpt-5")), warned(lambda: ask(provider="bedrock"))
     assert ([TEXT], first) == ([text for text, _, _ in first], second)
 
 

@@ -1,12 +1,13 @@
 """``promptdsl page``: prompts, records and logs as one file to look at."""
 
 import argparse
+import json
 import os
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from promptdsl import PromptError, PromptLog, PromptRecord, TranscriptError
+from promptdsl import DataError, PromptError, PromptLog, PromptRecord, TranscriptError
 from promptdsl.cli.arguments import Arguments, file_text, read_arguments
 from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import FileError, UsageError
@@ -95,10 +96,7 @@ def _prompts(
     if arguments.id is not None:
         raise UsageError(f"--id chooses a request of a log, and {target} is no folder")
     if target.endswith(".json"):
-        entries = listed_entries(read_json(target, file_text(target).encode()))
-        if entries is not None:
-            return prompts_of_entries(entries)
-        return [PagePrompt(target, (_json_request(target),))]
+        return _file_prompts(target)
     try:
         prompt = stack.enter_context(loaded_prompt(target, props, arguments))
     except UsageError:
@@ -127,12 +125,25 @@ def _folder_prompts(folder: str, id: str | None) -> Sequence[PagePrompt]:
     return [PagePrompt(folder, tuple(map(_json_request, files)))]
 
 
-def _json_request(path: str) -> PromptRecord:
-    """Return the record in a file; a payload is read as one, without lines."""
-    data = read_json(path, file_text(path).encode())
+def _file_prompts(path: str) -> Sequence[PagePrompt]:
+    """Return the prompts in a JSON file: those of a list of records, or one."""
+    content = file_text(path)
+    with suppress(ValueError, RecursionError):
+        entries = listed_entries(json.loads(content))
+        if entries is not None:
+            return prompts_of_entries(entries)
+    return [PagePrompt(path, (_json_request(path),))]
+
+
+def _json_request(path: str) -> PromptRecord | Exception:
+    """Return the record in a file, or why there is none; a payload is read without lines."""
+    content = file_text(path).encode()
     try:
+        data = read_json(path, content)
         if is_record(data):
             return PromptRecord.from_dict(data)
         return without_lines(payload_rendered(data).record())
     except PromptError as error:
-        raise FileError(f"{path}: {error.what}\n  {error.fix}".rstrip()) from None
+        return error
+    except UsageError as error:
+        return DataError(str(error))

@@ -28,15 +28,18 @@ class LostContentWarning(UserWarning):
 _LOCK = RLock()  # a warning may be shown by code that renders a prompt
 _REGISTRIES: dict[str, dict[str | tuple[str, type[Warning], int], int]] = {}
 """By file what Python's warnings note about it: which were shown."""
-_TEXTS: dict[Source, str] = {}
-"""The text of the first warning of each line: the text of a line never changes."""
+_TEXTS: dict[tuple[Source, str], str] = {}
+"""The text of the first warning about each kind of content of a line: it never changes."""
 
 
-def warn_of_lost_content(source: Source, text: str) -> None:
-    """Warn at a line of an author, by the filters of Python's warnings."""
+def warn_of_lost_content(source: Source, kind: str, text: str) -> None:
+    """Warn at a line of an author, by the filters of Python's warnings.
+
+    ``kind`` is the kind of content that is lost, such as ``video``: it holds no value.
+    """
     with _LOCK:
         warnings.warn_explicit(
-            _TEXTS.setdefault(source, text),
+            _TEXTS.setdefault((source, kind), text),
             LostContentWarning,
             source.file,
             source.line,

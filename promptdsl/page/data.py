@@ -4,9 +4,10 @@
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 from typing import Any
 
-from promptdsl import BudgetError, OptionError, PromptError, PromptRecord, Rendered, prefix_report
+from promptdsl import BudgetError, OptionError, PromptRecord, Rendered, prefix_report
 from promptdsl.comparing import diff
 from promptdsl.foundation.errors import shown
 from promptdsl.foundation.json import JsonDict
@@ -68,6 +69,9 @@ def made_page(
     **options: Any,
 ) -> tuple[JsonDict, list[str]]:
     """Return the data of a page, and a line for each request that could not be made."""
+    if isinstance(models, str):
+        fix = f"write models=[{shown(models)}]"
+        raise OptionError("models is a string, not a list of names", fix=fix, at=(author(),))
     if models and not content:
         what = "a payload has content, and this page has none"
         raise OptionError(what, fix="leave out models, or content=False", at=(author(),))
@@ -93,7 +97,8 @@ def made_page(
 
 def _price(price: Sequence[float]) -> JsonDict:
     """Return the price of a million tokens; cached ones cost as much if only one is given."""
-    if len(price) not in (1, 2):
+    is_number = all(isinstance(part, int | float) and 0 <= part < inf for part in price)
+    if len(price) not in (1, 2) or not is_number:
         fix = "give the price of a million tokens, and that of a million cached tokens"
         raise OptionError(f"the price {shown(price)} is not one or two numbers", fix=fix)
     return {"input": price[0], "cached": price[-1]}
@@ -109,17 +114,18 @@ def _request_rows(
         record: PromptRecord | None = None
         try:
             record = request.record(prompt.inputs)
-        except PromptError as error:
+        except Exception as error:  # such as that of an author's counter
             request = FromError(error)
         data = None if record is None else record.to_dict()
         row: JsonDict = {"key": str(number), "at": request.at, "id": request.id}
         row |= {"error": request.error, "record": data, "prefix": None, "changes": None}
-        row["fits"] = [] if data is None else _fits(request, data["budget"])
+        row["fits"] = [] if data is None else _fits(request, data.get("budget"))
         row["targets"] = {} if data is None else _payloads(request, models)
         if before is not None:
             row |= _compared(before, request)
         yield row
-        before = request
+        if request.rendered is not None:
+            before = request
 
 
 def _compared(before: PageRequest, request: PageRequest) -> JsonDict:
@@ -151,6 +157,8 @@ def _fits(request: PageRequest, budget: JsonDict | None) -> list[JsonDict]:
         least = 0 if smallest is None else smallest.tokens.total
     except BudgetError as error:
         least = error.required
+    except Exception:  # the prompt can be rendered once, not again
+        return []
     everything = budget["used"] + sum(part.tokens for part in _dropped_in(request))
     step = max(everything - least, 0) / (BUDGETS - 1)
     budgets = {round(least + step * number) + reserve for number in range(BUDGETS)}
@@ -165,8 +173,10 @@ def _dropped_in(request: PageRequest) -> Sequence[Any]:  # Any: dropped parts
 def _fit(request: PageRequest, budget: int) -> JsonDict | None:
     try:
         rendered = request.at_budget(budget)
-    except PromptError:
+    except BudgetError:
         return {"budget": budget, "tokens": None, "dropped": []}
+    except Exception:
+        return None
     if rendered is None:
         return None
     dropped = [{"what": part.what, "path": part.path} for part in rendered.dropped]

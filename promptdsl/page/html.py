@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from promptdsl.comparing import write_or_refuse
+from promptdsl.comparing import visible, write_or_refuse
 from promptdsl.foundation.source import public_api
 from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.page.data import made_page
@@ -89,7 +89,7 @@ def page_html(data: Mapping[str, Any]) -> str:  # Any: JSON data
     names = ", ".join(prompt["name"] for prompt in data["prompts"]) or "no prompt"
     return BEGINNING + PAGE.format(
         policy=escape(f"default-src 'none'; {allowed}; {closed}"),
-        title=escape(names[:80]),
+        title=escape(visible(names[:80], one_line=True)),
         style=style,
         script=script,
         data=_in_script(data),

@@ -148,8 +148,8 @@ class FromRecord(PageRequest):
             return None
         try:
             return record_rendered(self._record)
-        except PromptError:
-            return None  # its target is not known here; the record is shown all the same
+        except Exception:
+            return None  # its target is not known here, or a key is missing: the record is shown
 
     def rendered_for(self, target: str) -> Rendered:
         """Return the messages of the record for another target."""

@@ -13,6 +13,15 @@ LONG = 40
 """From how many characters of JSON on a value is written once."""
 
 
+NUMBER = "~n"
+"""The beginning of a number that JavaScript would change, such as 1.0 or a large integer."""
+
+
+def _is_exact(number: float) -> bool:
+    """Return whether JavaScript writes a number as Python does."""
+    return abs(number) < 2**53 if isinstance(number, int) else not number.is_integer()
+
+
 class SharedValues:
     """A list of values, each once, and the references to them.
 
@@ -36,6 +45,8 @@ class SharedValues:
             value = base64.b64encode(value).decode()
         if isinstance(value, str):
             return self._reference(f"{MARK}{value}" if value.startswith(MARK) else value)
+        if isinstance(value, int | float) and not _is_exact(value):
+            return f"{NUMBER}{json.dumps(value)}"
         if not (is_mapping(value) or is_list(value)):
             return value
         known = self._known.get(id(value))

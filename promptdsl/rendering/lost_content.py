@@ -21,7 +21,7 @@ def warn_of_losses(losses: Iterable[Loss], trace: Trace) -> None:
     for loss in losses:
         source = _author_line(loss, trace) if loss.kind == "content" else None
         if source is not None:
-            warn_of_lost_content(source, loss._refusal("sent"))
+            warn_of_lost_content(source, loss.what.split(" ")[0], loss._refusal("sent"))
 
 
 _OF_BLOCKS = frozenset({MediaNode, ToolUseNode, ToolResultNode})

@@ -94,6 +94,17 @@ def test_wrong_calls(cli: Command, prompts: Path, arguments: tuple[str, ...], pr
     assert not (prompts / "page.html").exists()
 
 
+def test_a_file_that_fails(cli: Command, prompts: Path) -> None:
+    """A file that is no record is an error on the page, and the others stay."""
+    (prompts / "bad.json").write_text("{")
+    (prompts / "other.json").write_text('{"keys": 1}')
+    done = cli("page", "bad.json", "other.json", "support.py:GREETING", "-o", "page.html")
+    bad, other, good = requests_of(data_in(prompts / "page.html"))
+    assert (1, True) == (done.code, bad["error"]["what"].startswith("bad.json is not JSON"))
+    assert other["error"]["what"]
+    assert good["record"]
+
+
 def test_another_file_stays(cli: Command, prompts: Path) -> None:
     """A file that is no page is not written over."""
     (prompts / "page.html").write_text("<p>Mine")

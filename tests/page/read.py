@@ -30,6 +30,8 @@ def requests_of(data: dict[str, Any]) -> list[dict[str, Any]]:
             return value
         if value.startswith("~~"):
             return value[1:]
+        if value.startswith("~n"):
+            return json.loads(value[2:])
         if value not in known:
             known[value] = read(data["values"][int(value[1:])])
         return known[value]

@@ -106,6 +106,61 @@ def test_targets_that_fail() -> None:
     assert good["error"] is None
 
 
+def broken(_: str) -> int:
+    """Count nothing."""
+    raise ValueError("no counter")
+
+
+def test_code_of_an_author_that_fails() -> None:
+    """An error of a counter, or of a lazy that works once, is on the page or costs a figure."""
+    (request,) = checked(page_data(answer(), model=MODEL, counter=broken))
+    assert "ValueError: no counter" == request["error"]["what"].splitlines()[0]
+    values = iter(["first"])
+    once = Timeline(System(Lazy(lambda _: next(values))), User("Hi."))
+    (request,) = checked(page_data(once, model=MODEL, budget=1_000))
+    assert (None, []) == (request["error"], request["fits"])
+
+
+def test_a_record_with_missing_keys() -> None:
+    """A record of another writer is shown, and does not take the others along."""
+    data = render(answer(), model=MODEL, budget=230).record().to_dict()
+    keys = ("budget", "libraries", "settings")
+    records = [
+        PromptRecord.from_dict({key: value for key, value in data.items() if key != left_out})
+        for left_out in keys
+    ]
+    for content in (True, False):
+        requests = requests_of(json.loads(json.dumps(page_data(*records, content=content))))
+        assert [3, 3] == [len(requests), sum(bool(request["record"]) for request in requests)]
+
+
+@pytest.mark.parametrize("number", [1.0, 2**53, -(10**30), 1e300, True, 0, 0.5])
+def test_a_number_is_kept(number: float) -> None:
+    """A number is read as it was written, also one that JavaScript would change."""
+    (request,) = requests_of(page_data(PagePrompt("p", (User("a"),), {"n": number})))
+    value = request["record"]["inputs"]["n"]
+    assert (json.dumps(number), type(number)) == (json.dumps(value), type(value))
+
+
+@pytest.mark.parametrize("price", [(float("nan"),), (-1,), "12", (1, 2, 3), ()])
+def test_a_wrong_price(price: Any) -> None:
+    """A price is one or two numbers."""
+    assert "the price " in raised(OptionError, lambda: page_data(answer(), price=price)).what
+
+
+def test_models_are_a_list() -> None:
+    """A string of models is an error, not a list of letters."""
+    call = lambda: page_data(answer(), models="gpt-5")  # noqa: E731
+    assert "models is a string, not a list of names" == raised(OptionError, call).what
+
+
+def test_a_failed_request_between_two() -> None:
+    """A request is compared with the last one that was made."""
+    prompts = PagePrompt("agent", (agent(1), LookupError("no"), agent(2)))
+    *_, third = checked(page_data(prompts, model=MODEL, cache="auto"))
+    assert third["prefix"]["read_from_cache"] > 1_000
+
+
 def test_a_payload_that_fails() -> None:
     """Where one target fails, the others stay."""
     (request,) = checked(page_data(answer(), model=MODEL, models=["no-such-model", "gemini"]))

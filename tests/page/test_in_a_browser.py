@@ -218,6 +218,65 @@ def test_an_error(browser: Browser, two_prompts: str) -> None:
     assert "You are a support agent." in text_of(browser, ".card.system")
 
 
+def test_texts_of_any_kind(browser: Browser, tmp_path: Path) -> None:
+    """Many invisible characters, and letters that change their length, break nothing."""
+    texts = ("a\u00a0" * 40_000, "\u0130\u0130\u0130 x", "b\r\n" * 9_000, "\udcff")
+    write_page(file := tmp_path / "page.html", PagePrompt("p\udcff", [*map(User, texts)]))
+    browser.look()
+    for number in range(len(texts)):
+        browser.open(f"{file.as_uri()}#r={number}&q=x")
+        assert 1 == browser.run("document.querySelectorAll('article').length")
+        assert [] == browser.complaints()
+
+
+def test_odd_addresses(browser: Browser, tmp_path: Path) -> None:
+    """A prompt without requests, no prompt at all, and wrong words of an address break nothing."""
+    prompts = [PagePrompt("empty", ()), PagePrompt("b", (User("Hi."),))]
+    write_page(tmp_path / "two.html", *prompts)
+    write_page(tmp_path / "none.html")
+    browser.look()
+    for address in ("two.html", "two.html#p=0.5", "two.html#p=1&tab=toString&r=-7", "none.html"):
+        browser.open(f"{tmp_path.as_uri()}/{address}")
+        browser.press("]", "j", "t")
+        assert [] == browser.complaints(), address
+
+
+def test_a_click_in_the_payload_of_another_target(browser: Browser, tmp_path: Path) -> None:
+    """The page goes to the message that has the text, also if the other target drops others."""
+    turns = [
+        {"role": role, "content": f"turn {n} " + "word " * 20}
+        for n in range(12)
+        for role in ("user", "assistant")
+    ]
+    prompt = Timeline(System("s"), History(turns), User("Why?"))
+    options: dict[str, Any] = {"model": "gpt-5", "models": [MODEL], "budget": 400}
+    write_page(file := tmp_path / "page.html", prompt, **options)
+    browser.look()
+    browser.open(f"{file.as_uri()}#t={MODEL}")
+    browser.run("new Promise(done => setTimeout(done, 300))")
+    piece = (
+        "[...document.querySelectorAll('.json .string span')].find(it => /turn/.test(it.innerText))"
+    )
+    chosen = browser.run(f"{piece}.innerText.slice(0, 7)")
+    browser.run(f"{piece}.click()")
+    pointed = texts_of(browser, ".piece.pointed")
+    assert [chosen] == [text[:7] for text in pointed] or "in no message" in text_of(
+        browser, "#status"
+    )
+
+
+def test_numbers_are_copied_as_written(browser: Browser, tmp_path: Path) -> None:
+    """A large number, and one with a point, stay as they are."""
+    call = ToolUse("f", {"big": 12345678901234567890, "one": 1.0}, id="c1")
+    prompt = Timeline(User("Hi."), Assistant(call), ToolMessage("c1", "ok"))
+    write_page(file := tmp_path / "page.html", prompt, model=MODEL)
+    browser.look()
+    browser.open(file.as_uri())
+    browser.run("new Promise(done => setTimeout(done, 200))")
+    assert '"big": 12345678901234567890' in text_of(browser, "#tab")
+    assert '"one": 1.0' in text_of(browser, "#tab")
+
+
 def test_search(page: Browser) -> None:
     """A search counts messages, marks the words, and goes from one to the next."""
     page.press("/")
@@ -226,6 +285,8 @@ def test_search(page: Browser) -> None:
     assert 1 == page.run("CSS.highlights.get('found').size")
     page.press("Enter")
     assert "q" == page.run("document.activeElement.id")
+    page.ask("Input.insertText", text="content")
+    assert "0 messages" == text_of(page, "#matches")
 
 
 def test_a_reload_keeps_what_was_chosen(calls: Browser) -> None:

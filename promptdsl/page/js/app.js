@@ -42,7 +42,8 @@ const treeBox = /** @type {HTMLDetailsElement} */ (element("details", { id: "tre
 const help = /** @type {HTMLDialogElement} */ (element("dialog", { id: "help", "aria-labelledby": "help-title" }));
 
 /** @type {Json} */
-let request = {};
+const NOTHING = { error: null, record: null, prefix: null, changes: null, fits: [], targets: {} };
+let request = NOTHING;
 /** @type {ReturnType<typeof showMessages>|null} */
 let messages = null;
 /** @type {{mark: () => void, close: () => void}|null} */
@@ -64,13 +65,19 @@ function store(name, text) {
   try { localStorage.setItem(`promptdsl.${name}`, text); } catch { /* a browser may keep nothing for files */ }
 }
 
+/** @param {string} path */
+function encodedPath(path) {
+  const text = path.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd");
+  return encodeURI(text).replace(/[#?]/g, encodeURIComponent);
+}
+
 /** Return the link that opens a source line in an editor. @param {string} source */
 function link(source) {
   const match = /^(.*):(\d+)$/s.exec(source);
   if (match === null) return null;
   const [, file, line] = match;
   const full = /^([/\\<]|[A-Za-z]:)/.test(file) ? file : sourceRoot() + file;
-  const address = (stored("editor") ?? EDITOR).replace("{file}", () => encodeURI(full).replace(/[#?]/g, encodeURIComponent)).replace("{line}", line);
+  const address = (stored("editor") ?? EDITOR).replace("{file}", () => encodedPath(full)).replace("{line}", line);
   const isSafe = /^[a-z][a-z0-9+.-]*:\/\//i.test(address) && !/^(javascript|data|vbscript|https?|file):/i.test(address);
   const name = `${file.split(/[/\\]/).at(-1)}:${line}`;
   return element(isSafe ? "a" : "span", { class: "source", href: isSafe ? address : null, title: source }, ...shownText(name));
@@ -78,6 +85,7 @@ function link(source) {
 
 /** Open a request. @param {number} prompt @param {number} index */
 function open(prompt, index) {
+  if (data.prompts.length === 0) return;
   state.prompt = Math.min(Math.max(prompt, 0), data.prompts.length - 1);
   state.request = Math.min(Math.max(index, 0), data.prompts[state.prompt].requests.length - 1);
   state.point = null;
@@ -85,7 +93,7 @@ function open(prompt, index) {
 }
 
 function show() {
-  request = data.request(state.prompt, state.request);
+  request = state.request < 0 ? NOTHING : data.request(state.prompt, state.request);
   const { name, requests: all } = data.prompts[state.prompt];
   zones.title.replaceChildren(...shownText(name));
   prompts.value = String(state.prompt);
@@ -174,7 +182,7 @@ function nextTab(step) {
 }
 
 function showChosenTab() {
-  if (!(state.tab in TABS)) state.tab = "payload";
+  if (!Object.hasOwn(TABS, state.tab)) state.tab = "payload";
   tabButtons.forEach((button, index) => {
     const isChosen = Object.keys(TABS)[index] === state.tab;
     button.setAttribute("aria-selected", String(isChosen));
@@ -182,13 +190,10 @@ function showChosenTab() {
   });
   zones.tab.setAttribute("aria-labelledby", `tab-${state.tab}`);
   tab?.close();
-  const point = (/** @type {Json} */ { message, block, inner }) => {
-    if (message === undefined) return;
-    goToMessage(message);
-    const key = [message, block, inner ?? ""].join(".");
-    const piece = zones.messages.querySelector(`[data-at^="${key}."]`);
-    const [start, end] = (piece instanceof HTMLElement ? piece.dataset.at ?? "" : "").split(".").slice(3).map(Number);
-    state.point = { message, block, inner, start: start ?? 0, end: end ?? 0 };
+  const point = (/** @type {import("./state.js").Point|null} */ at) => {
+    zones.status.textContent = at === null ? "This text is in no message of this page." : "";
+    state.point = at;
+    if (at !== null) goToMessage(at.message);
     mark();
   };
   tab = showTab(zones.tab, { data, request, go: goToMessage, point, link, choose });
@@ -241,10 +246,10 @@ function movePiece(step) {
 
 /** Find the messages with the words of the search, and go to one of them. @param {number} step */
 function find(step) {
-  const words = state.query.toLowerCase();
-  if (step === 0) hits = words && request.record ? request.record.messages.flatMap((/** @type {Json} */ message, /** @type {number} */ index) => JSON.stringify(message).toLowerCase().includes(JSON.stringify(words).slice(1, -1)) ? [index] : []) : [];
-  matches.textContent = words ? counted(hits.length, "message") : "";
-  highlight(words);
+  const words = searched();
+  if (step === 0) hits = words === null || !request.record ? [] : request.record.messages.flatMap((/** @type {Json} */ message, /** @type {number} */ index) => message.content.some((/** @type {Json} */ block) => textOf(block).search(words) >= 0) ? [index] : []);
+  matches.textContent = words === null ? "" : counted(hits.length, "message");
+  highlight();
   if (step === 0 || hits.length === 0) return;
   const next = hits.find(index => index > lastHit) ?? hits[0];
   lastHit = next;
@@ -254,22 +259,36 @@ function find(step) {
 }
 let lastHit = -1;
 
-/** Mark the words of the search in what is on the screen. @param {string} words */
-function highlight(words) {
+/** Return the words of the search as an expression, null without words. */
+function searched() {
+  return state.query === "" ? null : new RegExp(state.query.replace(/[.*+?^${}()|[\]\\\/-]/g, "\\$&"), "gi");
+}
+
+/** Return what can be read of a block: its text, its names and its values, no bytes. @param {Json} block @returns {string} */
+function textOf(block) {
+  const { type: _type, source: _source, content, cache: _cache, ...rest } = block;
+  const inner = Array.isArray(content) ? content.map(textOf) : [];
+  return [...Object.values(rest).map(part => typeof part === "string" ? part : JSON.stringify(part)), ...inner].join("\n");
+}
+
+/** Mark the words of the search in what is on the screen. */
+function highlight() {
   if (!("highlights" in CSS)) return;
+  const words = searched();
   /** @type {Range[]} */
   const ranges = [];
   const walker = document.createTreeWalker(zones.messages, NodeFilter.SHOW_TEXT);
   for (let node = words ? walker.nextNode() : null; node !== null; node = walker.nextNode()) {
-    const text = (node.textContent ?? "").toLowerCase();
-    for (let at = text.indexOf(words); at >= 0; at = text.indexOf(words, at + words.length)) {
+    for (const match of (node.textContent ?? "").matchAll(/** @type {RegExp} */ (words))) {
       const range = new Range();
-      range.setStart(node, at);
-      range.setEnd(node, Math.min(at + words.length, (node.textContent ?? "").length));
+      range.setStart(node, match.index);
+      range.setEnd(node, match.index + match[0].length);
       ranges.push(range);
     }
   }
-  CSS.highlights.set("found", new Highlight(...ranges));
+  const found = new Highlight();
+  ranges.forEach(range => found.add(range));
+  CSS.highlights.set("found", found);
 }
 
 /** Say how many tokens are selected, and their share of the request. */
@@ -325,10 +344,16 @@ function setting(name, label, usual) {
   return element("label", {}, label, input);
 }
 
+/** Return the folder of the sources of the first record. */
+function firstRoot() {
+  const first = data.prompts.findIndex(({ requests: all }) => all.length > 0);
+  return first < 0 ? "" : data.request(first, 0).record?.root ?? "";
+}
+
 function build() {
   const close = element("button", { type: "button", click: () => help.close() }, "Close");
   help.append(element("h2", { id: "help-title" }, "Keys"), element("dl", {}, KEYS.map(([key, what]) => element("div", {}, element("dt", {}, element("kbd", {}, key)), element("dd", {}, what)))),
-    element("h2", {}, "Links to source lines"), setting("root", "Folder of the sources on this machine ", data.prompts.length > 0 ? data.request(0, 0).record?.root ?? "" : ""), setting("editor", "Address of the editor ", EDITOR),
+    element("h2", {}, "Links to source lines"), setting("root", "Folder of the sources on this machine ", firstRoot()), setting("editor", "Address of the editor ", EDITOR),
     element("p", {}, "The address of this page keeps what you look at: send it on."), close);
   const count = data.prompts.reduce((sum, prompt) => sum + prompt.requests.length, 0);
   zones.notice.textContent = data.content
@@ -361,6 +386,6 @@ if (data.prompts.length > 0) {
   mark();
   if (point) goToMessage(point.message);
 }
-zones.messages.addEventListener("filled", () => highlight(state.query.toLowerCase()));
+zones.messages.addEventListener("filled", highlight);
 document.addEventListener("keydown", pressed);
 document.addEventListener("selectionchange", showSelection);

@@ -18,12 +18,13 @@ export function showCalls(parent, data, prompt, current, go) {
   parent.hidden = count < 2;
   if (parent.hidden) return;
   const figures = Array.from({ length: count }, (_, index) => cacheFigures(data.request(prompt, index)));
-  const largest = Math.max(1, ...figures.map(({ total, dropped }) => total + dropped));
+  const largest = figures.reduce((most, { total, dropped }) => Math.max(most, total + dropped), 1);
+  const lostAt = lostCaches(figures.map((_, index) => data.request(prompt, index).prefix));
   const columns = figures.map(({ total, cached, same, fresh, dropped }, index) => {
     const facts = [`request ${index + 1}`, `${tokens(total)} tokens`, `${tokens(cached)} from the cache`,
       `${tokens(same)} the same but not cached`, `${tokens(fresh)} new`, `${tokens(dropped)} left out`];
     const error = data.request(prompt, index).error ? ["it could not be made"] : [];
-    const lost = isCacheLost(figures, index) ? ["the cache was lost"] : [];
+    const lost = lostAt.has(index) ? ["the cache was lost"] : [];
     const label = [...facts, ...error, ...lost].join(", ");
     const share = (/** @type {number} */ part) => `${(100 * part / largest).toFixed(2)}%`;
     return element("button", {
@@ -40,21 +41,27 @@ export function showCalls(parent, data, prompt, current, go) {
   parent.replaceChildren(
     element("h2", {}, `${count.toLocaleString("en")} requests`), element("p", { class: "quiet" }, keys, lost),
     element("div", { class: "columns", role: "group", "aria-label": "requests" }, columns),
-    element("p", {}, lostSentence(figures), sentenceOf(data.request(prompt, current), figures[current], current)));
+    element("p", {}, lostSentence(lostAt), sentenceOf(data.request(prompt, current), figures[current], current)));
 }
 
-/** Return in which requests the cache was lost. @param {ReturnType<typeof cacheFigures>[]} figures */
-function lostSentence(figures) {
-  const lost = figures.flatMap((_, index) => isCacheLost(figures, index) ? [index + 1] : []);
-  if (lost.length === 0) return "";
-  const more = lost.length > 9 ? ` and ${lost.length - 9} more` : "";
-  return `The cache was lost in request ${lost.slice(0, 9).join(", ")}${more}. `;
+/** Return a sentence on the requests that lost the cache. @param {Set<number>} lostAt */
+function lostSentence(lostAt) {
+  if (lostAt.size === 0) return "";
+  const more = lostAt.size > 9 ? ` and ${lostAt.size - 9} more` : "";
+  return `The cache was lost in request ${[...lostAt].slice(0, 9).map(index => index + 1).join(", ")}${more}. `;
 }
 
-/** Return whether a cache serves less than 80 % of the request before. @param {ReturnType<typeof cacheFigures>[]} figures @param {number} index */
-function isCacheLost(figures, index) {
-  if (index === 0 || figures[index - 1].cached === 0) return false;
-  return figures[index].cached < figures[index - 1].total * 0.8;
+/**
+ * Return the requests of which less than 80 % of the request before comes from a cache. A log that
+ * a cache never serves lost nothing.
+ * @param {(import("./values.js").Json|null)[]} prefixes
+ * @returns {Set<number>}
+ */
+function lostCaches(prefixes) {
+  const isServed = prefixes.some(prefix => (prefix?.read_from_cache ?? 0) > 0);
+  const indexes = prefixes.flatMap((prefix, index) =>
+    isServed && prefix && prefix.before >= prefix.minimum && prefix.read_from_cache < 0.8 * prefix.before ? [index] : []);
+  return new Set(indexes);
 }
 
 /** @param {import("./values.js").Json} request @param {ReturnType<typeof cacheFigures>} figures @param {number} index */

@@ -30,21 +30,21 @@ function nodeOf(child) { return child instanceof Node ? child : String(child); }
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u00a0\u00ad\u061c\u115f\u1160\u1680\u17b4\u17b5\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|\udb40[\udc00-\uddef]/g;
 
 /**
- * Return the nodes of a text: invisible and bidirectional characters are signs such as ⟦U+202E⟧.
+ * Return a text as nodes: invisible and bidirectional characters are signs such as ⟦U+202E⟧.
  * @param {string} text
- * @returns {(string|HTMLElement)[]}
+ * @returns {[string|DocumentFragment]}
  */
 export function shownText(text) {
-  /** @type {(string|HTMLElement)[]} */
-  const nodes = [];
+  if (text.search(UNSEEN) < 0) return [text];
+  const nodes = document.createDocumentFragment();
   let end = 0;
   for (const match of text.matchAll(UNSEEN)) {
     const code = /** @type {number} */ (match[0].codePointAt(0)).toString(16).toUpperCase().padStart(4, "0");
-    nodes.push(text.slice(end, match.index), element("span", { class: "sign" }, `⟦U+${code}⟧`));
+    nodes.append(text.slice(end, match.index), element("span", { class: "sign" }, `⟦U+${code}⟧`));
     end = match.index + match[0].length;
   }
-  nodes.push(text.slice(end));
-  return nodes;
+  nodes.append(text.slice(end));
+  return [nodes];
 }
 
 /** @param {number} count @param {string} noun */

@@ -1,7 +1,7 @@
 // A payload as JSON, with the pieces that the reader points at marked in it.
 
 import { element, longList, pushTo, shownText } from "./dom.js";
-import { slicer } from "./values.js";
+import { isExactNumber, slicer } from "./values.js";
 
 /** @typedef {import("./values.js").Json} Json */
 /** @typedef {import("./state.js").Point} Point */
@@ -18,7 +18,7 @@ function pathOf(address) { return JSON.stringify(address); }
 function linesOf(value, address, indent, before, after) {
   const path = pathOf(address);
   if (typeof value === "string") return [{ indent, start: `${before}"`, text: value, end: `"${after}`, path }];
-  if (value === null || typeof value !== "object") return [{ indent, start: before + JSON.stringify(value), end: after, path }];
+  if (value === null || typeof value !== "object" || isExactNumber(value)) return [{ indent, start: before + JSON.stringify(value), end: after, path }];
   const isList = Array.isArray(value);
   const [open, close] = isList ? ["[", "]"] : ["{", "}"];
   const entries = Object.entries(value);
@@ -27,7 +27,7 @@ function linesOf(value, address, indent, before, after) {
   entries.forEach(([key, part], number) => {
     const comma = number < entries.length - 1 ? "," : "";
     const name = isList ? "" : `${JSON.stringify(key)}: `;
-    lines.push(...linesOf(part, [...address, isList ? number : key], indent + 1, name, comma));
+    for (const line of linesOf(part, [...address, isList ? number : key], indent + 1, name, comma)) lines.push(line);
   });
   return [...lines, { indent, start: close + after, end: "", path: "" }];
 }
@@ -64,6 +64,20 @@ function unitsOf(payload) {
   });
   add(() => [{ indent: 0, start: "}", end: "", path: "" }]);
   return units;
+}
+
+/**
+ * Return the piece of this render that a character of a payload is, null if it is in no message here.
+ * @param {Json} record
+ * @param {Json} target
+ * @param {Json} location
+ * @param {number} offset
+ * @returns {Point|null}
+ */
+export function pointOf(record, target, location, offset) {
+  const spans = target.spans.filter((/** @type {Json} */ span) => isAt(span, /** @type {any} */ (location)));
+  const span = spans.find((/** @type {Json} */ other) => other.start <= offset && offset < other.end) ?? spans[0];
+  return span === undefined ? null : pointIn(target, record, span);
 }
 
 /** Return whether a location is that of a block. @param {Json} location @param {{message: number, block: number, inner?: number}} at */
@@ -135,7 +149,7 @@ function addressText(address) {
  * @param {HTMLElement} parent
  * @param {Json} payload
  * @param {Json[]} locations
- * @param {(location: Json) => void} choose is called with the location of a text that is clicked
+ * @param {(location: Json, offset: number) => void} choose is called with the location of a text that is clicked, and the character
  */
 export function showPayload(parent, payload, locations, choose) {
   /** @type {Map<string, Json[]>} */
@@ -166,7 +180,7 @@ export function showPayload(parent, payload, locations, choose) {
       const end = order[index + 1];
       const isPointed = marked.some(mark => mark.start <= start && end <= mark.end);
       const location = here.find(there => (there.start ?? 0) <= start && end <= (there.end ?? size));
-      return element(isPointed ? "mark" : "span", { click: () => { if (location) choose(location); } }, ...shownText(escaped(cut(start, end))));
+      return element(isPointed ? "mark" : "span", { click: () => { if (location) choose(location, start - (location.start ?? 0)); } }, ...shownText(escaped(cut(start, end))));
     });
     return element("bdi", { class: "string" }, pieces);
   }

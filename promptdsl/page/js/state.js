@@ -24,8 +24,8 @@ export const state = {
 /** @param {string} hash */
 export function readAddress(hash) {
   const words = new URLSearchParams(hash.replace(/^#/, ""));
-  state.prompt = Number(words.get("p") ?? 0) || 0;
-  state.request = Number(words.get("r") ?? 0) || 0;
+  state.prompt = Math.trunc(Number(words.get("p") ?? 0)) || 0;
+  state.request = Math.trunc(Number(words.get("r") ?? 0)) || 0;
   state.tab = words.get("tab") ?? "payload";
   state.target = words.get("t") ?? "";
   state.query = words.get("q") ?? "";

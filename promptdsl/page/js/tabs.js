@@ -2,7 +2,7 @@
 
 import { copy, counted, element, shownText } from "./dom.js";
 import { budgetLine, cacheFigures, money, priceOf, rolesOf, targetOf, tokens, totalOf } from "./numbers.js";
-import { marksOf, pointIn, showPayload, spanAt } from "./payloads.js";
+import { marksOf, pointIn, pointOf, showPayload, spanAt } from "./payloads.js";
 import { state } from "./state.js";
 
 /** @typedef {import("./values.js").Json} Json */
@@ -10,7 +10,7 @@ import { state } from "./state.js";
 
 export const TABS = { payload: "Payload", losses: "Hints and losses", changes: "Changes", budgets: "Budgets", settings: "Settings", inputs: "Inputs", beside: "Side by side" };
 
-/** @typedef {{data: PageData, request: Json, go: (message: number) => void, point: (location: Json) => void, link: (source: string) => Node|null, choose: (change: Json) => void}} Context */
+/** @typedef {{data: PageData, request: Json, go: (message: number) => void, point: (at: import("./state.js").Point|null) => void, link: (source: string) => Node|null, choose: (change: Json) => void}} Context */
 
 /** Show a tab; what it returns has a function that marks the point. @param {HTMLElement} parent @param {Context} context */
 export function showTab(parent, context) {
@@ -53,7 +53,7 @@ function payloadTab(parent, { request, point, choose, data, link }) {
   const others = shownFor && shownFor !== name ? ` The budget, the parts and the messages of the page are for ${shownFor}.` : "";
   const hint = state.point ? "" : " Click a piece of a message to see where it is sent.";
   parent.replaceChildren(head, element("p", { class: "quiet" }, `For ${name}: ${facts.join(" · ")}.${others}${hint}`), where, body);
-  const shown = showPayload(body, target.payload, target.locations, point);
+  const shown = showPayload(body, target.payload, target.locations, (location, offset) => point(pointOf(request.record, target, location, offset)));
   return {
     mark() {
       where.replaceChildren(...whereRows(request, data, link));
@@ -120,11 +120,11 @@ function lossRows(request, { go, link }) {
 /** @param {Json} request @param {Context} context */
 function changeRows(request, { link }) {
   const { changes, prefix } = request;
-  if (!changes) return [element("p", { class: "quiet" }, "There is no request before this one in the page.")];
   const { first } = prefix ?? {};
   const served = prefix ? [element("p", {}, `${tokens(prefix.shared)} of ${tokens(prefix.after)} tokens are those of the request before; ${tokens(prefix.read_from_cache)} come from a cache.`)] : [];
   const where = first ? [element("p", {}, "The first difference: ", ...shownText(`${first.what} ${first.how}`), " ", link(first.source ?? ""))] : [];
   const isContent = (/** @type {Json} */ change) => [change.location].flat()[0] !== "header";
+  if (!changes) return [element("p", { class: "quiet" }, "What changed is not known: there is no request before this one, or no text of it."), ...served];
   const rows = changes.changes.filter(isContent).map((/** @type {Json} */ change) => element("details", { open: changes.changes.length <= 10 },
     element("summary", {}, element("b", {}, change.kind), " ", ...shownText([change.location].flat().join(" › ")), change.tokens ? ` ${change.tokens > 0 ? "+" : ""}${change.tokens} tokens` : ""),
     change.before === null || change.before === undefined ? null : element("p", { class: "text old" }, element("b", {}, "before "), element("bdi", {}, ...shownText(String(change.before)))),
@@ -149,7 +149,7 @@ function budgetRows(request) {
 function settingRows(request) {
   const record = request.record;
   const rows = Object.entries(record?.settings ?? {}).map(([name, setting]) => element("tr", {},
-    element("th", { scope: "row" }, name), element("td", {}, element("code", {}, ...shownText(JSON.stringify(setting.value ?? null)))), element("td", {}, setting.layer)));
+    element("th", { scope: "row" }, name), element("td", {}, element("code", {}, ...shownText(JSON.stringify(setting?.value ?? null)))), element("td", {}, setting?.layer ?? "")));
   const libraries = (record?.libraries ?? []).map((/** @type {Json} */ library) => element("tr", {}, element("th", { scope: "row" }, ...shownText(library.name)), element("td", {}, library.version ?? "no version"), element("td", {}, "library")));
   const heads = ["setting", "value", "set by"].map(name => element("th", { scope: "col" }, name));
   return element("table", {}, element("thead", {}, element("tr", {}, heads)), element("tbody", {}, rows, libraries));

@@ -24,6 +24,7 @@ export function readData(data) {
   function readText(text) {
     if (!text.startsWith(MARK)) return text;
     if (text[1] === MARK) return text.slice(1);
+    if (text[1] === "n") return exactNumber(text.slice(2));
     const number = Number(text.slice(1));
     if (!(number in known)) known[number] = read(data.values[number]);
     return known[number];
@@ -60,6 +61,18 @@ export function readData(data) {
       return slot.read;
     },
   };
+}
+
+/** Return a number as Python writes it, where the browser can keep it. @param {string} text */
+function exactNumber(text) {
+  const json = /** @type {{rawJSON?: (text: string) => object}} */ (JSON);
+  return json.rawJSON?.(text) ?? Number(text);
+}
+
+/** Return whether a value is a number that is kept as Python writes it. @param {any} value */
+export function isExactNumber(value) {
+  const json = /** @type {{isRawJSON?: (value: any) => boolean}} */ (JSON);
+  return json.isRawJSON?.(value) === true;
 }
 
 /** @typedef {ReturnType<typeof readData>} PageData */
