@@ -410,7 +410,7 @@ for target in (
     "chat_template",
 ):
     rendered = render(tree, provider=target, cache="auto", tool_choice="required")
-    sent = json.dumps(lossy_payload(rendered), default=repr)
+    sent = json.dumps(rendered.payload(), default=repr)
     print(ascii(sent), *map(str, rendered.losses), rendered.explain())
 print(ascii(rendered.outline()))
 """

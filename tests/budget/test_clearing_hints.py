@@ -8,7 +8,7 @@ from promptdsl import *
 from tests.reports.prompts import words
 
 
-def said(rounds: int, size: int = 50) -> list[Message]:
+def rounds_of(rounds: int, size: int = 50) -> list[Message]:
     """Return a conversation with so many rounds of the tool ``run``."""
     messages = [Message("user", "go", id="first")]
     for number in range(rounds):
@@ -39,7 +39,7 @@ def test_unknown_tools_are_named_with_and_without_a_tool(
 ) -> None:
     """The names of recorded calls are known, too; the nearest is told."""
     clear = ClearResults(keep=1, at_least=60, exclude=names)
-    assert expected == hints(*tools, History(said(4), clear_results=clear))
+    assert expected == hints(*tools, History(rounds_of(4), clear_results=clear))
 
 
 def test_what_cannot_be_known_is_no_hint() -> None:
@@ -51,11 +51,11 @@ def test_what_cannot_be_known_is_no_hint() -> None:
 
 def test_unknown_pins_are_named_in_every_history() -> None:
     """The id of a call is no id of a message, and a history in a block has ids, too."""
-    assert [("unknown_name", "pin='c0'")] == hints(History(said(2), pin=["c0", "first"]))
+    assert [("unknown_name", "pin='c0'")] == hints(History(rounds_of(2), pin=["c0", "first"]))
     with History(pin=["plan", "other"]) as history:
         User("a", id="plan")
     assert [("unknown_name", "pin='other'")] == hints(history, User("q"))
-    rendered = render(Timeline(System("s"), History(said(2), pin=["c0"])))
+    rendered = render(Timeline(System("s"), History(rounds_of(2), pin=["c0"])))
     assert any("the id of a call" in hint.why for hint in rendered.hints)
 
 
@@ -78,14 +78,14 @@ def test_clearing_that_is_never_or_too_early_is_told(
     clear: Any, budget: int | None, expected: list[tuple[str, str]]
 ) -> None:
     """What can never be cleared, and what is cleared far below the budget, is told."""
-    assert expected == hints(History(said(8), clear_results=clear), budget=budget)
+    assert expected == hints(History(rounds_of(8), clear_results=clear), budget=budget)
 
 
 def test_the_window_is_a_budget_for_what_is_never_reached() -> None:
     """Without a budget, the window of the model says what is never reached."""
     clear = ClearResults(keep=1, at_least=10**9)
     assert [("unreached_clearing", "at_least=1,000,000,000")] == hints(
-        History(said(2), clear_results=clear), model="gpt-5"
+        History(rounds_of(2), clear_results=clear), model="gpt-5"
     )
 
 
@@ -93,8 +93,8 @@ def test_each_of_two_histories_is_told() -> None:
     """Two histories have a hint each, with their own lines."""
     clear = ClearResults(keep=1, at_least=40_000)
     histories = [
-        History(said(2), clear_results=clear),
-        History(said(2), clear_results=clear),
+        History(rounds_of(2), clear_results=clear),
+        History(rounds_of(2), clear_results=clear),
     ]
     rendered = render(Timeline(System("s"), *histories), counter=words, budget=900)
     lines = [hint.source for hint in rendered.hints if hint.name == "unreached_clearing"]

@@ -328,7 +328,8 @@ def test_the_line_of_a_block() -> None:
         with User("b"):
             line = this_line() + 1
             Image.from_file_id("f")
-    (loss,) = reported(to_mcp(render(tree)))
+    with pytest.warns(LostContentWarning, match="MCP has no files"):
+        (loss,) = reported(to_mcp(render(tree)))
     assert ((0, 2), "user[1]", f"{__file__}:{line}") == (loss.at, loss.path, str(loss.source))
 
 

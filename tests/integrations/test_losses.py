@@ -69,7 +69,7 @@ def test_the_places_of_two_messages() -> None:
 def crossed(library: str, given: Rendered) -> list[tuple[str, str]]:
     """Return the losses of a render on its way to a library."""
     integration = import_module(f"promptdsl.integrations.{library}")
-    return named_losses(getattr(integration, f"to_{library}")(given).hints)
+    return named_losses(reported(getattr(integration, f"to_{library}")(given)))
 
 
 def written(library: str, *answer: Block, tools: tuple[ToolDefinition, ...] = ()) -> list[Any]:
@@ -81,7 +81,7 @@ def written(library: str, *answer: Block, tools: tuple[ToolDefinition, ...] = ()
 def read(library: str, *messages: Any) -> list[Any]:
     """Return the losses of messages of a library on their way back."""
     integration = import_module(f"promptdsl.integrations.{library}")
-    return named_losses(getattr(integration, f"from_{library}")(messages).hints)
+    return named_losses(reported(getattr(integration, f"from_{library}")(messages)))
 
 
 both_libraries = pytest.mark.parametrize("library", [needing("langchain"), needing("pydantic_ai")])

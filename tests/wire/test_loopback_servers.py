@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import pytest
 
 from promptdsl import *
+from tests.renders import lossy_payload
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -338,7 +339,7 @@ def talk(client: "OpenAI", provider: str, model: str, *, start: str, stream: boo
     for number in range(len(CALLS)):
         rendered = render(Timeline(*INSTRUCTIONS, *turns), provider=provider, model=model)
         reply: Any = client.chat.completions.create(  # Any: a completion, or a stream
-            model=model, stream=stream, **rendered.payload()
+            model=model, stream=stream, **lossy_payload(rendered)
         )
         message = message_of(reply, provider) if stream else read_response(reply, provider=provider)
         results = [ToolMessage(call.id, "49 EUR") for call in message.calls]

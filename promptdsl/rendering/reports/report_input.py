@@ -26,9 +26,6 @@ from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.tokens import Tokens
 from promptdsl.tree.turn_nodes import RootNode
 
-ONLY_SYSTEM_TEXT = ("anthropic", "bedrock", "gemini")
-"""The formats whose messages are those of a user and of a model alone."""
-
 
 @attrs.frozen(eq=False)
 class ReportInput:
@@ -127,7 +124,7 @@ class ReportInput:
         them at some locations alone: then nothing is known.
         """
         facts = self.facts
-        takes_none = facts.wire.provider_format in ONLY_SYSTEM_TEXT and not facts.instructions
+        takes_none = facts.wire.two_sided and not facts.instructions
         if self.written_payload is None or not takes_none:
             return {}
         return {index: "user" for index in self._instructions() if self.messages[index].text}
