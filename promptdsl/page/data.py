@@ -97,7 +97,10 @@ def made_page(
 
 def _price(price: Sequence[float]) -> JsonDict:
     """Return the price of a million tokens; cached ones cost as much if only one is given."""
-    is_number = all(isinstance(part, int | float) and 0 <= part < inf for part in price)
+    is_number = all(
+        isinstance(part, int | float) and 0 <= part < inf  # pyright: ignore[reportUnnecessaryIsInstance]
+        for part in price
+    )
     if len(price) not in (1, 2) or not is_number:
         fix = "give the price of a million tokens, and that of a million cached tokens"
         raise OptionError(f"the price {shown(price)} is not one or two numbers", fix=fix)
