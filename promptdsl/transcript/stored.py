@@ -25,12 +25,14 @@ DATABASE = b"SQLite format 3\0"
 def _refuse_database(path: Path) -> None:
     """Raise :class:`TranscriptError` for a database, which needs a store."""
     try:
-        with open(path, "rb") as file:
+        name = os.fspath(path)  # open() would take a number for a descriptor, and close it
+        if not os.path.isfile(name):
+            return  # reading a pipe would wait
+        with open(name, "rb") as file:
             is_database = file.read(len(DATABASE)) == DATABASE
     except (OSError, TypeError, ValueError):
         return  # opening it for its entries says why
     if is_database:
-        name = os.fspath(path)
         raise TranscriptError(
             f"{name!r} is a database, not the file of a transcript",
             fix=f"write Transcript.open(key, store=SqliteStore({name!r}))",

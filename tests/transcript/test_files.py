@@ -571,6 +571,16 @@ def test_a_vacuumed_file_has_only_what_stands(tmp_path: Path) -> None:
     assert read(path).metadata == {"title": "T"}
 
 
+def test_a_number_is_no_path(tmp_path: Path) -> None:
+    """The descriptor of an open file is not taken for a path, and stays open."""
+    with (tmp_path / "other.txt").open("w") as file:
+        path: Any = file.fileno()
+        with pytest.raises(OptionError, match="is not a path"):
+            Transcript.open(path)
+        file.write("still open")
+    assert "still open" == (tmp_path / "other.txt").read_text()
+
+
 @pytest.mark.parametrize("path", [5, "a\0b", None, b"a"])
 def test_what_is_no_path(path: Any) -> None:
     """A path is a text or a ``Path``: anything else is refused by name."""
