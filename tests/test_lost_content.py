@@ -76,6 +76,7 @@ def test_two_on_a_line() -> None:
 
 def test_a_library_warns() -> None:
     """What a library does not take is named at its line, too."""
+    pytest.importorskip("mcp")
     with Timeline() as prompt:
         User("Find it.")
         call = Assistant(ToolUse("find", {}, id="a"))
