@@ -224,10 +224,12 @@ def shown_as_text(text: str) -> None:
     """Check that the views of a message have the tags of a calm one, and its text."""
     rendered = render(Timeline(System("x"), User(text or "-", name=text or "-")))
     calm = render(Timeline(System("x"), User("-" * len(text or "-"), name="-")))
-    said = all_visible(rendered.messages[1].content[0].text)  # type: ignore[union-attr]
-    for page, other in zip(pages(rendered), pages(calm), strict=True):
+    sent: str = rendered.messages[1].content[0].text  # type: ignore[union-attr]
+    # A notebook shows the beginning of a long text.
+    cut = f"{sent[:2_000]}\n… {len(sent) - 2_000:,} more characters" if sent[2_000:] else sent
+    for page, other, expected in zip(pages(rendered), pages(calm), (cut, sent), strict=True):
         assert other.tags == page.tags
-        assert said.strip() in [shown.strip() for _, shown in page.texts]
+        assert all_visible(expected).strip() in [shown.strip() for _, shown in page.texts]
 
 
 def test_a_long_conversation_is_short() -> None:
