@@ -48,7 +48,11 @@ def add_page(add_parser: AddParser) -> None:
     add_request(parser, marks=True, texts=False, payloads=True)
     group = parser.add_argument_group("output")
     group.add_argument(
-        "-o", "--output", required=True, metavar="FILE", help="the file; an older page is replaced"
+        "-o",
+        dest="output",
+        required=True,
+        metavar="FILE",
+        help="the file; an older page is replaced",
     )
     group.add_argument(
         "--price",
