@@ -6,6 +6,7 @@ if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table bel
     from promptdsl.comparing.changes import Change as Change
     from promptdsl.comparing.compared_prompts import PromptComparison as PromptComparison
     from promptdsl.comparing.compared_prompts import Status as Status
+    from promptdsl.comparing.content_policy import content_policy as content_policy
     from promptdsl.comparing.escapes import visible as visible
     from promptdsl.comparing.escapes import visible_json as visible_json
     from promptdsl.comparing.groups import ChangeGroup as ChangeGroup
@@ -33,6 +34,7 @@ else:
         {
             "canonical": "prompt_file",
             "changes": "Change",
+            "content_policy": "content_policy",
             "compared_prompts": "PromptComparison Status",
             "prompt_diff": "PromptDiff diff",
             "escapes": "visible visible_json",

@@ -4,15 +4,14 @@ The page is complete without its script, which adds filters and keys.
 """
 
 import re
-from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from hashlib import sha256
 from html import escape
 from pathlib import Path
 
 from promptdsl.comparing.changes import Change
 from promptdsl.comparing.compared_prompts import ComparedPrompts, PromptComparison
+from promptdsl.comparing.content_policy import content_policy
 from promptdsl.comparing.groups import ChangeGroup, tokens_each
 from promptdsl.comparing.lines import Row, rows_of
 from promptdsl.comparing.text import note_of
@@ -82,10 +81,6 @@ def page(report: ComparedPrompts) -> str:
         if len({*group.prompts}) == 1:
             alone[group.prompts[0]].append(group)
     cards = [_prompt(index, prompts[index], shared[index], alone[index]) for index in differ]
-    # A browser runs only the style and the script of the page.
-    digests = (b64encode(sha256(code.encode()).digest()).decode() for code in (style, script))
-    allowed = "style-src 'sha256-{}'; script-src 'sha256-{}'".format(*digests)
-    closed = "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
     total = f"{len(prompts):,} prompt{'s' * (len(prompts) != 1)}"
     verb = "differs" if len(differ) == 1 else "differ"
     title = f"{len(differ):,} of {total} {verb}" if differ else f"No difference in {total}"
@@ -93,7 +88,7 @@ def page(report: ComparedPrompts) -> str:
     counts = [(name, sum(prompt.status == name for prompt in prompts)) for name in names]
     items = [f"<li class={name}><b>{count:,}</b> {name}</li>" for name, count in counts if count]
     return PAGE.format(
-        policy=escape(f"default-src 'none'; {allowed}; {closed}"),
+        policy=content_policy(style, script),
         title=title,
         style=style,
         script=script,

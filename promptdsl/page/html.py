@@ -3,14 +3,12 @@
 import json
 import os
 import re
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from promptdsl.comparing import visible, write_or_refuse
+from promptdsl.comparing import content_policy, visible, write_or_refuse
 from promptdsl.foundation.source import public_api
 from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.page.data import made_page
@@ -82,13 +80,9 @@ def page_html(data: Mapping[str, Any]) -> str:  # Any: JSON data
     folder = Path(__file__).parent
     style = f"\n{(folder / 'page.css').read_text('utf-8')}"
     script = f"\n{_joined({name: _module(folder, name) for name in MODULES})}"
-    # A browser runs only the style and the script of the page.
-    digests = (b64encode(sha256(code.encode()).digest()).decode() for code in (style, script))
-    allowed = "style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:".format(*digests)
-    closed = "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
     names = ", ".join(prompt["name"] for prompt in data["prompts"]) or "no prompt"
     return BEGINNING + PAGE.format(
-        policy=escape(f"default-src 'none'; {allowed}; {closed}"),
+        policy=content_policy(style, script, "img-src data:"),
         title=escape(visible(names[:80], one_line=True)),
         style=style,
         script=script,

@@ -10,7 +10,7 @@ from promptdsl.messages.blocks import CLASSES
 from promptdsl.messages.prompt import CHOICES
 
 COUNTS = ("total", "label", "method", "typical", "tools", "form", "savings")
-"""The counts in the tokens of a record."""
+"""The keys of the counts in the tokens of a record."""
 
 
 def bare_record(data: Any) -> JsonDict:  # Any: JSON data
