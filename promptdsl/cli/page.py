@@ -1,10 +1,9 @@
 """``promptdsl page``: prompts, records and logs as one file to look at."""
 
 import argparse
-import json
 import os
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 
 from promptdsl import DataError, PromptError, PromptLog, PromptRecord, TranscriptError
@@ -126,28 +125,32 @@ def _folder_prompts(folder: str, id: str | None) -> Sequence[PagePrompt]:
     files = sorted(str(file) for file in Path(folder).glob("*.json"))
     if not files:
         raise UsageError(f"{folder} is no log, and has no record (*.json)")
-    return [PagePrompt(folder, tuple(map(_json_request, files)))]
+    return [PagePrompt(folder, tuple(_request(_file_data(file)) for file in files))]
 
 
 def _file_prompts(path: str) -> Sequence[PagePrompt]:
     """Return the prompts in a JSON file: those of a list of records, or one."""
-    content = file_text(path)
-    with suppress(ValueError, RecursionError):
-        entries = listed_entries(json.loads(content))
-        if entries is not None:
-            return prompts_of_entries(entries)
-    return [PagePrompt(path, (_json_request(path),))]
+    data = _file_data(path)
+    entries = listed_entries(data)
+    return [PagePrompt(path, (_request(data),))] if entries is None else prompts_of_entries(entries)
 
 
-def _json_request(path: str) -> PromptRecord | Exception:
-    """Return the record in a file, or why there is none; a payload is read without lines."""
+def _file_data(path: str) -> object:
+    """Return the data of a JSON file, or the error that it is none."""
     content = file_text(path).encode()
     try:
-        data = read_json(path, content)
+        return read_json(path, content)
+    except UsageError as error:
+        return DataError(str(error))
+
+
+def _request(data: object) -> PromptRecord | Exception:
+    """Return a record, or why data is none; a payload is read without lines."""
+    if isinstance(data, DataError):
+        return data
+    try:
         if is_record(data):
             return PromptRecord.from_dict(data)
         return without_lines(payload_rendered(data).record())
     except PromptError as error:
         return error
-    except UsageError as error:
-        return DataError(str(error))
