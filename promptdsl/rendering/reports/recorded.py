@@ -24,7 +24,7 @@ from promptdsl.messages.description import shown_text
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message, open_calls
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
-from promptdsl.rendering.reports.bare_record import bare_record
+from promptdsl.rendering.reports.bare_record import COUNTS, bare_record
 from promptdsl.rendering.reports.cache_order import Payload
 from promptdsl.rendering.reports.record import FORMAT, PromptRecord
 from promptdsl.rendering.reports.report_input import ReportInput
@@ -52,12 +52,8 @@ TOOL, OUTPUT = (
 FACTS = _fields_of(ModelFacts, "template", "transformation", "role_layers", "wire", "guesses_media")
 _OBJECTS = ("source", "library", "at", "also", "message")
 """The fields that are no plain data."""
-COUNTS = {
-    **{name: name for name in ("total", "label", "method", "typical", "tools")},
-    "form": "frame",
-    "savings": "savings",
-}
-"""The key of each count in a record, and its name in the report."""
+_REPORT_NAMES = {"form": "frame"}
+"""The name of a count in the report, where it is not the key in a record."""
 _AS_DATA: Mapping[type, Callable[[Any], object]] = {  # Any: a value of the type
     Source: str,
     LibrarySection: attrgetter("name"),
@@ -125,7 +121,7 @@ def record_of(
 def tokens_of(report: TokenReport) -> JsonDict:
     """Return the data of a report."""
     return {
-        **{key: getattr(report, name) for key, name in COUNTS.items()},
+        **{key: getattr(report, _REPORT_NAMES.get(key, key)) for key in COUNTS},
         "messages": [*report.messages],
         "sections": dict(report.sections),
         "sources": [{"source": str(at), "tokens": n} for at, n in report.sources.items()],
