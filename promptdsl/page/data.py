@@ -14,6 +14,7 @@ from promptdsl.foundation.json import JsonDict
 from promptdsl.foundation.source import author, public_api
 from promptdsl.page.prompts import (
     FromError,
+    FromPrompt,
     PagePrompt,
     PageRequest,
     error_data,
@@ -152,35 +153,29 @@ def _drop_line(first: JsonDict | None) -> None:
 
 def _fits(request: PageRequest, budget: JsonDict | None) -> list[JsonDict]:
     """Return what is sent and dropped within other budgets, from the least to all of the prompt."""
-    if budget is None or not request.is_rendered_here:
+    rendered = request.rendered
+    if budget is None or rendered is None or not isinstance(request, FromPrompt):
         return []
     reserve: int = budget["reserve"]
     try:
-        smallest = request.at_budget(reserve + 1)
-        least = 0 if smallest is None else smallest.tokens.total
+        least = request.at_budget(reserve + 1).tokens.total
     except BudgetError as error:
         least = error.required
     except Exception:  # the prompt can be rendered once, not again
         return []
-    everything = budget["used"] + sum(part.tokens for part in _dropped_in(request))
+    everything = budget["used"] + sum(part.tokens for part in rendered.dropped)
     step = max(everything - least, 0) / (BUDGETS - 1)
     budgets = {round(least + step * number) + reserve for number in range(BUDGETS)}
     rows = (_fit(request, number) for number in sorted({*budgets, budget["limit"]}))
     return [row for row in rows if row is not None]
 
 
-def _dropped_in(request: PageRequest) -> Sequence[Any]:  # Any: dropped parts
-    return () if request.rendered is None else request.rendered.dropped
-
-
-def _fit(request: PageRequest, budget: int) -> JsonDict | None:
+def _fit(request: FromPrompt, budget: int) -> JsonDict | None:
     try:
         rendered = request.at_budget(budget)
     except BudgetError:
         return {"budget": budget, "tokens": None, "dropped": []}
     except Exception:
-        return None
-    if rendered is None:
         return None
     dropped = [{"what": part.what, "path": part.path} for part in rendered.dropped]
     return {"budget": budget, "tokens": rendered.tokens.total, "dropped": dropped}

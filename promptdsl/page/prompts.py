@@ -2,7 +2,8 @@
 
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property, partial
+from contextlib import suppress
+from functools import partial
 from typing import Any, TypeAlias
 
 import attrs
@@ -56,13 +57,9 @@ class PageRequest:
     at: str | None = None
     id: str | None = None
     error: JsonDict | None = None
+    rendered: Rendered | None = None
     is_rendered_here = False
     """Whether the page renders it itself, so that its payload is the one that is sent."""
-
-    @cached_property
-    def rendered(self) -> Rendered | None:
-        """The render of the request."""
-        return None
 
     def record(self, inputs: Mapping[str, object] | None) -> PromptRecord | None:
         """Return the record of the request."""
@@ -71,11 +68,6 @@ class PageRequest:
     def rendered_for(self, target: str) -> Rendered:
         """Return the request for another model or provider."""
         raise NotImplementedError
-
-    def at_budget(self, budget: int) -> Rendered | None:
-        """Return the request within another budget, ``None`` where its prompt is not known."""
-        del budget
-        return None
 
 
 class FromPrompt(PageRequest):
@@ -87,20 +79,15 @@ class FromPrompt(PageRequest):
         self._options = options
         self._render: Callable[[Mapping[str, Any]], Rendered] = partial(rendered_prompt, prompt)
         try:
-            self._rendered: Rendered | None = self._render(options)
+            self.rendered = self._render(options)
         except Exception as error:
-            self._rendered, self.error = None, error_data(error)
-
-    @cached_property
-    def rendered(self) -> Rendered | None:
-        """The render with the options of the page."""
-        return self._rendered
+            self.error = error_data(error)
 
     def rendered_for(self, target: str) -> Rendered:
         """Return the prompt for another target, with the other options of the page."""
         return self._render({**self._options, "provider": None, "model": None, **named(target)})
 
-    def at_budget(self, budget: int) -> Rendered | None:
+    def at_budget(self, budget: int) -> Rendered:
         """Return the prompt within another budget."""
         return self._render({**self._options, "budget": budget})
 
@@ -111,12 +98,7 @@ class FromRendered(PageRequest):
     is_rendered_here = True
 
     def __init__(self, rendered: Rendered) -> None:
-        self._rendered = rendered
-
-    @cached_property
-    def rendered(self) -> Rendered | None:
-        """The render of the caller."""
-        return self._rendered
+        self.rendered = self._rendered = rendered
 
     def rendered_for(self, target: str) -> Rendered:
         """Return the render for another provider, or for its own model."""
@@ -133,6 +115,10 @@ class FromRecord(PageRequest):
 
     def __init__(self, record: PromptRecord, entry: LogEntry | None = None) -> None:
         self._record = record
+        if record.to_dict()["content"]:
+            # Its target may not be known here, or a key is missing: the record is shown then, too.
+            with suppress(Exception):
+                self.rendered = record_rendered(record)
         if entry is not None:
             self.at, self.id = entry.at, entry.id
 
@@ -140,16 +126,6 @@ class FromRecord(PageRequest):
         """Return the record."""
         del inputs
         return self._record
-
-    @cached_property
-    def rendered(self) -> Rendered | None:
-        """The render of the messages of the record, ``None`` without content."""
-        if not self._record.to_dict()["content"]:
-            return None
-        try:
-            return record_rendered(self._record)
-        except Exception:
-            return None  # its target is not known here, or a key is missing: the record is shown
 
     def rendered_for(self, target: str) -> Rendered:
         """Return the messages of the record for another target."""
