@@ -3,7 +3,8 @@
 ``page.schema.json`` in this package is its JSON schema. A page has no other input.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from math import inf
 from typing import Any
 
@@ -124,7 +125,7 @@ def _request_rows(
         row: JsonDict = {"key": str(number), "at": request.at, "id": request.id}
         row |= {"error": request.error, "record": data, "prefix": None, "changes": None}
         row["fits"] = [] if data is None else _fits(request, data.get("budget"))
-        row["targets"] = {} if data is None else _payloads(request, models)
+        row["targets"] = {} if data is None else _payloads(request, data, models)
         if before is not None:
             row |= _compared(before, request)
         yield row
@@ -181,29 +182,33 @@ def _fit(request: FromPrompt, budget: int) -> JsonDict | None:
     return {"budget": budget, "tokens": rendered.tokens.total, "dropped": dropped}
 
 
-def _payloads(request: PageRequest, models: Sequence[str]) -> JsonDict:
+def _payloads(request: PageRequest, record: JsonDict, models: Sequence[str]) -> JsonDict:
     """Return the payload for the own target of what is rendered here, and for each model."""
     payloads: JsonDict = {}
     rendered = request.rendered
     if request.is_rendered_here and rendered is not None and rendered.facts.provider:
         name = rendered.facts.model or rendered.facts.provider
-        payloads[name] = _payload_or_error(lambda: rendered)
+        payloads[name] = _payload_or_error(partial(_payload, rendered, record))
     for name in models:
         if name not in payloads:
-            payloads[name] = _payload_or_error(lambda name=name: request.rendered_for(name))
+            payloads[name] = _payload_or_error(partial(_payload_for, request, name))
     return payloads
 
 
-def _payload_or_error(render: Any) -> JsonDict:  # Any: a function without arguments
+def _payload_for(request: PageRequest, target: str) -> JsonDict:
+    rendered = request.rendered_for(target)
+    return _payload(rendered, rendered.record().to_dict())
+
+
+def _payload_or_error(payload: Callable[[], JsonDict]) -> JsonDict:
     try:
-        return _payload(render())
+        return payload()
     except Exception as error:
         return {"error": error_data(error)}
 
 
-def _payload(rendered: Rendered) -> JsonDict:
-    """Return a payload, the locations of the blocks in it, and what it loses and drops."""
-    record = rendered.record().to_dict()
+def _payload(rendered: Rendered, record: JsonDict) -> JsonDict:
+    """Return a payload, the locations of the blocks in it, and what its record loses and drops."""
     locations = [
         {name: value for name in LOCATION if (value := getattr(location, name)) not in (None, "")}
         for location in rendered.locations()
