@@ -21,8 +21,8 @@ export function cacheFigures(request) {
 export function priceOf(request, price) {
   if (price === null || request.record?.tokens == null) return null;
   const { total, cached } = cacheFigures(request);
-  const full = total * price.input / 1e6;
-  return { full, saved: cached * (price.input - price.cached) / 1e6, cost: full - cached * (price.input - price.cached) / 1e6 };
+  const saved = cached * (price.input - price.cached) / 1e6;
+  return { saved, cost: total * price.input / 1e6 - saved };
 }
 
 /** Return an amount with three digits that count. @param {number} amount */
@@ -42,7 +42,7 @@ export function budgetLine(record) {
 }
 
 /** Return at which of the tried budgets a dropped part is there. @param {Json[]} fits @param {Json} part */
-export function fitsOf(fits, part) {
+function fitsOf(fits, part) {
   const tried = fits.filter(fit => fit.tokens !== null && Array.isArray(fit.dropped));
   const isIn = (/** @type {Json} */ fit) => !fit.dropped.some((/** @type {Json} */ other) => other.what === part.what && other.path === (part.path ?? ""));
   const there = tried.filter(isIn).map(fit => fit.budget);
