@@ -4,6 +4,7 @@ import os
 import sqlite3
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
+from weakref import finalize
 
 from promptdsl.foundation.errors import TranscriptError
 from promptdsl.foundation.source import public_api
@@ -36,14 +37,13 @@ class SqliteStore:
     >>> store.close()
     """
 
-    _connection: sqlite3.Connection | None = None
-
     @public_api
     def __init__(self, path: Path, *, timeout: float = 30) -> None:
         self._path = os.fspath(path)
         self._timeout = timeout
         self._lock = fork_safe_lock()
         self._process = 0
+        self._connection: sqlite3.Connection | None = None
         with self._connected():
             pass
 
@@ -94,17 +94,9 @@ class SqliteStore:
     def close(self) -> None:
         """Close the database."""
         with self._lock:
-            connection, self._connection = self._connection, None
-            if connection is None:
-                return
-            if self._process == os.getpid():
-                connection.close()
-            else:
-                _OF_PARENTS.append(connection)
-
-    def __del__(self) -> None:
-        if self._connection is not None:
-            self.close()
+            if self._connection is not None:
+                self._connection = None
+                self._close_connection()
 
     @contextmanager
     def _connected(self) -> Generator[sqlite3.Connection]:
@@ -114,6 +106,8 @@ class SqliteStore:
                 if self._connection is None or self._process != os.getpid():
                     self.close()
                     self._connection, self._process = self._connect(), os.getpid()
+                    # It holds the connection, so that none is freed before it is closed.
+                    self._close_connection = finalize(self, _close, self._connection, self._process)
                 yield self._connection
             except sqlite3.Error as error:
                 what = f"cannot use {self._path!r}: {error}"
@@ -139,3 +133,10 @@ class SqliteStore:
             connection.close()
             raise
         return connection
+
+
+def _close(connection: sqlite3.Connection, process: int) -> None:
+    if process == os.getpid():
+        connection.close()
+    else:
+        _OF_PARENTS.append(connection)
