@@ -16,12 +16,11 @@ Read first ``actions_of``, then ``Order.choose``.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 
 import attrs
 
-from promptdsl.budget.line import Line
 from promptdsl.budget.slots import Slot
 from promptdsl.budget.units import (
     LAST,
@@ -68,8 +67,8 @@ def _stacked(units: Iterable[Unit]) -> list[Unit]:
 class Choice:
     """The actions that are done to a prompt, and the tokens that they save."""
 
-    line: Line
-    """The messages that are left."""
+    saved: int = 0
+    """The tokens of what is left out, each message with a frame of its own."""
     dropped: set[Unit] = attrs.field(factory=set[Unit])
     """The units that are dropped together with the units linked to them."""
     shrunk: dict[Alternatives, int] = attrs.field(factory=dict[Alternatives, int])
@@ -78,13 +77,6 @@ class Choice:
     """By unit, the point of the cut."""
     live: dict[Slot, int] = attrs.field(factory=dict[Slot, int])
     """By container, the count of its parts left. Only containers that lost a part are in it."""
-    parts: int = 0
-    """The tokens of what is left out, each message with a frame of its own."""
-
-    @property
-    def saved(self) -> int:
-        """The tokens that are saved. It counts neighbours that merge as one message."""
-        return self.parts + self.line.saved
 
     def do(self, action: Action) -> None:
         """Do an action."""
@@ -94,85 +86,59 @@ class Choice:
             self.shrink(action.unit, action.number)
         else:
             self.dropped.add(action.unit)
-            self._move(action, self.line.take, 1)
-
-    def may_put_back(self, action: Drop, need: int) -> bool:
-        """Return whether a drop may be undone: an upper bound that is quick to find."""
-        saved = self.saved - action.saves
-        for unit in (action.unit, *action.unit.linked_units):
-            # If a part comes back, its turn may come back with it.
-            positions = unit.turn.positions if unit.turn else self.positions(unit)
-            saved += self.line.most_saved(positions)
-        return saved >= need
+            self._move(action, 1)
 
     def put_back(self, action: Drop) -> None:
         """Undo a drop."""
         self.dropped.discard(action.unit)
-        self._move(action, self.line.put, -1)
+        self._move(action, -1)
 
-    def _move(self, action: Drop, move: Callable[[Iterable[int]], None], gone: int) -> None:
+    def _move(self, action: Drop, gone: int) -> None:
         """Take a unit and its linked units out (``gone`` is 1), or put them back (-1).
 
         A container is taken out with the last of its parts, and put back with the first.
         """
-        self.parts += gone * action.saves
+        self.saved += gone * action.saves
         for unit in (action.unit, *action.unit.linked_units):
             # A slot that is not fixed was taken out before, with the last of its parts.
             if not unit.slot.fixed:
                 continue
-            move(self.positions(unit))
             for container in unit.slot.containers:
                 before = self.live.get(container, container.live)
                 self.live[container] = after = before - gone
                 if min(before, after) or container.fixed:
                     break
-                self.parts += gone * container.container_tokens
-                move(container.positions)
+                self.saved += gone * container.container_tokens
 
     def shrink(self, unit: Alternatives, number: int) -> None:
         """Send the alternative with index ``number`` in ``unit.sizes``."""
-        self.line.take(self.positions(unit))
-        self.parts += unit.sizes[self.shrunk.get(unit, 0)][1] - unit.sizes[number][1]
+        self.saved += unit.sizes[self.shrunk.get(unit, 0)][1] - unit.sizes[number][1]
         self.shrunk[unit] = number
-        self.line.put(self.positions(unit))
 
     def cut(self, unit: ConversationUnit, point: int) -> None:
         """Cut a conversation at a point."""
         cuts = unit.cuts
-        self.parts += cuts.saved[point] - cuts.saved[self.cuts.get(unit, 0)]
+        self.saved += cuts.saved[point] - cuts.saved[self.cuts.get(unit, 0)]
         self.cuts[unit] = point
-        for position in unit.slot.positions:
-            self.line.replace(position, cuts.link(point))
 
     def cut_back(self, unit: ConversationUnit, need: int) -> None:
         """Cut a conversation only so far that all actions together save ``need`` tokens."""
-
-        def saved(point: int) -> int:
-            self.cut(unit, point)
-            return self.saved
-
-        self.cut(unit, unit.cuts.point(need, saved))
-
-    def positions(self, unit: Unit) -> Sequence[int]:
-        """Return the positions of the messages of a unit in the line."""
-        if isinstance(unit, Alternatives):
-            return unit.positions.get(unit.sizes[self.shrunk.get(unit, 0)][0], ())
-        return unit.slot.positions
+        others = self.saved - unit.cuts.saved[self.cuts.get(unit, 0)]
+        self.cut(unit, unit.cuts.point(need - others))
 
 
 class Order:
     """The actions that make room, in order, and the sums of the tokens they save."""
 
-    def __init__(self, units: Iterable[Unit], line: Line) -> None:
+    def __init__(self, units: Iterable[Unit]) -> None:
         self.actions: Sequence[Action] = [*actions_of(units)]
         self.saved = [0]
-        """The tokens saved by the first 0, 1, 2... actions, or by fewer of them."""
+        """The tokens saved by the first 0, 1, 2... actions."""
         self.within: dict[Slot, int] = {}
         """By slot of the timeline or directly in a turn, the tokens that may be dropped there."""
-        self._line = line
         self.slack = 0
         """By how many tokens an earlier request was longer than this one."""
-        trial, within = Choice(line.copy()), self.within
+        trial, within = Choice(), self.within
         inside: dict[Unit, int] = {}  # by unit, the tokens saved by the actions inside it
         for action in self.actions:
             unit, around = action.unit, action.unit.around
@@ -180,12 +146,13 @@ class Order:
                 action.saves = unit.tokens - inside.get(unit, 0)
                 for linked in unit.linked_units:
                     action.saves += linked.tokens
-            before = trial.parts
+            before = trial.saved
             if isinstance(action, Cut) and action.unit.cuts.clearing:
-                self.slack = max(self.slack, action.unit.cuts.clearing.debt)
+                longer = [request.more for request in action.unit.cuts.clearing.longer]
+                self.slack = max(self.slack, *longer, 0)
             trial.do(action)
-            saved = trial.parts - before
-            self.saved.append(max(trial.saved, self.saved[-1]))
+            saved = trial.saved - before
+            self.saved.append(trial.saved)
             for slot in {unit.entry, unit.slot.part}:
                 within[slot] = within.get(slot, 0) + saved
             for linked in unit.linked_units:
@@ -200,7 +167,7 @@ class Order:
 
     def choose(self, need: int) -> Choice:
         """Return the choice that saves at least ``need`` tokens, or all that can be saved."""
-        choice = Choice(self._line.copy())
+        choice = Choice()
         # If an earlier, longer request needed a cut, the cut stays.
         needed = need + self.slack
         if needed <= 0:
@@ -208,25 +175,20 @@ class Order:
         count = bisect_left(self.saved, min(needed, self.saved[-1]))
         for action in self.actions[:count]:
             choice.do(action)
-        last = self.actions[count - 1]
-        if isinstance(last, Cut):
-            # Cut no more than needed. The tokens left over stay free: a part that is put back
-            # there would come and go from one request to the next.
-            choice.cut_back(last.unit, need)
-        else:
-            _put_back(choice, self.actions[:count], need)
+        _put_back(choice, self.actions[:count], need)
         return choice
 
 
 def _put_back(choice: Choice, actions: Sequence[Action], need: int) -> None:
     """Undo actions while ``need`` tokens stay saved, the last action first.
 
-    It ends at the first conversation that stays cut. If more came back, the cut would move.
+    It ends at the first conversation that stays cut in steps. The tokens left over stay free: a
+    part that is put back there would come and go from one request to the next.
     """
     for action in reversed(actions):
         if isinstance(action, Cut):
             choice.cut_back(action.unit, need)
-            if choice.cuts[action.unit]:
+            if choice.cuts[action.unit] and action.unit.cuts.step:
                 return
         elif action.unit.around in choice.dropped:
             continue  # it comes back only with the unit around it
@@ -236,7 +198,7 @@ def _put_back(choice: Choice, actions: Sequence[Action], need: int) -> None:
                 choice.shrink(unit, number - 1)
                 if choice.saved < need:
                     choice.shrink(unit, number)
-        elif choice.may_put_back(action, need):
+        else:
             choice.put_back(action)
             if choice.saved < need:
                 choice.do(action)

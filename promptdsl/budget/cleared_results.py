@@ -5,13 +5,14 @@ the first round at which clearing has saved another ``at_least`` tokens. So it d
 conversation before it.
 
 If even the last possible ``clear_before`` does not make enough room, a budget cuts the history.
-That index grows with the conversation, so the cut could move back. To prevent most of that, the cut
-makes room for the longest request so far, if that was longer by at most one step.
+Results that are cleared later make room again. So that the cut does not move back then, it is not
+before the cut of any earlier request that was longer.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
+from typing import NamedTuple
 
 import attrs
 
@@ -26,6 +27,16 @@ from promptdsl.tree.node import Node
 from promptdsl.tree.recorded import first_of, recording, remember
 from promptdsl.tree.rewrite import with_content
 from promptdsl.tree.turn_nodes import RecordedNode
+
+
+class LongerRequest(NamedTuple):
+    """An earlier request of a history, which needed more tokens than the current one."""
+
+    stop: int
+    """The index of the message that answers it."""
+    clear_before: int
+    more: int
+    """How many tokens more it needed, with all possible results cleared."""
 
 
 @attrs.define(eq=False)
@@ -52,12 +63,17 @@ class Clearing:
     """By start, the count of results before it."""
     total: Sequence[int]
     """By message, the tokens of all messages before it, none of them cleared."""
-    longest: Sequence[int] = ()
-    """By round, the tokens of the longest request up to the one that the round answers."""
+    needed: Sequence[int] = ()
+    """By round, the tokens of the request that it answers, with all possible results cleared."""
+    longer_before: Sequence[int] = ()
+    """By round, the last round before it whose request needed more tokens, -1 for none."""
     clear_points: Sequence[int] = (0,)
     """The possible values of ``clear_before`` for this request."""
-    debt: int = 0
-    """By how many tokens the longest request so far was longer than this one, at most a step."""
+    longer: Sequence[LongerRequest] = ()
+    """The earlier requests that needed more tokens than this one, the last of them first.
+
+    A request is left out if a later one needed more.
+    """
 
     def summary(self, clear_before: int, kept: Ranges) -> str:
         """Return in words how many results of the ``kept`` messages before a message are cleared.
@@ -88,19 +104,23 @@ class Clearing:
         """Return the last possible ``clear_before`` for the messages before ``stop``."""
         return self.locations[self.reached(stop) - 1]
 
-    def until(self, stop: int, step: int) -> "Clearing":
-        """Return how a request with the messages before ``stop`` is cleared.
-
-        ``step`` is the step of its cut, in tokens.
-        """
+    def until(self, stop: int) -> "Clearing":
+        """Return how a request with the messages before ``stop`` is cleared."""
         clear_points = self.locations[: self.reached(stop)]
-        newest = self.total[stop] - self.saved[clear_points[-1]]
-        longest = max((newest, *self.longest[: bisect_left(self.starts, stop, 1) - 1][-1:]))
+        longer = [*self._longer(stop, self.total[stop] - self.saved[clear_points[-1]])]
         options = self.node.clear_results
         if options is not None and options.at_least is not None:
             clear_points = (0,)  # such a history is cleared before
-        debt = min(longest - newest, step)
-        return attrs.evolve(self, clear_points=clear_points, debt=debt)
+        return attrs.evolve(self, clear_points=clear_points, longer=longer)
+
+    def _longer(self, stop: int, newest: int) -> Iterator[LongerRequest]:
+        number, longest = bisect_left(self.starts, stop, 1) - 2, newest
+        while number >= 0:
+            if self.needed[number] > longest:
+                longest = self.needed[number]
+                end = self.starts[number + 1]
+                yield LongerRequest(end, self.clear_before(end), longest - newest)
+            number = self.longer_before[number]
 
     def applied(self, clear_before: int) -> ConversationNode:
         """Return the history with all results before a message cleared."""
@@ -167,9 +187,19 @@ def clearing_of(
     called_at = [called[start] for start in starts]
     clearing = Clearing(node, cleared, sizes, saved, called, locations, starts, called_at, total)
     # One request was sent before each turn of the model.
-    needed = (total[stop] - saved[clearing.clear_before(stop)] for stop in rounds)
-    clearing.longest = [*accumulate(needed, max)]
+    clearing.needed = [total[stop] - saved[clearing.clear_before(stop)] for stop in rounds]
+    clearing.longer_before = [*_longer_before(clearing.needed)]
     return clearing
+
+
+def _longer_before(sizes: Sequence[int]) -> Iterator[int]:
+    """Yield for each size the index of the last one before it that is larger, -1 for none."""
+    larger: list[int] = []
+    for index, size in enumerate(sizes):
+        while larger and sizes[larger[-1]] <= size:
+            larger.pop()
+        yield larger[-1] if larger else -1
+        larger.append(index)
 
 
 def _cleared_run(run: RecordedNode, options: ClearResults) -> RecordedNode:

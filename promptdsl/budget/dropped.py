@@ -1,16 +1,13 @@
 """Reports of a budget: the parts it dropped, and the parts that have to stay."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import accumulate
-from operator import attrgetter, sub
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Literal, TypeAlias
 
 import attrs
 
 from promptdsl.budget.choose import Choice
 from promptdsl.budget.histories import CutPoints
-from promptdsl.budget.line import Line
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pairs import last_question, turns_in
 from promptdsl.budget.slots import Slot, first_alternatives
@@ -155,45 +152,36 @@ def described(node: Node) -> str:
     return "first fit" if isinstance(node, FirstFitNode) else label(node).lower()
 
 
-def dropped_by(choice: Choice, line: Line, entries: Sequence[Entry]) -> tuple[Dropped, ...]:
-    """Return the parts that a choice drops or makes smaller, in the order of the document.
-
-    Here they are taken out of the ``line`` of the complete prompt one after the other. So the sum
-    of their tokens is what the choice saves.
-    """
-    replay = Choice(line.copy())
-    reports: list[tuple[Slot, int, float | None, str, Callable[[], None]]] = []
+def dropped_by(choice: Choice, entries: Sequence[Entry]) -> tuple[Dropped, ...]:
+    """Return the parts that a choice drops or makes smaller, in the order of the document."""
+    reports: list[tuple[Slot, int, float | None, str]] = []
     units = [unit for lead in choice.dropped for unit in (lead, *lead.linked_units)]
     dropped = {unit.slot for unit in units}
     for unit in units:
         reason = f"there is no room for it, its priority is {unit.priority}"
         if unit.is_linked:
             reason = "it goes with the calls or results it belongs to"
-        take = partial(replay.line.take, replay.positions(unit))
-        reports.append((unit.slot, unit.tokens, unit.priority, reason, take))
+        reports.append((unit.slot, unit.tokens, unit.priority, reason))
     for first_fit, number in choice.shrunk.items():
         if number and first_fit.slot not in dropped:
             index, tokens = first_fit.sizes[number]
             reason = f"alternative {index + 1} of {len(first_fit.node.content)} is sent"
             saved = first_fit.sizes[0][1] - tokens
-            shrink = partial(replay.shrink, first_fit, number)
-            reports.append((first_fit.slot, saved, first_fit.node.priority, reason, shrink))
+            reports.append((first_fit.slot, saved, first_fit.node.priority, reason))
     for container, left in choice.live.items():
         # A container without parts is dropped with the text around its parts.
         if not left and not container.fixed and container not in dropped:
-            take = partial(replay.line.take, container.positions)
-            reports.append((container, container.container_tokens, None, EMPTY, take))
+            reports.append((container, container.container_tokens, None, EMPTY))
     for conversation, point in choice.cuts.items():
         if point:
             cuts = conversation.cuts
             reason = _lost_by_cut(cuts, point)
-            cut = partial(replay.cut, conversation, point)
             slot, saved = conversation.slot, cuts.saved[point]
-            reports.append((slot, saved, conversation.priority, reason, cut))
+            reports.append((slot, saved, conversation.priority, reason))
     reports.sort(key=lambda report: [above.index for above in report[0].ancestry])
     addresses = _addresses(entries)
     parts: list[Dropped] = []
-    for slot, tokens, priority, reason, change in reports:
+    for slot, tokens, priority, reason in reports:
         ancestry, has_media = slot.ancestry, slot.node._mask & MEDIA << SHIFT
         if not (tokens or has_media) or not dropped.isdisjoint(ancestry[:-1]):
             continue
@@ -202,26 +190,10 @@ def dropped_by(choice: Choice, line: Line, entries: Sequence[Entry]) -> tuple[Dr
         sections = [inner.node for inner in below if isinstance(inner.node, SectionNode)]
         ids = [addresses[ancestry[entry]], *(str(section.options.id) for section in sections)]
         what, path = described(slot.node), "/".join(id for id in ids if id)
-        merged = replay.line.saved
-        change()
-        saved = tokens + replay.line.saved - merged
         # Without a budget, the first alternative would be sent.
         gone = slot.node.content[:1] if isinstance(slot.node, FirstFitNode) else (slot.node,)
-        parts.append(Dropped(what, path, saved, priority, reason, slot.node.source, gone=gone))
-    counts = _never_negative([part.tokens for part in parts])
-    parts = [attrs.evolve(part, tokens=count) for part, count in zip(parts, counts, strict=True)]
+        parts.append(Dropped(what, path, tokens, priority, reason, slot.node.source, gone=gone))
     return tuple([part for part in parts if part.tokens or part.why != EMPTY])
-
-
-def _never_negative(changes: Sequence[int]) -> Iterator[int]:
-    """Yield numbers of the same sum, none below 0.
-
-    When a part is dropped, its neighbours may need more tokens. These are subtracted from the
-    tokens of the parts that are dropped after it.
-    """
-    most = sum(changes)
-    sums = [min(total, most) for total in accumulate(accumulate(changes, initial=0), max)]
-    return map(sub, sums[1:], sums)
 
 
 def _lost_by_cut(cuts: CutPoints, point: int) -> str:

@@ -5,7 +5,6 @@ Read ``fit`` first, then ``_drop_to_fit``.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import count
 from typing import TypeAlias, TypeVar
 
 from promptdsl.budget.budget import Budget
@@ -19,7 +18,6 @@ from promptdsl.budget.dropped import (
     rows_of,
 )
 from promptdsl.budget.limits import LimitCuts, limited, still_cut
-from promptdsl.budget.line import Line
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.plan import Plan
 from promptdsl.budget.slots import first_alternatives, reserved
@@ -44,10 +42,6 @@ SURE = 3
 
 The third that stays free is for what follows the history, which counts as at least half a step.
 """
-PATIENCE = 50
-"""After so many additions of the same tokens that change nothing, the addition doubles."""
-SLACK = 12
-"""A prompt that fits is sent if it has at most so many tokens fewer than planned."""
 SHOWN = 5
 """The number of parts that an error names, the largest first."""
 
@@ -152,7 +146,7 @@ def _fit_bound(
     except PromptError:
         return None  # the error may be in a part that is dropped
     parts = still_cut(cuts, tree)
-    dropped = partial(_all_dropped, parts, choice, plan.line, plan.entries)
+    dropped = partial(_all_dropped, parts, choice, plan.entries)
     return (dropped, ready) if over <= 0 else None
 
 
@@ -224,7 +218,7 @@ def _drop_to_fit(
     ``over`` is by how many tokens the complete prompt exceeds the limit, ``None`` if it was not
     tried. :class:`BudgetError` if all that may be dropped is not enough.
     """
-    planned = need = plan.need(limit)
+    need = plan.need(limit)
     least = 0  # if fewer tokens are saved, the rest is too long
     if over is not None:
         need = min(max(need, 1), over)  # reasoning may be left out as soon as a part is dropped
@@ -233,9 +227,10 @@ def _drop_to_fit(
     best_saved = 0
     while True:
         choice = plan.choose(need)
-        tree, saved = plan.tree_of(choice), choice.saved
+        saved = choice.saved
         if best is not None and saved >= best_saved:
             return best
+        tree = plan.tree_of(choice)
         cut_parts = still_cut(cuts, tree)
         try:
             ready, over = attempt(tree, bool(cut_parts or saved))
@@ -245,26 +240,19 @@ def _drop_to_fit(
             return best  # the error is in a part that was put back
         if over <= 0:
             best_saved = saved
-            best = partial(_all_dropped, cut_parts, choice, plan.line, plan.entries), ready
-            surplus = planned - saved - over
-            if surplus <= SLACK:
-                return best
-            need = max(need - surplus, least)
-            continue
-        if need >= plan.spare:
+            best = partial(_all_dropped, cut_parts, choice, plan.entries), ready
+        elif saved >= plan.spare:
             raise _too_long(plan, limit, limit + over)
-        least = saved + 1
-        # The texts need more tokens together than one by one: ask for more until more is saved.
-        for tries in count():
-            need += over << max(tries - PATIENCE, 0)
-            if need >= plan.spare or plan.choose(need).saved != saved:
-                break
+        else:
+            least = saved + 1
+        # The tokens of a request are not the sum of its parts: ask again for what was missing.
+        need = max(saved + over, least)
 
 
 def _all_dropped(
-    cut_parts: tuple[Dropped, ...], choice: Choice, line: Line, entries: Sequence[Entry]
+    cut_parts: tuple[Dropped, ...], choice: Choice, entries: Sequence[Entry]
 ) -> tuple[Dropped, ...]:
-    return (*cut_parts, *dropped_by(choice, line, entries))
+    return (*cut_parts, *dropped_by(choice, entries))
 
 
 def _no_room(plan: Plan, tree: RootNode, free: int, least: int) -> BudgetError:

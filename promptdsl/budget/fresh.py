@@ -10,7 +10,6 @@ Its size is rounded up to halves of a step, so the cut leaves room for it.
 
 from collections.abc import Sequence
 from itertools import accumulate, starmap
-from operator import sub
 
 import attrs
 
@@ -52,12 +51,10 @@ class _Requests:
     items: Sequence[Message]
     unit: ConversationUnit
     before: Sequence[int]
-    """By message, the tokens of those before it. Neighbours that merge count as one message."""
+    """By message, the tokens of those before it."""
     rest: int
     """The tokens that have to be saved because of all that is before the history."""
     budget: int
-    seam: int
-    """The most tokens that two neighbours save by merging."""
 
     def before_question(self, stop: int) -> int:
         """Return the end of the messages before ``stop``, without the questions at their end."""
@@ -82,13 +79,13 @@ class _Requests:
         """
         # The last user turns before it may have been after the history.
         end = self.before_question(start)
-        needs = {self.need(start, end, fleeting + more) for more in (0, self.seam)}
+        need = self.need(start, end, fleeting)
         cuts = self.unit.cuts
-        if state == (cuts.lead, False, 0) and max(needs) + cuts.step <= 0:
+        if state == (cuts.lead, False, 0) and need + cuts.step <= 0:
             return True
         ends = range(end, max(start, end + 1))
         possible = starmap(self.unit.cuts_at, ((start, True), *((stop, False) for stop in ends)))
-        return all(cuts.state(cuts.least(need)) == state for cuts in possible for need in needs)
+        return all(cuts.state(cuts.point(need)) == state for cuts in possible)
 
 
 def bound_choice(plan: Plan) -> tuple[Choice, bool | Message] | None:
@@ -112,14 +109,12 @@ def bound_choice(plan: Plan) -> tuple[Choice, bool | Message] | None:
         return None
     unit = units[0]
     before = [0, *accumulate(plan.measure.messages(run))]
-    rest = plan.need(plan.limit) + plan.line.saved - before[-1] - behind - fleeting
-    if unit.cuts.merged:
-        before = [0, *map(sub, before[1:], unit.cuts.merged)]
-    requests = _Requests(run.items, unit, before, rest, plan.budget, plan.line.most)
+    rest = plan.need(plan.limit) - before[-1] - behind - fleeting
+    requests = _Requests(run.items, unit, before, rest, plan.budget)
     size = len(run.items)
     need = requests.need(size, requests.before_question(size), behind + fleeting)
-    point = unit.cuts.least(need)
-    choice = Choice(plan.line.copy())
+    point = unit.cuts.point(need)
+    choice = Choice()
     if point:
         choice.cut(unit, point)
     state, fresh = unit.cuts.state(point), None

@@ -9,14 +9,13 @@ Positions are indices of messages; a turn that is written in a history counts as
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
-from operator import sub
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
+from statistics import median
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
-from promptdsl.budget.line import UNMERGED, Link, Seam, shared
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.messages import ToolResultBlock, ToolUseBlock
 from promptdsl.messages.message import Message
@@ -127,30 +126,26 @@ def exchanges_of(messages: Sequence[Message], before: Exchanges | None = None) -
     )
 
 
-def measure_history(
-    node: ConversationNode, measure: Measure
-) -> tuple[Sequence[int], Sequence[Seam], Exchanges]:
-    """Return the tokens of each message of a history, how each merges, and their exchanges."""
+def measure_history(node: ConversationNode, measure: Measure) -> tuple[Sequence[int], Exchanges]:
+    """Return the tokens of each message of a history, and its exchanges."""
     members = node.content
     if len(members) == 1 and isinstance(members[0], RecordedNode):
         run = members[0]
         structure = remember(run, exchanges_of, exchanges_of)
-        return measure.messages(run), measure.seams(run), structure
-    tokens, seams = list[int](), list[Seam]()
+        return measure.messages(run), structure
+    tokens: list[int] = []
     messages: list[Message] = []
     for member in members:
         if isinstance(member, RecordedNode):
-            seams += measure.seams(member)
             tokens += measure.messages(member)
             messages += member.items
         else:
-            seams += measure.seams(member) or (UNMERGED,)
             tokens.append(measure.turn(member)[0])
             role = member.role if isinstance(member, TurnNode) else "ephemeral"
             calls = (ToolUseBlock(id, "tool", "{}") for id in calls_of(member))
             results = (ToolResultBlock(id, ()) for id in answers_of(member))
             messages.append(Message(role, (*calls, *results)))
-    return tokens, seams, exchanges_of(messages)
+    return tokens, exchanges_of(messages)
 
 
 def default_step(
@@ -161,12 +156,12 @@ def default_step(
     *,
     cleared: Sequence[int] | None = None,
 ) -> int:
-    """Return the step of a history without one: an eighth, a fourth or half of the budget.
+    """Return the step of a history without one: an eighth or a fourth of the budget.
 
-    It is the smallest step with which a cache is expected to serve ``REUSE`` of a request. That is
-    estimated by the mean size of the first rounds: those that are within half of the budget and
-    within ``room``, the tokens that the limit leaves for the history. So the step stays the same
-    once something is cut.
+    It is an eighth if a cache is then expected to serve ``REUSE`` of a request. That is estimated
+    by the median size of the first rounds: those that are within half of the budget and within
+    ``room``, the tokens that the limit leaves for the history. So the step stays the same once
+    something is cut.
 
     ``before`` has by message the tokens of the messages before it; ``cleared`` has the same for
     cleared messages, because these are what is cut.
@@ -174,14 +169,10 @@ def default_step(
     eighth = max(budget // 8, 1)
     seen = min(budget // 2, max(room, eighth) // eighth * eighth)
     first = rounds[: bisect_right(rounds, seen, key=before.__getitem__)]
-    size: float = seen
-    if len(first) > 1:
-        sizes = before if cleared is None else cleared
-        size = (sizes[first[-1]] - sizes[first[0]]) / (len(first) - 1)
-    for part in (8, 4):
-        if size * (part + 1) <= budget * (1 - REUSE):
-            return budget // part
-    return budget // 2
+    cut = before if cleared is None else cleared
+    sizes = [cut[end] - cut[start] for start, end in pairwise(first)]
+    size = median(sizes) if sizes else seen
+    return budget // 8 if size * 9 <= budget * (1 - REUSE) else budget // 4
 
 
 @attrs.define(eq=False)
@@ -194,7 +185,7 @@ class CutPoints:
     before: list[int]
     """By point, the tokens before it, counted from the first message that may be cut."""
     saved: list[int]
-    """By point, the tokens that a cut there saves, as if no messages merged."""
+    """By point, the tokens that a cut there saves."""
     lead: int = 0
     """The count of messages at the beginning that always stay."""
     size: int = 0
@@ -203,14 +194,6 @@ class CutPoints:
     """The first of the points between rounds of the last exchange."""
     question: tuple[int, int] = (0, 0)
     """The start of the last exchange, and of its first round. The question between them stays."""
-    system: int = 0
-    """The count of messages at the beginning that belong to the system text."""
-    last_question: int = -1
-    """The last message in which a user asks something, -1 for none."""
-    seams: Sequence[Seam] = ()
-    """How each message merges with its neighbours; empty if nothing merges."""
-    merged: Sequence[int] = ()
-    """By message, the tokens that it and all before it save by merging."""
     step: int = 0
     """The cut moves in steps of so many tokens; 0 cuts no more than needed."""
     pinned: Sequence[tuple[int, int]] = ()
@@ -221,30 +204,40 @@ class CutPoints:
     """The last point that only clears results. Each cut after it clears the same results."""
     cut_line: RecordedNode | None = None
     """The message that is sent in place of what is cut, ``None`` for none."""
-    cut_line_seam: Seam = UNMERGED
 
     @property
     def last(self) -> int:
         """The last point, which saves the most."""
         return len(self.saved) - 1
 
-    def point(self, need: int, saved: Callable[[int], int]) -> int:
+    def point(self, need: int) -> int:
         """Return the point to cut at to save ``need`` tokens.
 
-        ``saved`` returns the tokens that a point saves.
+        It is not before the cut of an earlier request, which had fewer results cleared.
         """
-        if self.clearing is None:
-            least = bisect_left(range(self.last), need, key=saved)
-        elif saved(self.clears) >= need + self.clearing.debt:
-            least = bisect_left(range(self.clears), need, key=saved)
-        else:
-            first, need = min(self.clears + 1, self.last), need + self.clearing.debt
-            least = bisect_left(range(self.last), need, first, key=saved)
+        least = bisect_left(self.saved, need, hi=self.last)
+        if self.clearing and self.clearing.longer:
+            least = max(least, self._earlier_cut(need, self.clearing))
         if least > self.clears and self.step:
             # The cut moves on until the tokens before it reach a multiple of the step.
             reached = self.step * (self.before[least - 1] // self.step + 1)
             least = min(bisect_left(self.before, reached), self.last)
         return least
+
+    def _earlier_cut(self, need: int, clearing: "Clearing") -> int:
+        """Return the furthest point that an earlier request was cut at, 0 if none was cut."""
+        point, missing = self.clears, need - self.saved[self.clears]
+        cleared = clearing.clear_before(self.size)
+        for request in clearing.longer:
+            while point < self.last and self.starts[point + 1] < request.stop:
+                # The results that are cleared since then were dropped with all their tokens.
+                start = max(self.lead, request.clear_before)
+                end = max(start, min(self.starts[point], cleared))
+                saved = self.saved[point] + clearing.saved[end] - clearing.saved[start]
+                if saved >= missing + self.saved[self.clears] + request.more:
+                    break
+                point += 1
+        return point if point > self.clears else 0
 
     def state(self, point: int) -> State:
         """Return the state at a point.
@@ -258,18 +251,6 @@ class CutPoints:
             if options is not None and options.at_least is not None:
                 clear_before = clearing.clear_before(self.size)
         return self.starts[point], self.is_between_rounds(point), clear_before
-
-    def least(self, need: int) -> int:
-        """Return the point to cut at to save ``need`` tokens, if nothing else merges with it."""
-        complete = self.link(0)
-        before = complete.inside if complete else 0
-
-        def saved(point: int) -> int:
-            link = self.link(point)
-            return self.saved[point] + (link.inside if link else 0) - before
-
-        debt = self.clearing.debt if self.clearing else 0
-        return self.point(need, saved) if need + debt > 0 else 0
 
     def is_between_rounds(self, point: int) -> bool:
         """Return whether a cut at a point keeps a question and the last rounds after it."""
@@ -297,28 +278,6 @@ class CutPoints:
         yield from [(begin, min(end, gap)) for begin, end in ranges if begin < gap]
         yield None
         yield from [(max(begin, gap), end) for begin, end in ranges if end > gap]
-
-    def link(self, point: int) -> Link | None:
-        """Return the link of the conversation cut at a point, ``None`` if it sends nothing."""
-        seams, merged, inside = self.seams, self.merged, 0
-        first = last = question = before = None
-        for piece in self.pieces(point) if seams else ():
-            head = tail = self.cut_line_seam
-            if piece is not None:
-                start, stop = max(piece[0], self.system), piece[1]
-                if start >= stop:
-                    continue
-                asked = self.last_question
-                if start <= asked < stop:
-                    question, before = seams[asked], last if asked == start else seams[asked - 1]
-                inside += merged[stop - 1] - merged[start]
-                head, tail = seams[start], seams[stop - 1]
-            first = first or head
-            inside += shared(last, head) if last else 0
-            last = tail
-        if first is None or last is None:
-            return None
-        return Link(first, last, inside, question, before)
 
     def kept(self, point: int) -> ConversationNode:
         """Return the conversation cut at a point."""
@@ -349,41 +308,36 @@ def cut_points(
     *,
     node: ConversationNode,
     tokens: Sequence[int],
-    seams: Sequence[Seam],
     structure: Exchanges,
     answers: bool,
     step: int,
     clearing: "Clearing | None" = None,
     pinned: Sequence[tuple[int, int]] = (),
-    cut_line: tuple[RecordedNode, int, Seam] | None = None,
+    cut_line: tuple[RecordedNode, int] | None = None,
 ) -> CutPoints:
     """Return the points where the first ``size`` messages of a conversation may be cut.
 
     - ``required``: whether the last exchange has to stay. The last ``node.keep`` exchanges stay in
       any case.
     - ``tokens``: the tokens of each message.
-    - ``seams``: how each message merges; empty if none does.
     - ``answers``: whether the conversation begins with results of earlier calls; they stay with
       their calls.
     - ``clearing``: if given, the first points only clear results.
     - ``pinned``: the messages that stay.
-    - ``cut_line``: the message that a cut sends in place of what it drops, its tokens and its seam.
+    - ``cut_line``: the message that a cut sends in place of what it drops, and its tokens.
     """
     if size < len(tokens):
-        tokens, seams, structure = tokens[:size], seams[:size], structure.until(size)
+        tokens, structure = tokens[:size], structure.until(size)
         pinned = [(start, min(stop, size)) for start, stop in pinned if start < size]
-    clearing = clearing and clearing.until(size, step)
+    clearing = clearing and clearing.until(size)
     clear_points: Sequence[int] = (0,)
     if clearing:
         clear_points = clearing.clear_points
         tokens = [*clearing.sizes[: clear_points[-1]], *tokens[clear_points[-1] :]]
     alone = before = [0, *accumulate(tokens)]
-    merged = [0, *accumulate(map(shared, seams, seams[1:]))] if seams else []
     if clearing:
         # Count results as cleared: they will be cleared in each later request.
         before = [0, *accumulate(clearing.sizes)]
-    if any(merged):
-        before = [0, *map(sub, before[1:], merged)]
     # Messages before the first exchange are dropped with it, except results of earlier calls.
     exchanges, lead = structure.exchanges, structure.required
     if answers:
@@ -395,8 +349,6 @@ def cut_points(
     points.step = step
     points.saved = [alone[start] - alone[lead] for start in starts]
     points.lead, points.size, points.first_round = lead, size, len(starts)
-    points.system, points.last_question = structure.system, structure.last_question
-    points.seams, points.merged = seams, merged
     # If all exchanges but the last may be dropped, so may its rounds. The newest round stays.
     last = None
     if droppable == len(exchanges) - 1:
@@ -408,7 +360,8 @@ def cut_points(
         points.question = (last, rounds[0])
         question = alone[rounds[0]] - alone[last]
         # A user may have asked again before all calls were answered.
-        stop = points.last_question if points.last_question > rounds[0] else rounds[-1]
+        asked = structure.last_question
+        stop = asked if asked > rounds[0] else rounds[-1]
         for start in rounds[1 : bisect_right(rounds, stop)]:
             points.starts.append(start)
             points.before.append(before[start] - before[lead])
@@ -453,8 +406,8 @@ def _clear_first(points: CutPoints, clearing: "Clearing") -> None:
     points.first_round += points.clears
 
 
-def _add_cut_line(points: CutPoints, line: RecordedNode, tokens: int, seam: Seam) -> None:
+def _add_cut_line(points: CutPoints, line: RecordedNode, tokens: int) -> None:
     """Send a cut line in place of what each cut drops; a cut then saves ``tokens`` fewer."""
-    points.cut_line, points.cut_line_seam, saved = line, seam, points.saved
+    points.cut_line, saved = line, points.saved
     for point in range(points.clears + 1, len(saved)):
         saved[point] = max(saved[point] - tokens, saved[point - 1])

@@ -6,7 +6,6 @@ Its only implementation is ``Measuring`` in ``rendering/measure.py``, a layer ab
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from promptdsl.budget.line import Seam, Zone
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.tokens.count import Tokens
 from promptdsl.tree.node import Node
@@ -27,11 +26,6 @@ class Measure(Protocol):
         ...
 
     @property
-    def opening(self) -> Seam:
-        """The seam before the conversation. It saves a negative number if the model begins."""
-        ...
-
-    @property
     def in_characters(self) -> "Measure":
         """A counter of the same parts that counts characters instead of tokens."""
         ...
@@ -45,15 +39,4 @@ class Measure(Protocol):
 
     def messages(self, run: RecordedNode) -> Sequence[int]:
         """Return the tokens of each message of a run, its frame included."""
-        ...
-
-    def seams(self, turn: Node) -> Sequence[Seam]:
-        """Return how the message of a turn merges, or each message of a run.
-
-        Empty for a node that is not a message, such as a tool.
-        """
-        ...
-
-    def zone(self, turn: Node) -> Zone:
-        """Return the zone of the line that a turn belongs to."""
         ...

@@ -11,7 +11,6 @@ from promptdsl.budget.histories import cut_points, default_step, measure_history
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pairs import last_question, link_calls
 from promptdsl.budget.scan import Scan
-from promptdsl.budget.sending import line_of
 from promptdsl.budget.slots import Slot, changed, first_alternatives
 from promptdsl.budget.units import ConversationUnit
 from promptdsl.messages.message import spoken
@@ -57,9 +56,8 @@ class Plan:
                 unit.required = unit.required or unit.slot.node.priority is None
         has_tools = any(isinstance(node, ToolNode) for node in among_turns(root))
         self._tools_frame = tools_frame(measure.facts) if has_tools else 0
-        self.line = line_of(self.entries, measure)
-        self.total = sum(entry.tokens for entry in self.entries) - self.line.saved
-        self.order = Order(scan.units, self.line)
+        self.total = sum(entry.tokens for entry in self.entries)
+        self.order = Order(scan.units)
         self.spare = self.order.saved[-1]
         self.slack = self.order.slack
 
@@ -106,7 +104,7 @@ def _set_cut_points(
     ``required`` and ``answers`` are those of ``cut_points``.
     """
     node = unit.node
-    tokens, seams, structure = measure_history(node, measure)
+    tokens, structure = measure_history(node, measure)
     step = node.step
     if step is None:
         step = default_step([0, *accumulate(tokens)], structure.rounds, budget, room)
@@ -143,12 +141,11 @@ def _set_cut_points(
             provider_format="messages",
             start=start,
         )
-        cut_line = run, measure.messages(run)[0], measure.seams(run)[0]
+        cut_line = run, measure.messages(run)[0]
     unit.cuts_at = partial(
         cut_points,
         node=node,
         tokens=tokens,
-        seams=seams,
         structure=structure,
         answers=answers,
         step=step,

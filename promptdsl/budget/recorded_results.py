@@ -53,7 +53,7 @@ def cleared_histories(
         options = node.clear_results if isinstance(node, ConversationNode) else None
         if not isinstance(node, ConversationNode) or options is None or options.at_least is None:
             return node
-        tokens, _, structure = measure_history(node, measure)
+        tokens, structure = measure_history(node, measure)
         pinned: Ranges = ()
         if node.pin is not None:
             # A function ``pin`` is called once for each message.
@@ -80,7 +80,7 @@ def planned_clearing(
     Results that are cleared without a budget are cleared already. Messages in ``pinned`` stay.
     """
     before = with_content(node, tuple(map(_uncleared, node.content)))
-    tokens, _, structure = measure_history(before, measure)
+    tokens, structure = measure_history(before, measure)
     return clearing_of(before, tokens, structure.rounds, measure, step=step, pinned=pinned)
 
 

@@ -1,6 +1,6 @@
 """Slots: the positions of nodes in a tree, and the tree with some of its nodes replaced."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import attrs
 
@@ -33,8 +33,6 @@ class Slot:
     """The tokens around its parts (a title, a frame). They are dropped with the last part."""
     _outermost: "Slot | None" = None
     """For a node inside a part of a turn, the slot of that part."""
-    positions: Sequence[int] = ()
-    """For an entry of the timeline, the positions of its messages in the line."""
 
     def below(self, child: Node, index: int, *, in_turn: bool) -> "Slot":
         """Return the slot of a child."""

@@ -7,7 +7,7 @@ import attrs
 
 from promptdsl.budget.histories import CutPoints
 from promptdsl.budget.slots import Slot
-from promptdsl.foundation.frozen import new_dict, new_list
+from promptdsl.foundation.frozen import new_list
 from promptdsl.tree.group_nodes import ConversationNode, FirstFitNode
 
 LAST = float("inf")
@@ -65,8 +65,6 @@ class Alternatives(Unit):
     """The index and the tokens of each alternative that sends anything."""
     sizes: list[tuple[int, int]] = attrs.field(factory=new_list)
     """The index and the tokens of each alternative that is smaller than all before it."""
-    positions: dict[int, list[int]] = attrs.field(factory=new_dict)
-    """By index, the positions of the messages of each alternative in the line."""
 
 
 @attrs.define(eq=False)

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import is_
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import attrs
 
-from promptdsl.budget.line import UNMERGED, Seam, Zone
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import PromptError
@@ -20,9 +19,8 @@ from promptdsl.messages import (
 )
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
-from promptdsl.messages.roles import LEADING, Kind, Role
+from promptdsl.messages.roles import Role
 from promptdsl.rendering.passes.expand import dissolved_in_turn, expand
-from promptdsl.rendering.passes.merge import merge_key
 from promptdsl.rendering.pipeline import ANY, FOR_TARGET
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.layout import LayoutReader, WrittenNode
@@ -33,18 +31,16 @@ from promptdsl.tokens.counters import given_tokens
 from promptdsl.tokens.frames import PER_NAME, REPLY
 from promptdsl.tokens.messages import block_tokens, message_tokens
 from promptdsl.tokens.tools import output_tokens, tool_tokens, tools_frame
-from promptdsl.tree.calls import answers_in
 from promptdsl.tree.group_nodes import NoteNode, ReserveNode
-from promptdsl.tree.masks import EVENT, RESULT, SECTION, SHIFT, SPOKEN, SYSTEM
+from promptdsl.tree.masks import EVENT, SECTION, SPOKEN, SYSTEM
 from promptdsl.tree.node import Node, make, walk
 from promptdsl.tree.part_nodes import EventBlockNode, ToolResultNode
 from promptdsl.tree.recorded import first_of, remember
-from promptdsl.tree.rewrite import has_content, with_content
+from promptdsl.tree.rewrite import with_content
 from promptdsl.tree.turn_nodes import (
     CacheBreakpointNode,
     OutputNode,
     RecordedNode,
-    RequestOnlyNode,
     RootNode,
     ToolNode,
     ToolTurnNode,
@@ -77,7 +73,6 @@ class Measuring:
         with_bytes: Callable[[MediaBlock, Role], MediaBlock] | None = None,
     ) -> None:
         self.facts = facts
-        self.wire = facts.wire
         self.config = config
         self.tokens = tokens
         self.media_roots = media_roots
@@ -86,7 +81,6 @@ class Measuring:
         self.priced = PRICED if facts.provider else frozenset[str]()
         self.by_characters: Measuring | None = None
         self.frames: dict[Role, int] = {}
-        self.known_seams: dict[tuple[Role, Kind, str | None], Seam] = {}
 
     @property
     def in_characters(self) -> "Measuring":
@@ -97,20 +91,6 @@ class Measuring:
                 self.facts, self.config, counter, self.media_roots, with_bytes=self.with_bytes
             )
         return self.by_characters
-
-    @property
-    def opening(self) -> Seam:
-        """The tokens saved before the conversation, below 0 if the model has the first turn.
-
-        A target is then sent a short user turn before it. It is also sent one before a turn with a
-        name, before one that stays apart and after instructions, which is not counted here.
-        """
-        key = self._seam("assistant", "written", None).key
-        if key is None or self.facts.provider is None:
-            return UNMERGED
-        from promptdsl.providers.shared.request import OPENING
-
-        return Seam(key, -self.frame("user") - self.tokens.of(OPENING))
 
     def frame(self, role: Role) -> int:
         """Return the tokens around a message of a role."""
@@ -126,78 +106,6 @@ class Measuring:
             # The bytes are those of this render.
             return [*map(self._message, run.items)]
         return _run_counts(run, ("planned", self.tokens, self.facts), self._message)
-
-    def seams(self, turn: Node) -> Sequence[Seam]:
-        """Return how the message of a turn merges with its neighbour; for a run, how each does.
-
-        All system content is one message, in which the parts have a blank line between them.
-        """
-        if isinstance(turn, RecordedNode):
-            merging = (self.config.merge_consecutive, self.config.merge_separator)
-            key = ("seams", self.tokens, self.facts, *merging)
-            return _run_counts(turn, key, self._recorded_seam)
-        role: Role
-        kind: Kind = "written"
-        if turn._mask & (SYSTEM | SECTION):
-            role = "system"
-        elif isinstance(turn, NoteNode):
-            role, kind = "developer", "recorded"
-        elif isinstance(turn, RequestOnlyNode):
-            role, kind = self.config.ephemeral_role, "request"
-        elif isinstance(turn, TurnNode):
-            is_event = turn._mask & EVENT
-            role, kind = (self.config.event_role, "event") if is_event else (turn.role, turn.kind)
-        else:
-            return ()
-        options = turn.options
-        seam = self._seam(role, kind, options.name, merges=options.merge)
-        if has_content(turn.content):
-            return (seam,)
-        return (self._with_results(seam),) if turn._mask & RESULT << SHIFT else ()
-
-    def _recorded_seam(self, message: Message) -> Seam:
-        seam = self._seam(message.role, message.kind, message.name)
-        has_results = message.role == "user" and message._plain is None and answers_in(message)
-        return self._with_results(seam) if has_results else seam
-
-    def _with_results(self, seam: Seam) -> Seam:
-        """Return how a turn with results merges: results are messages of their own, or first."""
-        return seam if self.wire.two_sided else Seam(seam.key, 0)
-
-    def _seam(self, role: Role, kind: Kind, name: str | None, *, merges: bool = True) -> Seam:
-        wire, merges = self.wire, merges and self.config.merge_consecutive
-        known = (role, kind, name)
-        is_sided = wire.two_sided and (role != "developer" or not self.facts.instructions)
-        if wire.takes_neighbours and not self.config.merge_consecutive:
-            # Each message is a turn, except for results.
-            is_sided = role == "tool"
-        seam = self.known_seams.get(known) if merges or is_sided else None
-        if seam is not None:
-            return seam
-        frame = message_tokens(Message(role, (), name=name), self.tokens, self.facts)
-        if role == "system" and kind == "recorded" and not self.config.merge_consecutive:
-            return UNMERGED
-        if role == "system" and kind in LEADING:
-            seam = Seam("system", frame - self.tokens.of("\n\n"))
-        elif is_sided:
-            is_users = role != "assistant" and (role != "tool" or not wire.results_apart)
-            seam = Seam("user" if is_users else role, frame)
-        elif role == "tool" or not merges:
-            return UNMERGED
-        else:
-            joined = self.tokens.of(self.config.merge_separator) if wire.joins else 0
-            seam = Seam(merge_key(role, kind, name), frame - joined)
-        self.known_seams[known] = seam
-        return seam
-
-    def zone(self, turn: Node) -> Zone:
-        """Return the position of a turn among the messages."""
-        if turn._mask & (SYSTEM | SECTION):
-            return "system"
-        if not isinstance(turn, RequestOnlyNode):
-            return "flow"
-        default = "before_user" if turn.grounding else self.config.ephemeral_position
-        return cast("Zone", turn.position or default)  # checked when it was written
 
     def turn(self, node: Node, wanted: Collection[int] = ()) -> tuple[int, Mapping[int, int]]:
         """Return the tokens of a child of a timeline, and by id those of the ``wanted`` in it."""
