@@ -105,7 +105,7 @@ def fit(
     plan, over, fits = None, None, None
     if is_cleared or has_far_too_many_characters(complete, limit):
         plan = Plan(cut_tree, measuring(), total, limit)
-    if plan is None or plan.need(limit) + plan.slack <= (0 if plan.slack else total // NEAR):
+    if plan is None or _may_fit(plan, limit):
         try:
             ready, over = attempt(complete, bool(cut_parts))
         except PromptError:
@@ -118,6 +118,13 @@ def fit(
     plan = plan or Plan(cut_tree, measuring(), total, limit)
     bound = _fit_bound(plan, cuts, attempt) if binds else None
     return bound or fits or _drop_to_fit(plan, cuts, attempt, over=over, limit=limit)
+
+
+def _may_fit(plan: Plan, limit: int) -> bool:
+    """Return whether a complete prompt may be within its limit, as far as its plan knows."""
+    if plan.slack:
+        return plan.need(limit) + plan.slack <= 0
+    return plan.need(limit) <= plan.budget // NEAR + plan.frames
 
 
 def _has_reasoning(tree: RootNode, provider: str | None) -> bool:
@@ -220,9 +227,11 @@ def _drop_to_fit(
     """
     need = plan.need(limit)
     least = 0  # if fewer tokens are saved, the rest is too long
+    rate = 1.0  # how many tokens a request loses for each token that is saved of its parts
+    before: tuple[int, int] | None = None
     if over is not None:
         need = min(max(need, 1), over)  # reasoning may be left out as soon as a part is dropped
-        least = 1
+        least, before = 1, (0, over)
     best: tuple[ListDropped, S] | None = None
     best_saved = 0
     while True:
@@ -245,8 +254,12 @@ def _drop_to_fit(
             raise _too_long(plan, limit, limit + over)
         else:
             least = saved + 1
-        # The tokens of a request are not the sum of its parts: ask again for what was missing.
-        need = max(saved + over, least)
+        # Neighbours that merge have one frame, so a request has fewer tokens than its parts.
+        if before is not None and before[0] != saved:
+            rate = (before[1] - over) / (saved - before[0])
+            rate = min(max(rate, 1 / NEAR), 1)
+        before = saved, over
+        need = max(saved + int(over / rate), least)
 
 
 def _all_dropped(

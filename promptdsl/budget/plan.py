@@ -9,12 +9,12 @@ from promptdsl.budget.choose import Choice, Order
 from promptdsl.budget.dropped import Needed, needed_by
 from promptdsl.budget.histories import cut_points, default_step, measure_history
 from promptdsl.budget.measure_protocol import Measure
-from promptdsl.budget.pairs import last_question, link_calls
+from promptdsl.budget.pairs import last_question, link_calls, turns_in
 from promptdsl.budget.scan import Scan
 from promptdsl.budget.slots import Slot, changed, first_alternatives
-from promptdsl.budget.units import ConversationUnit
+from promptdsl.budget.units import ConversationUnit, Entry
 from promptdsl.messages.message import spoken
-from promptdsl.tokens.frames import REPLY
+from promptdsl.tokens.frames import PER_MESSAGE, REPLY
 from promptdsl.tokens.tools import TOOLS_TEXT, tools_frame
 from promptdsl.tree.group_nodes import GroupNode
 from promptdsl.tree.masks import RECORDED
@@ -29,7 +29,8 @@ CUT_LINE = "Earlier messages were left out."
 class Plan:
     """The units of a prompt and the order in which they are dropped, made once for all limits.
 
-    ``total`` is the number of tokens of the prompt, ``spare`` the number that may be dropped.
+    ``total`` is the number of tokens of the prompt, each message with a frame of its own. ``spare``
+    is the number that may be dropped, ``frames`` the most that neighbours may save by merging.
     ``budget`` and ``limit`` are used to find the step of a history without one.
     """
 
@@ -57,6 +58,7 @@ class Plan:
         has_tools = any(isinstance(node, ToolNode) for node in among_turns(root))
         self._tools_frame = tools_frame(measure.facts) if has_tools else 0
         self.total = sum(entry.tokens for entry in self.entries)
+        self.frames = (PER_MESSAGE + 1) * sum(map(_message_count, self.entries))
         self.order = Order(scan.units)
         self.spare = self.order.saved[-1]
         self.slack = self.order.slack
@@ -87,6 +89,12 @@ class Plan:
         if self._tools_frame:
             needed.append(Needed(TOOLS_TEXT, self._tools_frame, None))
         return sorted(needed, key=attrgetter("tokens"), reverse=True)
+
+
+def _message_count(entry: Entry) -> int:
+    if isinstance(entry.unit, ConversationUnit):
+        return entry.unit.cuts.size
+    return sum(1 for _ in turns_in(entry.slot.node))
 
 
 def _set_cut_points(

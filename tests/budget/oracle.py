@@ -8,6 +8,7 @@ neighbours who speak as one have one.
 from collections.abc import Iterator
 from itertools import pairwise, takewhile
 from math import inf
+from statistics import median
 
 import attrs
 
@@ -63,7 +64,7 @@ def shown(tree: Part, present: Words) -> list[str]:
 
 
 def _titled(part: Part, present: Words) -> bool:
-    return part.kind == "section" and part.weight > 0 and bool(_words_of(part) & present)
+    return part.kind == "section" and part.weight > 0 and bool(words_of(part) & present)
 
 
 # How much there is.
@@ -80,7 +81,7 @@ def size(tree: Part, present: Words) -> int:
 
 def merged(tree: Part, present: Words) -> list[str]:
     """Return what is sent as a message of its own, by who speaks, in the order of sending."""
-    said = [part for part in below(tree) if part.kind in FRAMED and _words_of(part) & present]
+    said = [part for part in below(tree) if part.kind in FRAMED and words_of(part) & present]
     recorded = {one.number for part in below(tree) if part.kind == "history" for one in below(part)}
     rest = [part for part in said if part.kind != "grounding"]
     asked = [index for index, part in enumerate(rest) if part.kind == "user"]
@@ -88,7 +89,7 @@ def merged(tree: Part, present: Words) -> list[str]:
     rest[place:place] = [part for part in said if part.kind == "grounding"]
     speakers = [_speaker(part, is_recorded=part.number in recorded) for part in rest]
     instructs = [part for part in _among_turns(tree) if part.kind in ("system", "section")]
-    if tree.kind == "timeline" and any(_words_of(part) & present for part in instructs):
+    if tree.kind == "timeline" and any(words_of(part) & present for part in instructs):
         speakers.insert(0, "system")
     return [
         speaker
@@ -134,7 +135,7 @@ def leaves(part: Part) -> Words:
     return frozenset[str]().union(*map(leaves, inner))
 
 
-def _words_of(part: Part) -> Words:
+def words_of(part: Part) -> Words:
     """Return all words of a part, of every form."""
     return frozenset(one.word for one in below(part) if one.kind in ("words", "call"))
 
@@ -353,7 +354,7 @@ def _first(starts: list[int], bound: int) -> int:
 
 
 def step_of(part: Part, tree: Part, limit: int, eighth: int) -> int:
-    """Return the step of a history: by default the least that lets a cache serve 80 %."""
+    """Return the step of a history: by default the least that lets a cache serve 80 %, if any."""
     if part.step is not None:
         return part.step * K
     if not eighth:
@@ -365,11 +366,8 @@ def step_of(part: Part, tree: Part, limit: int, eighth: int) -> int:
     ends = [index for index, turn in enumerate(part.parts) if turn.kind == "assistant"]
     before = [sum(map(size_alone, part.parts[:end])) for end in ends]
     rounds = [b - a for a, b in pairwise(before) if b <= seen]
-    usual = sum(rounds) / len(rounds) if rounds else seen
-    for step in (eighth, budget // 4):
-        if usual * (budget // step + 1) <= budget * (1 - 0.8):
-            return step
-    return budget // 2
+    usual = median(rounds) if rounds else seen
+    return eighth if usual * 9 <= budget * (1 - 0.8) else budget // 4
 
 
 def _entries(tree: Part) -> Iterator[Part]:
@@ -402,13 +400,11 @@ def _least(tree: Part, order: list[Removal], limit: int) -> int | None:
 def _stepped(tree: Part, order: list[Removal], count: int, *, limit: int, step: int) -> int:
     """Move the cut through a history on to the next step."""
     part = order[count - 1].history if count else None
-    if part is None:
+    step = 0 if part is None else step_of(part, tree, limit, step)
+    if part is None or not step:
         return count
     first = next(index for index, one in enumerate(order) if one.history == part)
-    cut, step = count - first, step_of(part, tree, limit, step)
-    starts = starts_of(tree, part)
-    if not step:
-        return count
+    cut, starts = count - first, starts_of(tree, part)
     return first + _first(starts, step * (starts[cut - 1] // step + 1))
 
 
@@ -419,8 +415,9 @@ def _put_back(tree: Part, order: list[Removal], gone: list[int], *, limit: int, 
         removal = order[index]
         if index not in gone or any(removal.unit[: len(one)] == one for one in stuck):
             continue
-        if removal.history is not None:
-            if _moved_back(tree, order, gone, removal.history, limit=limit, step=step):
+        if (part := removal.history) is not None:
+            stays = _moved_back(tree, order, gone, part, limit=limit, step=step)
+            if stays and step_of(part, tree, limit, step):
                 return
             continue
         gone.remove(index)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tests.budget.descriptions import Part, below
 from tests.budget.fitted import dropped_tokens, fitted, heard, in_order
-from tests.budget.oracle import kept, leaves, size
+from tests.budget.oracle import FRAME, FRAMED, kept, leaves, size
 from tests.budget.trees import Room, conversations, exact_rooms, rooms, trees
 from tests.searching import examples
 
@@ -60,12 +60,16 @@ def test_a_budget_that_is_met_exactly(case: tuple[Part, Room]) -> None:
 @examples(60)
 @given(ANY)
 def test_what_is_dropped(case: tuple[Part, Room]) -> None:
-    """The tokens of what was dropped are those of all that is missing, frames and titles too."""
+    """The tokens of what was dropped are those of all that is missing, frames and titles too.
+
+    Each message has a frame of its own there, although neighbours that merge share one.
+    """
     tree, room = case
     found = fitted(tree, room)
     expected = kept(tree, room.limit, room.step)
     missing = size(tree, leaves(tree)) - size(tree, frozenset(expected or []))
-    assert expected is None or missing == dropped_tokens(found)
+    merged = FRAME * len([part for part in below(tree) if part.kind in FRAMED])
+    assert expected is None or missing <= dropped_tokens(found) <= missing + merged
 
 
 @examples(60)
