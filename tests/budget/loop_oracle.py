@@ -43,35 +43,32 @@ class Loop:
         newest = max(count - self.keep, 0)
         return [place for place in places if place <= newest]
 
-    def longest(self, count: int) -> int:
-        """Return the tokens of the longest request so far, with all cleared that might be."""
-        return max(self.size(n, self.frontiers(n)[-1] if n else 0, 0) for n in range(count + 1))
-
     def shape(self, limit: int) -> str | None:
         """Return what is sent of each result: ``.`` cleared, ``#`` whole; ``None`` if too much."""
         count = len(self.sizes)
         places = self.frontiers(count)
         frontier = cut = 0
         if self.size(count, 0, 0) > limit:
-            frontier = places[-1]
-            newest = self.size(count, frontier, 0)
-            over = newest + min(self.longest(count) - newest, self.step) - limit
-            if over <= 0:
-                frontier = next(f for f in places if self.size(count, f, 0) <= limit)
-            else:
-                cut = self._cut(count, frontier, over)
+            cut = self._stepped(max(self._least(end, limit) for end in range(1, count + 1)))
+            fitting = (f for f in places if self.size(count, f, 0) <= limit)
+            frontier = places[-1] if cut else next(fitting, places[-1])
         if self.size(count, frontier, cut) > limit:
             return None
         kept = [n for n in range(count) if n >= cut or n in self.pins]
         gone = {n for n in kept if n < frontier and self.cleared(n) < self.sizes[n]}
         return "".join("." if n in gone else "#" for n in kept)
 
-    def _cut(self, count: int, frontier: int, over: int) -> int:
-        whole = self.size(count, frontier, 0)
-        cuts = range(1, count)
-        least = next((c for c in cuts if whole - self.size(count, frontier, c) >= over), count - 1)
+    def _least(self, count: int, limit: int) -> int:
+        """Return the least cut of the request after some rounds, with all cleared that may be."""
+        frontier = self.frontiers(count)[-1]
+        cuts = range(count)
+        return next((c for c in cuts if self.size(count, frontier, c) <= limit), count - 1)
+
+    def _stepped(self, least: int) -> int:
+        """Return the cut at the next multiple of the step; the newest round stays."""
         if not self.step or not least:
             return least
+        cuts = range(1, len(self.sizes))
         before = [0] + [TASK + sum(ROUND + self.cleared(n) for n in range(c)) for c in cuts]
         reached = self.step * (before[least - 1] // self.step + 1)
-        return next((c for c in cuts if before[c] >= reached), count - 1)
+        return next((c for c in cuts if before[c] >= reached), cuts[-1])
