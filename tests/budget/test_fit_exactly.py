@@ -300,7 +300,7 @@ CASES: dict[str, tuple[Callable[[], list[Node]], dict[int, str | None]]] = {
     ),
     "what stands below a history that comes back whole": (
         lambda: [Developer("L", priority=-1), History(CHAT, step=0), big(), Q],
-        {827: "L A B C D E F Q", 826: "A B C D E F Q", 724: "A B C D E F Q", 723: "C D E F Q"},
+        {827: "L A B C D E F Q", 826: "A B C D E F Q", 724: "A B C D E F Q", 723: "L C D E F Q"},
     ),
     "rounds": (
         lambda: [History([*talk("user T"), *loop(3, "L F")], step=0)],

@@ -217,10 +217,10 @@ def test_the_cut_moves_by_steps() -> None:
 
 @pytest.mark.parametrize(
     ("exchange", "budget", "expected"),
-    [(100, 8_000, 1_000), (300, 8_000, 2_000), (700, 8_000, 4_000), (3_000, 8_000, 4_000)],
+    [(100, 8_000, 1_000), (300, 8_000, 2_000), (700, 8_000, 2_000), (3_000, 8_000, 2_000)],
 )
 def test_the_default_step(exchange: int, budget: int, expected: int) -> None:
-    """It is an eighth, a fourth or half of the budget: where a cache serves 80 %, else half."""
+    """It is an eighth of the budget where a cache serves 80 % with it, else a fourth."""
     chat = [
         {"role": role, "content": "w " * (size - 4)}
         for _ in range(2 + 9_000 // exchange)
@@ -282,10 +282,12 @@ def test_a_history_comes_back() -> None:
     assert ["A B C D E F Q", "C D E F Q"] == [left(words, *parts) for words in (7, 6)]
 
 
-def test_what_is_below_a_cut_history_stays_gone() -> None:
-    """Nothing lower is put into the room that a history leaves which stays cut."""
-    low = Developer("L", priority=-1)
-    parts = [low, exact(CHAT), Developer("X X X X X X X X", priority=1), Q]
+def test_what_is_below_a_cut_history() -> None:
+    """Nothing lower is put into the room that a cut in steps leaves; without a step, what fits is."""
+    low, large = Developer("L", priority=-1), Developer("X X X X X X X X", priority=1)
+    parts = [low, exact(CHAT), large, Q]
+    assert ["L A B C D E F Q", "L C D E F Q"] == [left(words, *parts) for words in (8, 6)]
+    parts[1] = History(CHAT, step=1)
     assert ["L A B C D E F Q", "C D E F Q"] == [left(words, *parts) for words in (8, 6)]
 
 

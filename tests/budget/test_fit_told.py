@@ -105,7 +105,7 @@ ADDRESSES: dict[str, tuple[Callable[[], list[Node]], list[Gone]]] = {
     ),
     "group of sections": (
         lambda: [Group(Section("s", "A"), Section("t", "B"), priority=1)],
-        [("group", "s", 203, 1, NO_ROOM)],
+        [("group", "s", 206, 1, NO_ROOM)],
     ),
     "group in a turn": (
         lambda: [User("U"), User("x", Group("A", "B", priority=1))],

@@ -59,7 +59,7 @@ def test_parts_of_a_written_history_stay_whole() -> None:
         Assistant(FirstFit("B B", "b"))
         User("C", cache=True)
     low = System("LOW", priority=1)
-    assert ["LOW A S B B C", "A S B B C", "C"] == [left(n, low, history) for n in (6, 5, 4)]
+    assert ["LOW A S B B C", "A S B B C", "LOW C"] == [left(n, low, history) for n in (6, 5, 4)]
 
 
 def test_what_a_written_history_lost_is_told() -> None:
