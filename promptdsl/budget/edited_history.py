@@ -1,4 +1,4 @@
-"""Recorded messages whose results were cut or cleared, in place of the original messages."""
+"""What a budget did to recorded messages: edited results in place of them, or a cut."""
 
 from collections.abc import Sequence
 
@@ -9,6 +9,23 @@ from promptdsl.messages.message import Message
 from promptdsl.tree.recorded import recording
 from promptdsl.tree.rewrite import copied
 from promptdsl.tree.turn_nodes import RecordedNode
+
+
+@attrs.frozen
+class Trimmed:
+    """What a budget did to a prompt from which it removed parts.
+
+    ``since`` is the first message that was written after it last removed any, ``None`` if that is
+    not known. Some models bind their reasoning to all that is before it, and take it only from that
+    message on.
+    """
+
+    since: Message | None = None
+
+    def untrimmed_from(self, messages: Sequence[Message]) -> int:
+        """Return the index of the message ``since``, the count of messages if it is not known."""
+        indices = (index for index, message in enumerate(messages) if message is self.since)
+        return next(indices, len(messages))
 
 
 @attrs.define(eq=False)

@@ -17,6 +17,7 @@ from promptdsl.budget.dropped import (
     lines_of,
     rows_of,
 )
+from promptdsl.budget.edited_history import Trimmed
 from promptdsl.budget.limits import LimitCuts, limited, still_cut
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.plan import Plan
@@ -60,15 +61,15 @@ def fit(
     facts: ModelFacts,
     *,
     measuring: Callable[[], Measure],
-    prepare: Callable[[RootNode, bool | Message], S],
+    prepare: Callable[[RootNode, Trimmed | None], S],
     tokens: Callable[[S], int],
 ) -> tuple[ListDropped, S]:
     """Return a function that lists the dropped parts, and the rest of the tree, ready to be sent.
 
     The complete tree is tried first. A plan is made only when that is too long, or certain to be.
 
-    - ``prepare`` makes a tree ready to be sent. Its second argument is whether a part is missing in
-      the tree, or the first message that was written since the last part was dropped.
+    - ``prepare`` makes a tree ready to be sent. Its second argument is ``None`` if the tree has all
+      parts.
     - ``tokens`` counts the tokens of such a result.
     - ``measuring`` returns the counter of parts. It is called only for choices or a plan, because
       most prompts fit completely.
@@ -87,16 +88,16 @@ def fit(
     if total is None:
         _check_clearing(clearings)
         if not (binds and is_cleared):
-            return partial(tuple, cut_parts), prepare(complete, bool(cut_parts))
+            return partial(tuple, cut_parts), prepare(complete, _trimmed(cut_parts))
         total = ANY_TOKENS
     free = budget.reserve + (reserved(cut_tree) if has_choices else 0)
     limit = total - free
     if limit < 0:
         refused = Plan(cut_tree, measuring(), total, limit)
         smallest = refused.tree_of(refused.choose(refused.spare))
-        raise _no_room(refused, cut_tree, free, tokens(prepare(smallest, True)))
+        raise _no_room(refused, cut_tree, free, tokens(prepare(smallest, Trimmed())))
 
-    def attempt(rest: RootNode, missing: bool | Message) -> tuple[S, int]:
+    def attempt(rest: RootNode, missing: Trimmed | None) -> tuple[S, int]:
         """Return a tree ready to be sent, and by how many tokens it exceeds the limit."""
         ready = prepare(rest, missing)
         return ready, tokens(ready) - limit
@@ -107,7 +108,7 @@ def fit(
         plan = Plan(cut_tree, measuring(), total, limit)
     if plan is None or _may_fit(plan, limit):
         try:
-            ready, over = attempt(complete, bool(cut_parts))
+            ready, over = attempt(complete, _trimmed(cut_parts))
         except PromptError:
             pass  # the error may be in a part that is dropped
         else:
@@ -134,7 +135,7 @@ def _has_reasoning(tree: RootNode, provider: str | None) -> bool:
 
 
 def _fit_bound(
-    plan: Plan, cuts: LimitCuts, attempt: Callable[[RootNode, bool | Message], tuple[S, int]]
+    plan: Plan, cuts: LimitCuts, attempt: Callable[[RootNode, Trimmed | None], tuple[S, int]]
 ) -> tuple[ListDropped, S] | None:
     """Return the rest of a tree with the reasoning that is bound to the messages before it.
 
@@ -145,11 +146,11 @@ def _fit_bound(
     bound = bound_choice(plan)
     if bound is None:
         return None
-    choice, since = bound
+    choice, trimmed = bound
     tree = plan.tree_of(choice)
     limits = still_cut([cut for cut in cuts if cut[0] is not None], tree)
     try:
-        ready, over = attempt(tree, bool(limits) or since)
+        ready, over = attempt(tree, Trimmed() if limits else trimmed)
     except PromptError:
         return None  # the error may be in a part that is dropped
     parts = still_cut(cuts, tree)
@@ -215,7 +216,7 @@ def _characters(
 def _drop_to_fit(
     plan: Plan,
     cuts: LimitCuts,
-    attempt: Callable[[RootNode, bool | Message], tuple[S, int]],
+    attempt: Callable[[RootNode, Trimmed | None], tuple[S, int]],
     *,
     over: int | None,
     limit: int,
@@ -242,7 +243,7 @@ def _drop_to_fit(
         tree = plan.tree_of(choice)
         cut_parts = still_cut(cuts, tree)
         try:
-            ready, over = attempt(tree, bool(cut_parts or saved))
+            ready, over = attempt(tree, _trimmed(cut_parts, saved))
         except PromptError:
             if best is None:
                 raise
@@ -260,6 +261,10 @@ def _drop_to_fit(
             rate = min(max(rate, 1 / NEAR), 1)
         before = saved, over
         need = max(saved + int(over / rate), least)
+
+
+def _trimmed(cut_parts: Sequence[Dropped], saved: int = 0) -> Trimmed | None:
+    return Trimmed() if cut_parts or saved else None
 
 
 def _all_dropped(

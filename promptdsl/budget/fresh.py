@@ -14,6 +14,7 @@ from itertools import accumulate, starmap
 import attrs
 
 from promptdsl.budget.choose import Choice
+from promptdsl.budget.edited_history import Trimmed
 from promptdsl.budget.histories import State, exchanges_of
 from promptdsl.budget.plan import Plan
 from promptdsl.budget.units import ConversationUnit
@@ -88,11 +89,11 @@ class _Requests:
         return all(cuts.state(cuts.point(need)) == state for cuts in possible)
 
 
-def bound_choice(plan: Plan) -> tuple[Choice, bool | Message] | None:
-    """Return the choice for a prompt with bound reasoning, and the first message since the cut.
+def bound_choice(plan: Plan) -> tuple[Choice, Trimmed | None] | None:
+    """Return the choice for a prompt with bound reasoning, and what it does to the reasoning.
 
-    The second value is ``False`` if all reasoning is sent, ``True`` if none is sent. The result is
-    ``None`` if the first action is not on the only history: it is unknown when that was done.
+    The second value is ``None`` if all reasoning is sent. The result is ``None`` if the first
+    action is not on the only history: it is unknown when that was done.
     """
     behind = fleeting = 0
     units: list[ConversationUnit] = []
@@ -124,9 +125,10 @@ def bound_choice(plan: Plan) -> tuple[Choice, bool | Message] | None:
             break
         fresh = start
     if fresh is None:
-        return choice, bool(rounds)
-    is_complete = not point and fresh == rounds[0] and not state[2]
-    return choice, not is_complete and run.items[fresh]
+        return choice, Trimmed() if rounds else None
+    if not point and fresh == rounds[0] and not state[2]:
+        return choice, None
+    return choice, Trimmed(run.items[fresh])
 
 
 def _is_question(message: Message) -> bool:

@@ -167,10 +167,11 @@ class Prompt:
     tools: tuple[ToolDefinition, ...] = ()
     tool_choice: ToolChoice | None = None
     output: OutputSchema | None = None
-    trimmed: bool = False
-    """Whether a budget removed parts, so that the beginning of the payload may have changed."""
-    fresh: int | None = attrs.field(default=None, kw_only=True)
-    """The first message that was written since the budget last removed parts, if it is known."""
+    untrimmed_from: int = 0
+    """The index of the first message that was written since a budget last removed parts.
+
+    Before it the beginning of the payload may have changed. It is 0 if no part was removed.
+    """
     lone_text: LoneText | None = None
     """How content that is one text is sent; ``None`` for the usual way of each target."""
     raw_choice: RawSetting | None = attrs.field(default=None, kw_only=True, eq=False)

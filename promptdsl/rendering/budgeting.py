@@ -5,11 +5,11 @@ from functools import partial
 
 from promptdsl.budget.budget import Budget
 from promptdsl.budget.dropped import Dropped
+from promptdsl.budget.edited_history import Trimmed
 from promptdsl.budget.fit import fit
 from promptdsl.budget.lazy_shares import room_for
 from promptdsl.foundation.errors import PromptError
 from promptdsl.foundation.source import author
-from promptdsl.messages.message import Message
 from promptdsl.rendering.measure import Measuring, messages_total
 from promptdsl.rendering.pipeline import Outgoing, reading
 from promptdsl.rendering.request import RenderRequest, Settings, settings_of
@@ -26,7 +26,7 @@ def fit_tree(
     tree: RootNode,
     request: RenderRequest,
     settings: Settings,
-    prepare: Callable[[RootNode, bool | Message], Outgoing],
+    prepare: Callable[[RootNode, Trimmed | None], Outgoing],
 ) -> tuple[Callable[[], tuple[Dropped, ...]], Outgoing]:
     """Return a function for the dropped parts, and the rest of the tree, ready to be sent.
 

@@ -55,6 +55,7 @@ from promptdsl.tree.turn_nodes import PromptedOutputNode, RootNode
 
 if TYPE_CHECKING:
     from promptdsl.budget.dropped import Dropped
+    from promptdsl.budget.edited_history import Trimmed
     from promptdsl.providers.written import WrittenPayload
 
 Stages: TypeAlias = tuple[tuple[str, RootNode], ...]
@@ -219,7 +220,7 @@ def _for_target(
         check_bound(dict(stages)["select"], settings.config, facts.model)
     dropped: Callable[[], tuple[Dropped, ...]] = tuple
     if request.budget is None and fits_as_is:
-        outgoing = _prepared(tree, False, request=request, settings=settings)
+        outgoing = _prepared(tree, request=request, settings=settings)
     else:
         from promptdsl.rendering.budgeting import fit_tree
 
@@ -288,11 +289,15 @@ def _repeated(request: RenderRequest) -> RenderRequest:
 
 
 def _prepared(
-    tree: RootNode, trimmed: bool | Message, *, request: RenderRequest, settings: Settings
+    tree: RootNode,
+    trimmed: "Trimmed | None" = None,
+    *,
+    request: RenderRequest,
+    settings: Settings,
 ) -> Outgoing:
     """Run the passes of the target, lower the tree to messages, and write the payload.
 
-    ``trimmed`` is whether a budget cut the tree, or the first message that was written since then.
+    ``trimmed`` is what a budget did to the tree, ``None`` for nothing.
     """
     facts, config = settings
     stages = [(FIT, tree)]
@@ -306,10 +311,9 @@ def _prepared(
     )
     if tree.equipment:
         losses += (*lost_marks(tree), *output_hints(tree, facts))
-    prompt = _prompt(messages, tree, request, trimmed=bool(trimmed))
-    if isinstance(trimmed, Message):
-        fresh = next((n for n, message in enumerate(messages) if message is trimmed), None)
-        prompt = attrs.evolve(prompt, fresh=fresh)
+    prompt = _prompt(messages, tree, request)
+    if trimmed is not None:
+        prompt = attrs.evolve(prompt, untrimmed_from=trimmed.untrimmed_from(messages))
     if config.lone_text or joints or not (config.join_texts and config.merge_consecutive):
         prompt = attrs.evolve(
             prompt,
@@ -353,13 +357,11 @@ def _stored_elsewhere(stored: StoredConversation, facts: ModelFacts) -> Loss:
     return Loss("content", what, f"it is stored at the server of {stored.origin}")
 
 
-def _prompt(
-    messages: tuple[Message, ...], tree: RootNode, request: RenderRequest, *, trimmed: bool
-) -> Prompt:
+def _prompt(messages: tuple[Message, ...], tree: RootNode, request: RenderRequest) -> Prompt:
     """Return the prompt to send; :class:`OptionError` if the chosen tool is not in it."""
     choice, recorded = request.tool_choice, request.recorded
     if choice is None and not tree.equipment and recorded is None:
-        return Prompt(messages, trimmed=trimmed)
+        return Prompt(messages)
     tools, output = equipment_of(tree)
     prompts = any(isinstance(node, PromptedOutputNode) for node in tree.equipment)
     if choice is not None and choice not in CHOICES:
@@ -373,13 +375,13 @@ def _prompt(
         problem = "tool_choice='required', and there are no tools"
         raise OptionError(problem, fix="write them: Tool(...)", at=(author(),))
     if recorded is None:
-        return Prompt(messages, tools, choice, output, trimmed, prompts_output=prompts)
+        return Prompt(messages, tools, choice, output, prompts_output=prompts)
     # The prompt keeps its settings, such as the choice of a tool, unless the author chose another.
     return attrs.evolve(
         recorded,
         messages=messages,
         tools=tools,
         output=output,
-        trimmed=trimmed,
+        untrimmed_from=0,
         prompts_output=prompts,
     )

@@ -283,7 +283,7 @@ def test_a_history_comes_back() -> None:
 
 
 def test_what_is_below_a_cut_history() -> None:
-    """Nothing lower is put into the room that a cut in steps leaves; without a step, what fits is."""
+    """Nothing is put into the room that a cut in steps leaves; without a step, what fits is."""
     low, large = Developer("L", priority=-1), Developer("X X X X X X X X", priority=1)
     parts = [low, exact(CHAT), large, Q]
     assert ["L A B C D E F Q", "L C D E F Q"] == [left(words, *parts) for words in (8, 6)]

@@ -304,7 +304,7 @@ def test_words_of_losses(messages: list[Message], facts: ModelFacts, losses: lis
 
 def test_reasoning_behind_what_a_budget_took() -> None:
     """Reasoning that is bound to what a budget took says so."""
-    prompt = Prompt((HELLO, say("assistant", SIGNED, "Rain."), HELLO), trimmed=True)
+    prompt = Prompt((HELLO, say("assistant", SIGNED, "Rain."), HELLO), untrimmed_from=3)
     assert ["hint: reasoning: a budget changed the content before it"] == [
         str(loss) for loss in write(prompt, BINDING)[1]
     ]
@@ -1115,8 +1115,7 @@ def test_reasoning_after_a_budget(kind: Any, fresh: int | None, expected: list[s
             say("assistant", ReasoningBlock("Four", "Zm91cg==", origin="anthropic"), call("b")),
             answer("b", "B"),
         ),
-        trimmed=True,
-        fresh=fresh,
+        untrimmed_from=6 if fresh is None else fresh,
     )
     payload, _ = write(prompt, BINDING)
     blocks = [block for message in payload["messages"] for block in message["content"]]

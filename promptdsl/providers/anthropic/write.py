@@ -127,7 +127,7 @@ def _reasoning_param(request: Turns, location: Location, block: ReasoningBlock) 
     reason = _NOT_SIGNED
     if block.encrypted or block.signature:
         # It is signed, but not valid any more. Only a budget and grounding change what is before.
-        cause = "a budget" if request.prompt.trimmed else "grounding"
+        cause = "a budget" if request.prompt.untrimmed_from else "grounding"
         reason = f"{cause} changed the content before it"
     lose_reasoning(request, location, block, reason)
     return None

@@ -317,8 +317,7 @@ def valid_reasoning_from(prompt: Prompt) -> int:
     thinking. Before this index these bytes have changed, by a budget or by grounding.
     """
     messages = prompt.messages
-    moved = len(messages) if prompt.fresh is None else prompt.fresh
-    moved = moved if prompt.trimmed else 0
+    moved = prompt.untrimmed_from
     if _FLEETING.isdisjoint(map(_kind, messages)):
         return moved
     last_request = max(n for n, message in enumerate(messages) if message.kind in FLEETING)

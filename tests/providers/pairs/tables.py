@@ -70,7 +70,7 @@ def prompt_data(prompt: Prompt) -> dict[str, Any]:
         field.name: _data(getattr(prompt, field.name)) for field in fields if field.name != "joints"
     }
     said["messages"] = [message_data(message) for message in prompt.messages]
-    usual = {"trimmed": False, "join_texts": True, "merges": True, "prompts_output": False}
+    usual = {"untrimmed_from": 0, "join_texts": True, "merges": True, "prompts_output": False}
     return {
         key: value
         for key, value in said.items()
