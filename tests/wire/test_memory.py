@@ -131,7 +131,7 @@ def around(messages: tuple[Message, ...], frame: Frame) -> Prompt:
     trailing = tuple(say("user", text, kind="request") for text in requests)
     made = tuple(attrs.evolve(tool) for tool in tools)
     said = (*leading, *messages, *trailing)
-    return Prompt(said, made, choice if tools else None, trimmed=trimmed)
+    return Prompt(said, made, choice if tools else None, untrimmed_from=len(said) if trimmed else 0)
 
 
 def grown(changes: Sequence[Change], frames: Sequence[Frame]) -> list[Prompt]:
@@ -264,7 +264,7 @@ def test_a_turn_that_is_divided() -> None:
 def test_what_a_budget_took() -> None:
     """Why reasoning is lost is told as it is now."""
     said = (ASK, say("assistant", ReasoningBlock("Hm.", "c2ln", origin="anthropic"), "b"), ASK)
-    prompts = [Prompt((*said, BLANK, CLOCK), trimmed=trimmed) for trimmed in (False, True)]
+    prompts = [Prompt((*said, BLANK, CLOCK), untrimmed_from=stop) for stop in (0, 5)]
     memory, target, letters = eager(), "claude-opus-5-5", Letters()
     expected = [anew(prompt, target) for prompt in prompts]
     assert expected == [remembered(prompt, target, memory, letters) for prompt in prompts]

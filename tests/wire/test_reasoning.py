@@ -77,11 +77,11 @@ def test_where_it_is_replayed(messages: Any, expected: list[str]) -> None:
 def test_what_a_budget_took() -> None:
     """Where a budget took something, none is replayed."""
     said = (U, think(1), V)
-    assert [] == replayed(BINDING, *said, trimmed=True)
+    assert [] == replayed(BINDING, *said, untrimmed_from=3)
     assert [("hint", "reasoning", "a budget changed the content before it")] == lost(
-        BINDING, *said, trimmed=True
+        BINDING, *said, untrimmed_from=3
     )
-    assert ["1."] == replayed(FREE, *said, trimmed=True)
+    assert ["1."] == replayed(FREE, *said, untrimmed_from=3)
 
 
 def test_unsigned() -> None:

@@ -328,8 +328,8 @@ def test_another_request(target: str) -> None:
         [
             (Prompt(both), Prompt((*both, say("user", "New.")), tools)),
             (Prompt(both, tools), Prompt((*both, say("user", "New.")))),
-            (Prompt(both), Prompt((*both, say("user", "New.")), trimmed=True)),
-            (Prompt(both, trimmed=True), Prompt((*both, say("user", "New.")))),
+            (Prompt(both), Prompt((*both, say("user", "New.")), untrimmed_from=99)),
+            (Prompt(both, untrimmed_from=99), Prompt((*both, say("user", "New.")))),
             (Prompt(both), Prompt((*both, say("user", "New."), NOW))),
             (Prompt((*both, NOW)), Prompt((*both, say("user", "New.")))),
             (Prompt(developer), Prompt((*developer, say("user", "New.")))),

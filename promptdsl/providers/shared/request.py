@@ -132,7 +132,7 @@ class Request:
         prompt = self.prompt
         joints = tuple(joint for joint in prompt.joints.items() if joint[0][0] < stop)
         provider_formats = (prompt.lone_text, prompt.join_texts, prompt.merges)
-        return (type(self), self.facts, prompt.untrimmed_from, provider_formats, joints)
+        return (type(self), self.facts, bool(prompt.untrimmed_from), provider_formats, joints)
 
     def state(self) -> dict[str, object]:
         """Return a copy of the results so far, without entries, losses and marks."""
