@@ -60,12 +60,15 @@ class Dropped:
     text: str = ""
     gone: tuple[object, ...] = attrs.field(default=(), eq=False, repr=False, kw_only=True)
     """The nodes and recorded messages that are not sent, or not completely: for a record."""
+    note: str = attrs.field(default="", eq=False, kw_only=True)
+    """What the step of a cut costs this request: the tokens that stay free, what would fit."""
     said = OldAttribute("Dropped.said")
 
     def __str__(self) -> str:
         location = f"{self.source}: " if self.source else ""
         text = self.text if len(self.text) <= SHOWN else f"{self.text[: SHOWN - 3]}..."
         quoted = f": {text!r}" if text else ""
+        quoted += f" ({self.note})" if self.note else ""
         return (
             f"{location}{named(self.what, self.path)}, {in_tokens(self.tokens)}: {self.why}{quoted}"
         )
@@ -152,8 +155,12 @@ def described(node: Node) -> str:
     return "first fit" if isinstance(node, FirstFitNode) else label(node).lower()
 
 
-def dropped_by(choice: Choice, entries: Sequence[Entry]) -> tuple[Dropped, ...]:
-    """Return the parts that a choice drops or makes smaller, in the order of the document."""
+def dropped_by(choice: Choice, entries: Sequence[Entry], free: int) -> tuple[Dropped, ...]:
+    """Return the parts that a choice drops or makes smaller, in the order of the document.
+
+    ``free`` is the number of tokens that stay free.
+    """
+    notes = {unit.slot: _step_cost(choice, unit, free) for unit in choice.cuts}
     reports: list[tuple[Slot, int, float | None, str]] = []
     units = [unit for lead in choice.dropped for unit in (lead, *lead.linked_units)]
     dropped = {unit.slot for unit in units}
@@ -192,8 +199,20 @@ def dropped_by(choice: Choice, entries: Sequence[Entry]) -> tuple[Dropped, ...]:
         what, path = described(slot.node), "/".join(id for id in ids if id)
         # Without a budget, the first alternative would be sent.
         gone = slot.node.content[:1] if isinstance(slot.node, FirstFitNode) else (slot.node,)
-        parts.append(Dropped(what, path, tokens, priority, reason, slot.node.source, gone=gone))
+        source, note = slot.node.source, notes.get(slot, "")
+        parts.append(Dropped(what, path, tokens, priority, reason, source, gone=gone, note=note))
     return tuple([part for part in parts if part.tokens or part.why != EMPTY])
+
+
+def _step_cost(choice: Choice, unit: ConversationUnit, free: int) -> str:
+    """Return in words what the step of a cut costs; empty if nothing more would fit without it."""
+    cuts, point = unit.cuts, choice.cuts[unit]
+    more = point - max(choice.least_cuts.get(unit, point), cuts.clears)
+    if more <= 0:
+        return ""
+    kept = "round" if cuts.is_between_rounds(point) else "exchange"
+    what = f"{more} {kept}{'' if more == 1 else 's'} more"
+    return f"{in_tokens(free)} free: the cut moves in steps of {cuts.step:,}; step=0 keeps {what}"
 
 
 def _lost_by_cut(cuts: CutPoints, point: int) -> str:

@@ -154,7 +154,7 @@ def _fit_bound(
     except PromptError:
         return None  # the error may be in a part that is dropped
     parts = still_cut(cuts, tree)
-    dropped = partial(_all_dropped, parts, choice, plan.entries)
+    dropped = partial(_all_dropped, parts, choice, plan.entries, -over)
     return (dropped, ready) if over <= 0 else None
 
 
@@ -250,7 +250,7 @@ def _drop_to_fit(
             return best  # the error is in a part that was put back
         if over <= 0:
             best_saved = saved
-            best = partial(_all_dropped, cut_parts, choice, plan.entries), ready
+            best = partial(_all_dropped, cut_parts, choice, plan.entries, -over), ready
         elif saved >= plan.spare:
             raise _too_long(plan, limit, limit + over)
         else:
@@ -268,9 +268,9 @@ def _trimmed(cut_parts: Sequence[Dropped], saved: int = 0) -> Trimmed | None:
 
 
 def _all_dropped(
-    cut_parts: tuple[Dropped, ...], choice: Choice, entries: Sequence[Entry]
+    cut_parts: tuple[Dropped, ...], choice: Choice, entries: Sequence[Entry], free: int
 ) -> tuple[Dropped, ...]:
-    return (*cut_parts, *dropped_by(choice, entries))
+    return (*cut_parts, *dropped_by(choice, entries, free))
 
 
 def _no_room(plan: Plan, tree: RootNode, free: int, least: int) -> BudgetError:

@@ -210,14 +210,19 @@ class CutPoints:
         """The last point, which saves the most."""
         return len(self.saved) - 1
 
-    def point(self, need: int) -> int:
-        """Return the point to cut at to save ``need`` tokens.
+    def least_point(self, need: int) -> int:
+        """Return the first point that saves ``need`` tokens, without a step.
 
         It is not before the cut of an earlier request, which had fewer results cleared.
         """
         least = bisect_left(self.saved, need, hi=self.last)
         if self.clearing and self.clearing.longer:
             least = max(least, self._earlier_cut(need, self.clearing))
+        return least
+
+    def point(self, need: int) -> int:
+        """Return the point to cut at to save ``need`` tokens."""
+        least = self.least_point(need)
         if least > self.clears and self.step:
             # The cut moves on until the tokens before it reach a multiple of the step.
             reached = self.step * (self.before[least - 1] // self.step + 1)

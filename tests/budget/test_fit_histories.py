@@ -1,5 +1,6 @@
 """How a recorded conversation is trimmed: whole exchanges, rounds, steps, and what stays."""
 
+import re
 from itertools import accumulate
 from typing import Any
 
@@ -400,3 +401,32 @@ def test_two_events_belong_to_the_question_behind_them() -> None:
     assert ["<event>\ne1\n</event>", "<event>\ne2\n</event>", "Two."] == [
         getattr(block, "text", "") for block in sent[0].content
     ]
+
+
+NOTE = re.compile(
+    r"([\d,]+) tokens? free: the cut moves in steps of ([\d,]+); step=0 keeps (\d+) exchanges? more"
+)
+
+
+@pytest.mark.parametrize("budget", range(300, 700, 29))
+def test_what_a_step_costs(budget: int) -> None:
+    """``dropped`` and ``tokens`` say what stays free because of a step, and what would fit."""
+    chat = talk(
+        *(f"{role} {'w ' * size}" for size in range(1, 40) for role in ("user", "assistant"))
+    )
+
+    def sent(step: int) -> Rendered:
+        prompt = timeline_of(History(chat, step=step), Q)
+        return render(prompt, budget=budget, counter=lambda text: len(text.split()))
+
+    stepped, exact = sent(100), sent(0)
+    assert "" == exact.dropped[0].note
+    more = (len(exact.messages) - len(stepped.messages)) // 2
+    note = stepped.dropped[0].note
+    assert bool(more) == bool(note)
+    if more:
+        match = NOTE.fullmatch(note)
+        assert match
+        assert (str(budget - stepped.tokens.total), "100", str(more)) == match.groups()
+        assert str(stepped.dropped[0]).endswith(f"({note})")
+        assert str(stepped.tokens).endswith(f"\n{note}")

@@ -133,7 +133,10 @@ class TokenReport:
     def view(self) -> TokenView:
         """What views of the tokens show."""
         budget = self._report_input.budget_use(self.total)
-        return TokenView(self.total, self.label, self.typical, self.savings, budget, self.parts)
+        notes = [part.note for part in self._report_input.dropped() if part.note]
+        return TokenView(
+            self.total, self.label, self.typical, self.savings, budget, self.parts, notes
+        )
 
     def __str__(self) -> str:
         return self.view.text(width=terminal_width())

@@ -58,6 +58,8 @@ class TokenView:
     savings: str
     budget: BudgetUse | None
     parts: Sequence[TokenPart]
+    notes: Sequence[str] = ()
+    """What the steps of cuts cost."""
 
     def size(self) -> str:
         """Return the total in words, and that it is an estimate if it is one."""
@@ -96,7 +98,7 @@ class TokenView:
         dropped = [part.tokens for part in self.parts if part.dropped is not None]
         count = "1 part" if len(dropped) == 1 else f"{len(dropped):,} parts"
         last = [f"{sum(dropped):,} tokens were dropped in {count}"] if dropped else []
-        last += [self.savings] if self.savings else []
+        last += [*self.notes, *([self.savings] if self.savings else [])]
         return "\n".join([*lines, *([""] if last and rows else []), *last])
 
 
