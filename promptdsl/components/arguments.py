@@ -445,11 +445,15 @@ def check_finished(arg: Node, component: Node) -> None:
 def refused(arg: object, component: Node) -> PromptError:
     """Return the error for an argument that is not content, with the advice for its type."""
     from promptdsl.components.options import left_out
+    from promptdsl.components.provider_parts import provider_part
     from promptdsl.foundation.remedies import content_remedy
 
     if arg is LEFT_OUT:
         return left_out(component)
-    if isinstance(arg, Message):
+    description = named_type(arg)
+    if part := provider_part(arg):
+        description, fix = part
+    elif isinstance(arg, Message):
         fix = "write a recorded message in a History, directly in the Timeline: History([message])"
     elif isinstance(arg, AnyBlock):
         fix = "pass it to a turn, or to include() in the block of a turn"
@@ -457,7 +461,7 @@ def refused(arg: object, component: Node) -> PromptError:
         fix = content_remedy(arg)
     if isinstance(arg, FunctionType) and label(component) == "Timeline":
         fix += f", or write Tool({arg.__name__}) for a tool"
-    problem = f"{named_type(arg)} cannot be content of {named_label(component)}"
+    problem = f"{description} cannot be content of {named_label(component)}"
     return ContentError(problem, fix=fix, at=(component.source,))
 
 

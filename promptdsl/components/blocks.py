@@ -37,7 +37,7 @@ def block_node(block: object, component: Node) -> Node:
     """Return the node of a block, or of its dictionary, that is content of a component."""
     kind = block.get("type") if is_mapping(block) else None
     if kind is not None and kind not in CLASSES:
-        raise _unknown(kind, component)
+        raise _unknown(block, component)
     try:
         return _node(block_from_dict(block), component)
     except PromptError as error:
@@ -70,7 +70,7 @@ def _node(block: Block, at: Node) -> Node:
         case ToolResultBlock():
             return _result_node(block, at)
         case UnknownBlock():
-            raise _unknown(block.data.get("type"), at)
+            raise _unknown(block.data, at)
         case _:
             source = attrs.evolve(block.source, from_data=True)
             block = attrs.evolve(block, source=source)
@@ -103,7 +103,13 @@ def _result_node(block: ToolResultBlock, at: Node) -> ToolResultNode:
     )
 
 
-def _unknown(kind: object, component: Node) -> ContentError:
+def _unknown(block: object, component: Node) -> ContentError:
+    from promptdsl.components.provider_parts import provider_part
+
+    if part := provider_part(block):
+        problem = f"{part.description} cannot be content of {named_label(component)}"
+        return ContentError(problem, fix=part.fix, at=(component.source,))
+    kind = block.get("type") if is_mapping(block) else None
     name = kind[:60] if is_text(kind) else kind_of(kind)
     problem = f"a block of type {name!r} cannot be content of {named_label(component)}"
     fix = f"{nearest(name, CLASSES)}; write Json(value) for JSON, or its message in a History"

@@ -247,7 +247,7 @@ def _begin_history(
         way = "" if provider_format == "messages" else f".from_{provider_format}"
         raise ContentError(
             f"a History takes a list of messages, not {kind_of(messages)}",
-            fix=_list_of(messages).replace("History(", f"History{way}("),
+            fix=_list_of(messages, f"History{way}"),
             at=(component.source,),
         )
     run = make(
@@ -315,23 +315,46 @@ def _checked_pin(component: History, value: object) -> object:
 _IN_A_TURN = masks.TEXT | masks.MEDIA | masks.ITEM | masks.CALL | masks.RESULT | masks.EVENT_BLOCK
 
 
-def _list_of(value: object) -> str:
-    """Return the advice for an argument of a History that is not a list of messages."""
+def _list_of(value: object, call: str) -> str:
+    """Return the advice for an argument of a History that is not a list of messages.
+
+    ``call`` is what the author called: ``History``, or ``History.from_openai``.
+    """
     from promptdsl.foundation.remedies import is_reply
 
     if value is None:
-        return "an empty conversation is History([])"
+        return f"an empty conversation is {call}([])"
     if isgenerator(value):
         return "the generator was read before: make a list of it first, messages = [...]"
     if is_reply(value):
         return "put it in a list: History([read_response(reply)])"
     if is_mapping(value) or isinstance(value, Message):
-        return "put it in a list: History([message])"
+        return f"put it in a list: {call}([message])"
     if isinstance(value, str | bytes):
-        return "read it first: History(json.loads(text))"
+        return _advice_for_text(value, call)
     if isinstance(value, os.PathLike):
-        return "read it first: History(json.loads(path.read_text()))"
-    return "give the list itself: History(messages)"
+        return _advice_for_path("path", "path", call)
+    return f"give the list itself: {call}(messages)"
+
+
+def _advice_for_text(value: str | bytes, call: str) -> str:
+    """Return the advice for a text: it is JSON, the path of a file, or what somebody wrote."""
+    text, code = value, "text"
+    if isinstance(text, bytes):
+        text, code = text.decode("utf-8", "replace"), "data"
+    if text.lstrip().startswith(("[", "{")):
+        return f"read the JSON first: {call}(json.loads({code}))"
+    if "\n" not in text and text.lower().endswith((".json", ".jsonl")):
+        return _advice_for_path(code, f"Path({code})", call)
+    turn = "User(text)" if code == "text" else "User(data.decode())"
+    return f"a text is one turn: write {turn} in the Timeline, without a History"
+
+
+def _advice_for_path(name: str, path: str, call: str) -> str:
+    return (
+        f"it is the path of a file: write {call}(json.loads({path}.read_text())); "
+        f"for the file of a Transcript, History(Transcript.open({name}))"
+    )
 
 
 def _is_series(value: object) -> TypeGuard[Iterable[object]]:
@@ -371,7 +394,7 @@ def _messages(
 
         if is_reply(messages):
             problem = f"a History takes a list of messages, not {named_type(messages)}"
-            raise ContentError(problem, fix=_list_of(messages), at=(component.source,))
+            raise ContentError(problem, fix=_list_of(messages, "History"), at=(component.source,))
         number = next(n for n, x in enumerate(copies) if not isinstance(x, Message | Mapping))
         problem = (
             f"messages[{number}] of this History is not a message: {named_type(copies[number])}"

@@ -23,7 +23,7 @@ from promptdsl.templates.folders import (
 from promptdsl.templates.limits import RUN, Run, StandIn
 from promptdsl.templates.operators import is_mapping
 from promptdsl.templates.pieces import Piece, Rope
-from promptdsl.templates.source import TemplateSource
+from promptdsl.templates.source import TemplateSource, other_name
 from promptdsl.templates.template_folder import TemplateFile, TemplateFolder, label
 from promptdsl.templates.variables import check_variables
 
@@ -149,7 +149,7 @@ def _undefined_fix(error: UndefinedName, variables: Mapping[str, object]) -> str
             return "it is not defined there: import the template with context, or pass the variable"
         if not variables:
             return f"no variables were given: write Template(..., {name}=...)"
-        return nearest(name, variables)
+        return other_name(name, variables)
     if is_mapping(container):
         # Data may have any number of keys.
         known = [key for key in islice(container, 100) if isinstance(key, str)]

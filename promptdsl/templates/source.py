@@ -65,6 +65,28 @@ class TemplateSource:
         return cls("text", exact(text), None, white_space.checked(), is_format)
 
 
+_ONLY_INSIDE = {
+    "super": "super() is defined in a {% block %} of a template that extends another one",
+    "caller": "caller() is defined in a macro that {% call %} calls",
+    "loop": "loop is defined in {% for %}",
+}
+
+
+def other_name(name: str, variables: Mapping[str, object]) -> str:
+    """Return the advice for a name that is undefined, although there are variables.
+
+    The misspelt name may be that in the template, or that in the call, so the advice has both.
+    """
+    from difflib import get_close_matches
+
+    if name in _ONLY_INSIDE:
+        return _ONLY_INSIDE[name]
+    close = get_close_matches(name, [*variables], 1)
+    if not close:
+        return nearest(name, variables)
+    return f"the call has {close[0]}=...: write {name}=... there, or {close[0]!r} in the template"
+
+
 def check_inputs(source: TemplateSource, variables: Mapping[str, object]) -> Mapping[str, object]:
     """Return the variables of a template given as text, checked against its front matter or fields.
 
@@ -77,7 +99,9 @@ def check_inputs(source: TemplateSource, variables: Mapping[str, object]) -> Map
             raise TemplateError(problem, fix=f"write {way}(..., {name}=...)")
     for _, field in format_parts(source.value) if source.is_format else ():
         if field is not None and field not in variables:
-            fix = nearest(field, variables) if variables else f"write {field}=... after the text"
+            fix = f"write {field}=... after the text"
+            if variables:
+                fix = other_name(field, variables)
             raise TemplateError(f"the template: {field!r} is undefined", fix=fix)
     is_text = source.kind == "text" and not source.is_format
     if not is_text or not source.value.lstrip().startswith("---"):

@@ -232,8 +232,10 @@ def twice(id: str | None, first: Node, second: Node, around: Node) -> PlacementE
     fix = "ids are unique among siblings: rename one of them"
     if first is second:
         fix = "it is the same part twice: include it once, or write two parts with two ids"
-    elif first.source == second.source:
+    elif isinstance(first._at, tuple) and first._at == second._at:
         fix = f'this line runs twice: make the id an argument, or number it: f"{id}-{{number}}"'
+    elif first.source == second.source is not None:
+        fix = "two parts on this line have this id: rename one of them"
     return PlacementError(
         f"the id {id!r} is used twice in one {label(around)}",
         fix=fix,

@@ -1,5 +1,6 @@
 """Content blocks and their dictionaries, as messages hold them, given to components."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from promptdsl import *
 from tests.any_data import blocks, spoken
 from tests.components.holders import CONTAINERS, every_holder
 from tests.errors import lines_of, raised, with_article
+from tests.internals import CLASSES, wire_of, wires
 from tests.renders import comes_to
 from tests.searching import examples
 
@@ -290,6 +292,44 @@ def test_what_is_no_block(wrong: Any, what: str, fix: str) -> None:
 
     error = raised(PromptError, write)
     assert (what, fix, lines_of(write, 1)) == (error.what, error.fix, error.at)
+
+
+PROVIDER_PARTS = [
+    (wire.name, kind)
+    for wire in wires()
+    for kind in wire.parts
+    if wire.provider_format == wire.name and kind not in CLASSES
+]
+
+
+@pytest.mark.parametrize(("provider", "kind"), PROVIDER_PARTS)
+def test_a_part_of_a_provider(provider: str, kind: str) -> None:
+    """A part as a provider writes it is named, with what to write instead and the reader."""
+    content: Any = {"type": kind, "function": {"arguments": "{}"}}
+    if wire_of(provider).keyed:
+        content = {kind: "a" if kind == "text" else {}}
+
+    def write() -> None:
+        User(content)
+
+    error = raised(ContentError, write)
+    owner = re.fullmatch(rf"a part '{kind}' of (\w+) cannot be content of a User", error.what)
+    assert owner is not None
+    assert kind in wire_of(owner[1]).parts
+    assert error.fix.endswith(f"; a recorded message is History.from_{owner[1]}([message])")
+    assert lines_of(write, 1) == error.at
+
+
+def test_data_that_looks_like_a_part_of_a_provider() -> None:
+    """Other data with the keys of a part is data, and a definition of a tool is a tool."""
+    shown = "write Json(value) to show it as JSON, or pass its items one by one"
+
+    def fix(data: Any) -> str:
+        return raised(ContentError, lambda: User(data)).fix
+
+    for data in ({"image": "a.png"}, {"text": 5}, {"text": "a", "x": 1}, {"json": [1]}):
+        assert shown == fix(data)
+    assert "write Tool(" in fix({"type": "function", "function": {"name": "f", "parameters": {}}})
 
 
 @pytest.mark.parametrize("holder", [Text, List], ids=lambda holder: holder.__name__)

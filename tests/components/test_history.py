@@ -146,11 +146,18 @@ def test_any_recorded_text_is_sent_to_the_byte(text: str) -> None:
     assert [("user", [text])] == said(History([{"role": "user", "content": text}]))
 
 
+A_PATH = "it is the path of a file: write History(json.loads(Path(text).read_text()));"
+OF_A_TRANSCRIPT = "for the file of a Transcript, History(Transcript.open(text))"
+
+
 @pytest.mark.parametrize(
     ("given", "fix"),
     [
-        ("text", "read it first: History(json.loads(text))"),
-        (b"x", "read it first: History(json.loads(text))"),
+        ("text", "a text is one turn: write User(text) in the Timeline, without a History"),
+        (b"x", "a text is one turn: write User(data.decode()) in the Timeline, without a History"),
+        (" [1]", "read the JSON first: History(json.loads(text))"),
+        ("a.JSONL", f"{A_PATH} {OF_A_TRANSCRIPT}"),
+        (b"{}", "read the JSON first: History(json.loads(data))"),
         (None, "an empty conversation is History([])"),
         ({"role": "user", "content": "a"}, "put it in a list: History([message])"),
         (Message("user", "a"), "put it in a list: History([message])"),

@@ -78,7 +78,11 @@ def test_braces_that_are_no_field(text: str, problem: str, fix: str) -> None:
     ("given", "problem", "fix"),
     [
         ({}, "'shell' is undefined", "write shell=... after the text"),
-        ({"shel": 1}, "'shell' is undefined", "did you mean 'shel'?"),
+        (
+            {"shel": 1},
+            "'shell' is undefined",
+            "the call has shel=...: write shell=... there, or 'shel' in the template",
+        ),
     ],
 )
 def test_a_missing_variable(given: dict[str, Any], problem: str, fix: str) -> None:
