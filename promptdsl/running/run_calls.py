@@ -6,10 +6,14 @@ Each call has one result, and results come in the order of the calls.
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable
 from functools import partial
 from inspect import isawaitable
+from weakref import finalize
+
+import attrs
 
 from promptdsl.components.scope import detached
 from promptdsl.foundation.errors import OptionError, shown
-from promptdsl.foundation.source import public_api
+from promptdsl.foundation.source import Source, author, public_api
+from promptdsl.foundation.unfinished import warn_of_unfinished
 from promptdsl.messages import ToolUseBlock
 from promptdsl.messages.message import Message
 from promptdsl.running.calls import (
@@ -38,7 +42,8 @@ def run_calls(
 
     Store each result before you ask for the next one, because the next function runs only then. A
     call whose result was not stored runs again. To prevent that its action is done twice, a
-    function may take the call itself (``call: ToolUseBlock``) and use its id as a key.
+    function may take the call itself (``call: ToolUseBlock``) and use its id as a key. An iterator
+    that is discarded before its first result warns with a ``RuntimeWarning``: nothing ran.
 
     If the arguments do not fit, the function is not called, and the result says what was expected.
     If the function raises an exception, the result says that the tool failed; for a
@@ -68,12 +73,37 @@ def run_calls(
         if tool.is_async:
             fix = "run it with arun_calls: async for result in arun_calls(calls, tools)"
             raise OptionError(f"the tool {tool.name!r} is asynchronous", fix=fix)
-    return _results(waiting, toolbox, errors)
+    run = _Run("run_calls", "for", len(waiting), author())
+    results = _run_calls(waiting, toolbox, errors, run)
+    finalize(results, run.check_started)
+    return results
 
 
-def _results(
-    calls: tuple[ToolUseBlock, ...], toolbox: Toolbox, errors: ErrorMode
+@attrs.define(eq=False)
+class _Run:
+    """The calls of an iterator, which warns if it is discarded before any of them ran."""
+
+    function: str
+    loop: str
+    count: int
+    source: Source
+    is_started: bool = False
+
+    def check_started(self) -> None:
+        """Warn at the line that made the iterator, if it has calls and was never started."""
+        if self.is_started or not self.count:
+            return
+        warn_of_unfinished(
+            f"{self.function}() was not iterated, so no function ran (calls: {self.count})",
+            f"write {self.loop} result in {self.function}(...): a function runs with its result",
+            self.source,
+        )
+
+
+def _run_calls(
+    calls: tuple[ToolUseBlock, ...], toolbox: Toolbox, errors: ErrorMode, run: _Run
 ) -> Generator[Message]:
+    run.is_started = True
     for call in calls:
         tool = toolbox.tools.get(call.name)
         if tool is None:
@@ -125,22 +155,27 @@ def arun_calls(
         raise OptionError(f"limit={shown(limit)}", fix="write how many may run at once: 1 or more")
     if timeout is not None:
         _check_timeout(timeout, toolbox)
-    run = partial(_awaited_message, toolbox, errors, timeout)
-    return _results_together(waiting, run, limit)
+    run = _Run("arun_calls", "async for", len(waiting), author())
+    message_of_call = partial(_awaited_message, toolbox, errors, timeout)
+    results = _arun_calls(waiting, message_of_call, limit, run)
+    finalize(results, run.check_started)
+    return results
 
 
-async def _results_together(
+async def _arun_calls(
     calls: tuple[ToolUseBlock, ...],
-    run: Callable[[ToolUseBlock], Awaitable[Message]],
+    message_of_call: Callable[[ToolUseBlock], Awaitable[Message]],
     limit: int,
+    run: _Run,
 ) -> AsyncGenerator[Message]:
     import asyncio
 
+    run.is_started = True
     free_slots = asyncio.Semaphore(limit)
 
     async def run_within_limit(call: ToolUseBlock) -> Message:
         async with free_slots:
-            return await run(call)
+            return await message_of_call(call)
 
     tasks = [asyncio.create_task(run_within_limit(call)) for call in calls]
     try:

@@ -1,12 +1,12 @@
 """Calls and their results in a transcript: every change keeps them in pairs."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from promptdsl.foundation.errors import TranscriptError
 from promptdsl.foundation.notice import INTERRUPTED
-from promptdsl.messages import ToolResultBlock, ToolUseBlock
+from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import CONVERSATION
 from promptdsl.transcript.entries import TranscriptTurn
@@ -51,14 +51,27 @@ def check_next(message: Message, waiting: Mapping[str, ToolUseBlock]) -> None:
     results = results_in(message)
     for id, count in Counter(results).items():
         if id not in waiting or count > 1:
-            known = ", ".join(map(repr, waiting)) or "none"
             what = f"no tool call is waiting for the result {id!r}"
-            raise TranscriptError(what, fix=f"the open calls are: {known}")
+            raise TranscriptError(what, fix=no_call_fix(waiting, _text_of_result(message, id)))
     still = [id for id in waiting if id not in results]
     if still and closes_calls(message):
         fix = "answer it with transcript.answer(call, ...), or append with interrupt=True"
         raise TranscriptError(f"the call {still[0]!r} has no result yet", fix=fix)
     check_calls(message)
+
+
+def no_call_fix(waiting: Collection[str], text: object) -> str:
+    """Return the advice for a result of no open call, with a text: it may be the id of one."""
+    if isinstance(text, str) and text in waiting:
+        return f"the id of the call comes first: {text!r}, then the text of its result"
+    return f"the open calls are: {', '.join(map(repr, waiting)) or 'none'}"
+
+
+def _text_of_result(message: Message, id: str) -> str | None:
+    """Return the text of a result in a message, if it is a text alone."""
+    results = [block for block in message.content if isinstance(block, ToolResultBlock)]
+    content = next(block.content for block in results if block.tool_use_id == id)
+    return content[0].text if len(content) == 1 and isinstance(content[0], TextBlock) else None
 
 
 def check_calls(message: Message) -> None:

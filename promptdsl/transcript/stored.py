@@ -1,13 +1,16 @@
 """Transcripts in files and stores: opening, writing, saving, following another writer."""
 
+import atexit
 import os
 import sys
 from collections.abc import Iterable
 from contextlib import nullcontext, suppress
 from typing import Any, Never, Self, TypeAlias, cast
+from weakref import WeakSet
 
 from promptdsl.foundation.errors import ConflictError, OptionError, TranscriptError
-from promptdsl.foundation.source import async_public_api, public_api
+from promptdsl.foundation.source import async_public_api, author, public_api
+from promptdsl.foundation.unfinished import warn_of_unfinished
 from promptdsl.transcript.base import Clock, Ids, New, Path, TranscriptLog
 from promptdsl.transcript.entries import TranscriptEntry, utc_now
 from promptdsl.transcript.files import TranscriptFile, save_lines
@@ -97,15 +100,18 @@ class StoredLog(TranscriptLog):
     ) -> Self:
         """Return the transcript of a key in a store, for an asynchronous program.
 
-        Changes stay in memory until ``await transcript.acommit()``. The methods of a store that is
-        not asynchronous run in a thread.
+        Changes stay in memory until ``await transcript.acommit()``. ``async with`` writes them at
+        the end of its block. A transcript that is discarded with changes in memory warns with a
+        ``RuntimeWarning``. The methods of a store that is not asynchronous run in a thread.
         """
         from asyncio import Lock
 
         self = cls.__new__(cls)
         self._begin(clock, ids)
         bound = BoundStore(store, key, read_only=read_only, turn=Lock())
+        bound.opened_at = author()
         self._load(bound, await bound.aread(0))
+        _ASYNCHRONOUS.add(self)
         return self
 
     def _load(self, file: Backing, new: list[TranscriptEntry]) -> None:
@@ -253,6 +259,23 @@ class StoredLog(TranscriptLog):
                 fix = "await transcript.acommit() before, or write async with"
                 raise TranscriptError(f"the last changes of {file.key!r} are not written", fix=fix)
 
+    def __del__(self) -> None:
+        self._warn_of_lost_changes()
+
+    def _warn_of_lost_changes(self) -> None:
+        """Warn, once, if the transcript is discarded while changes wait for ``acommit()``."""
+        file = getattr(self, "_file", None)
+        if not isinstance(file, BoundStore) or file.opened_at is None or self._closed is not None:
+            return
+        opened_at, file.opened_at = file.opened_at, None
+        waiting = self._last - file.committed
+        if waiting > 0 and not file.refused:
+            warn_of_unfinished(
+                f"{waiting} changes of the transcript {file.key!r} are lost: they were not written",
+                "await transcript.acommit(), or write async with await Transcript.aopen(...)",
+                opened_at,
+            )
+
     def __enter__(self) -> Self:
         return self
 
@@ -345,3 +368,14 @@ class StoredLog(TranscriptLog):
                 what = "entries that this version cannot read may contain removed content"
                 raise TranscriptError(what, fix="use the newer version of promptdsl")
             save_lines(path, without_removed(self._entries, self._state))
+
+
+_ASYNCHRONOUS: WeakSet[StoredLog] = WeakSet()
+"""The transcripts whose changes wait for ``acommit()``."""
+
+
+@atexit.register
+def _warn_at_exit() -> None:
+    """Warn of changes that are lost with the program: later, Python shows no warning any more."""
+    for transcript in [*_ASYNCHRONOUS]:
+        transcript._warn_of_lost_changes()

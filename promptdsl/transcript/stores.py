@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
 from weakref import WeakSet
 
 from promptdsl.foundation.errors import ConflictError, OptionError, TranscriptError, shown
+from promptdsl.foundation.source import Source
 from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.transcript.entries import TranscriptEntry, entry_of
 
@@ -95,6 +96,8 @@ class BoundStore:
         """Where changes wait: the number of the last entry in the store."""
         self.doubtful: list[TranscriptEntry] = []
         """The entries of an append that raised: they may have been written or not."""
+        self.opened_at: Source | None = None
+        """Where changes wait: the author's line that opened the transcript."""
         self.refused = False
         """Whether an error has reported the entries that wait and can never be written."""
 

@@ -189,7 +189,7 @@ class Transcript(StoredLog):
             id = call if isinstance(call, str) else call.id
             waiting = {pending.id: pending for pending in self.pending_calls}
             if id not in waiting:
-                fix = f"the open calls are: {', '.join(map(repr, waiting)) or 'none'}"
+                fix = pairs.no_call_fix(waiting, content)
                 raise TranscriptError(f"the call {id!r} is not open", fix=fix)
             name = waiting[id].name
             return self.append(

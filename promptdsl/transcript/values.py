@@ -5,6 +5,7 @@ Reading a reply or a written turn needs providers and components, which are in p
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from types import AsyncGeneratorType, GeneratorType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import attrs
@@ -63,6 +64,11 @@ def above() -> Above:
     return _ABOVE[0]
 
 
+_RUNNERS = {
+    "_run_calls": ("run_calls", "for"),
+    "_arun_calls": ("arun_calls", "async for"),
+}
+"""By the name of a generator the function that made it, and the loop that reads it."""
 _NO_MESSAGES = frozenset({type(None), bool, int, float, bytes, list, tuple, set})
 
 
@@ -82,6 +88,10 @@ def new_message(value: object, provider: ProviderName | None = None) -> NewMessa
     if type(value) in _NO_MESSAGES:
         fix = "append each message, a text, a reply of a client, or a written turn"
         raise ContentError(f"{kind_of(value)} cannot be appended", fix=fix)
+    if isinstance(value, GeneratorType | AsyncGeneratorType) and value.__name__ in _RUNNERS:
+        function, loop = _RUNNERS[value.__name__]
+        fix = f"append each: {loop} result in {function}(...): transcript.append(result)"
+        raise ContentError(f"the results of {function}() are not one message", fix=fix)
     if is_mapping(value) and "role" in value and value.keys() <= KEYS:
         return NewMessage(checked(Message.from_dict(value)), {})
     try:

@@ -21,6 +21,7 @@ NOON = datetime(2026, 11, 27, 12, tzinfo=UTC)
 ONE, TWO = "one long text " * 3, "two long texts " * 3
 QUOTED = '\\"a quoted" text with \\ and "~1" that is long' * 2
 Line = dict[str, Any]
+FORMAT: Line = {"format": "1.1"}
 
 
 def file_lines(folder: str) -> list[list[Any]]:
@@ -40,7 +41,7 @@ def appended(*records: Line, most: int = 2**20) -> list[Any]:
     """Return the lines of a log to which records were appended, and what is read of it."""
     with TemporaryDirectory() as folder, PromptLog(folder, max_bytes=most) as log:
         for number, record in enumerate(records):
-            log.append(record, name=f"n{number}", at=NOON - timedelta(hours=number))
+            log.append({**FORMAT, **record}, name=f"n{number}", at=NOON - timedelta(hours=number))
         return [file_lines(folder), [[entry.name, entry.record] for entry in log]]
 
 
@@ -48,8 +49,10 @@ def two_logs() -> list[Any]:
     """Return the names of the records of two logs in one folder, which wrote at equal times."""
     with TemporaryDirectory() as folder, PromptLog(folder) as one, PromptLog(folder) as two:
         for number, log in enumerate((one, two, one, two)):
-            log.append({"a": ONE}, name=f"n{number}", at=NOON + timedelta(hours=number // 3))
-        one.append({"a": TWO}, name="first", at=NOON - timedelta(hours=1))
+            log.append(
+                {**FORMAT, "a": ONE}, name=f"n{number}", at=NOON + timedelta(hours=number // 3)
+            )
+        one.append({**FORMAT, "a": TWO}, name="first", at=NOON - timedelta(hours=1))
         return [sorted(map(len, file_lines(folder))), [entry.name for entry in two]]
 
 
@@ -60,16 +63,16 @@ def failed() -> list[Any]:
         raise OSError(28, "No space left on device")
 
     with TemporaryDirectory() as folder, PromptLog(folder) as log:
-        log.append({"a": ONE}, at=NOON)
+        log.append({**FORMAT, "a": ONE}, at=NOON)
         write, log_module.write_all = log_module.write_all, refused
         try:
-            log.append({"a": TWO, "b": ONE, "c": QUOTED}, at=NOON)
+            log.append({**FORMAT, "a": TWO, "b": ONE, "c": QUOTED}, at=NOON)
         except TranscriptError:
             pass
         finally:
             log_module.write_all = write
-        log.append({"c": QUOTED, "b": ONE, "a": TWO}, at=NOON)
-        log.append({"a": TWO, "c": QUOTED}, at=NOON)
+        log.append({**FORMAT, "c": QUOTED, "b": ONE, "a": TWO}, at=NOON)
+        log.append({**FORMAT, "a": TWO, "c": QUOTED}, at=NOON)
         return file_lines(folder)
 
 

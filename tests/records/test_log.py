@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import OptionError, PromptLog, TranscriptError
+from promptdsl import Message, OptionError, PromptLog, Timeline, TranscriptError, User, render
 from promptdsl.cli import main
 from tests.internals import log_module
 from tests.records.kills import killed
@@ -85,8 +85,9 @@ def test_any_record_comes_back(records: list[dict[str, Any]]) -> None:
     with TemporaryDirectory() as folder:
         log = PromptLog(folder)
         for record in records:
-            log.append(record, name="~1", id='"~')
+            log.append({"format": "1.1", **record}, name="~1", id='"~')
         found = [entry.record for entry in log]
+        records = [{"format": "1.1", **record} for record in records]
         assert json.dumps(records, sort_keys=True) == json.dumps(found, sort_keys=True)
         log.close()
 
@@ -192,7 +193,11 @@ def test_a_write_that_fails_leaves_nothing(log: PromptLog, monkeypatch: Any) -> 
         (5, {}, "5 is not a record"),
         ({}, {}, "{} is not a record"),
         (RECORD, {"at": datetime(2026, 1, 1)}, "2026-01-01 00:00:00 has no time zone"),
-        ({"x": {1, 2}}, {}, "not a JSON value"),
+        ({"format": "1.1", "x": {1, 2}}, {}, "not a JSON value"),
+        (render(Timeline(User("Hi.")), model="gpt-5").payload(), {}, "is not a record"),
+        (Message("user", "Hi."), {}, "is not a record"),
+        (render(Timeline(User("Hi."))), {}, "is not a record"),
+        ([RECORD], {}, "is not a record"),
         (RECORD, {"name": 5}, "the name 5 is not a text"),
         (RECORD, {"id": b"x"}, "the id b'x' is not a text"),
     ],

@@ -222,11 +222,14 @@ def test_left(how: str) -> None:
 
 
 def test_it_begins_when_it_is_iterated() -> None:
-    """Nothing begins, and no task is left, where nobody asks for a result."""
+    """Nothing begins, and no task is left, where nobody asks for a result; a warning says so."""
 
     async def main() -> Any:
         desk = Desk()
-        arun_calls(numbered(3), [desk.work])
+        problem = r"^arun_calls\(\) was not iterated, so no function ran \(calls: 3\)"
+        with pytest.warns(RuntimeWarning, match=problem) as caught:
+            arun_calls(numbered(3), [desk.work])
+        assert [__file__] == [warning.filename for warning in caught]
         await asyncio.sleep(0)
         return desk.begun, len(asyncio.all_tasks())
 

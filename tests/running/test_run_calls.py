@@ -31,6 +31,27 @@ def test_a_call_is_run() -> None:
     ]
 
 
+def test_an_iterator_that_is_discarded() -> None:
+    """A warning at the line of the call says that no function ran, if there were calls."""
+    problem = "run_calls() was not iterated, so no function ran (calls: 2)"
+    fix = "write for result in run_calls(...): a function runs with its result"
+    calls = [call("charges", month="May"), call("charges", month="June")]
+    with pytest.warns(RuntimeWarning) as caught:
+        run_calls(calls, [charges])
+    run_calls([], [charges])
+    assert [(f"{problem}\n  {fix}", __file__)] == [
+        (str(warning.message), warning.filename) for warning in caught
+    ]
+
+
+def test_an_iterator_that_is_left() -> None:
+    """Nothing is said of calls that are left after the first one ran."""
+    calls = [call("charges", month="May"), call("charges", month="June")]
+    results = run_calls(calls, [charges])
+    assert "[49.0, 49.0]" == next(results).text
+    del results
+
+
 def test_calls_of_a_transcript() -> None:
     """Each result is stored before the next function runs, and answers its call."""
     transcript = Transcript(["Hi."])

@@ -11,6 +11,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
@@ -499,3 +500,78 @@ def test_a_store_that_is_asynchronous() -> None:
         "await Transcript.aopen(key, store=...)",
     )
     assert error.at == lines_of(write, 1)
+
+
+# Changes that nobody writes.
+
+
+async def discarded(store: Any, *, is_written: bool) -> None:
+    """Append two messages to a transcript and discard it."""
+    transcript = await Transcript.aopen("Ann", store=store)
+    transcript.append("Why?")
+    transcript.append("And when?")
+    if is_written:
+        await transcript.acommit()
+
+
+def test_changes_that_are_lost(tmp_path: Path) -> None:
+    """A transcript that is discarded with changes in memory warns at the line that opened it."""
+    with closing(SqliteStore(tmp_path / "a.db")) as store:
+        with pytest.warns(RuntimeWarning) as caught:
+            asyncio.run(discarded(store, is_written=False))
+        assert [
+            (
+                "2 changes of the transcript 'Ann' are lost: they were not written\n"
+                "  await transcript.acommit(), or write async with await Transcript.aopen(...)",
+                __file__,
+                lines_of(discarded, 2),
+            )
+        ] == [(str(w.message), w.filename, (f"{w.filename}:{w.lineno}",)) for w in caught]
+
+
+def test_changes_that_are_written_or_refused(tmp_path: Path) -> None:
+    """Nothing is said of changes that were written, or of which an error was raised."""
+
+    async def fails(store: Any) -> None:
+        async with await Transcript.aopen("Bob", store=store) as transcript:
+            transcript.append("Why?")
+            raise KeyError
+
+    async def conflicts(store: Any) -> None:
+        first = await Transcript.aopen("Eve", store=store)
+        second = await Transcript.aopen("Eve", store=store)
+        first.append("Why?")
+        second.append("When?")
+        await first.acommit()
+        with pytest.raises(ConflictError):
+            await second.acommit()
+
+    with closing(SqliteStore(tmp_path / "a.db")) as store:
+        asyncio.run(discarded(store, is_written=True))
+        with pytest.raises(KeyError):
+            asyncio.run(fails(store))
+        asyncio.run(conflicts(store))
+        gc.collect()
+
+
+@pytest.mark.slow
+def test_changes_that_are_lost_with_the_program(tmp_path: Path) -> None:
+    """A transcript that is still there when the program ends warns, too."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        """
+import asyncio
+from promptdsl import FolderStore, Transcript
+
+async def main():
+    transcript = await Transcript.aopen("Ann", store=FolderStore("chats"))
+    transcript.append("Why?")
+    return transcript
+
+transcript = asyncio.run(main())
+"""
+    )
+    done = subprocess.run(
+        [sys.executable, str(program)], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert f"{program}:6: RuntimeWarning: 1 changes of the transcript 'Ann' are lost" in done.stderr

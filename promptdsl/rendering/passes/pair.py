@@ -11,7 +11,7 @@ import attrs
 from promptdsl.foundation.errors import PairingError, nearest
 from promptdsl.foundation.notice import INTERRUPTED
 from promptdsl.foundation.source import Source
-from promptdsl.messages import Block, ToolResultBlock, ToolUseBlock, conversation_cache
+from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock, conversation_cache
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import CONVERSATION
 from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
@@ -182,7 +182,7 @@ def _take(step: _Step, open_calls: OpenCalls) -> PairingError | None:
         if id not in open_calls:
             return PairingError(
                 f"no tool call is waiting for the result {id!r}",
-                fix=_advice(id, open_calls),
+                fix=_swapped(step.node, id, open_calls) or _advice(id, open_calls),
                 at=(step.node.source,),
             )
         del open_calls[id]
@@ -204,6 +204,24 @@ def _take(step: _Step, open_calls: OpenCalls) -> PairingError | None:
             )
         open_calls[id] = step.node
     return None
+
+
+def _swapped(turn: Node, id: str, open_calls: OpenCalls) -> str | None:
+    """Return the advice for a result whose text is the id of a call: its arguments are swapped."""
+    if isinstance(turn, RecordedNode):
+        blocks = (block for message in turn.items for block in message.content)
+        results = [block for block in blocks if isinstance(block, ToolResultBlock)]
+        contents = [block.content for block in results if block.tool_use_id == id]
+        swapped = next((call for call in open_calls if (TextBlock(call),) in contents), None)
+        function = "Message.tool_result"
+    else:
+        parts = [part for part, _ in walk(turn) if isinstance(part, ToolTurnNode | ToolResultNode)]
+        texts = [part.content for part in parts if part.tool_use_id == id]
+        swapped = next((call for call in open_calls if (call,) in texts), None)
+        function = "ToolMessage"
+    if swapped is None:
+        return None
+    return f"the id of the call comes first: {function}({swapped!r}, ...)"
 
 
 def _advice(id: str, open_calls: OpenCalls) -> str:

@@ -98,7 +98,7 @@ class PromptLog:
         """
         made: Any = record if is_mapping(record) else getattr(record, "to_dict", tuple)()
         data: dict[str, object] = dict(made)  # what is shared leaves it
-        if not data:
+        if not isinstance(data.get("format"), str):
             raise OptionError(f"{shown(record)} is not a record", fix="give rendered.record()")
         time = self._clock() if at is None else at
         if time.tzinfo is None:
