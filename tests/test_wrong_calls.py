@@ -5,6 +5,7 @@ import copy
 import pickle
 import types
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -442,3 +443,110 @@ def test_reading_data_inside_names_the_outermost_line() -> None:
     history, line = History.from_anthropic([{"role": "human", "content": "Hi."}]), this_line()
     error = raised(DataError, lambda: render(Timeline(history)))
     assert (f"{__file__}:{line}",) == error.at
+
+
+# Arguments that a function or a class does not take, and options of a wrong type.
+
+A_RECORD = render(User("Hi."), model="gpt-5").record()
+WRONG_CALLS: dict[str, tuple[Callable[[Any], object], str, str]] = {
+    "an unknown option": (
+        lambda _: SqliteStore("a.db", timout=3),  # type: ignore[call-arg]
+        "SqliteStore() takes no 'timout'",
+        "did you mean 'timeout'?",
+    ),
+    "an unknown option of a method": (
+        lambda _: A_RECORD.token_tree(deep=3),  # type: ignore[call-arg]
+        "PromptRecord.token_tree() takes no 'deep'",
+        "did you mean 'depth'?",
+    ),
+    "an unknown option of a class of values": (
+        lambda _: ClearResults(keep=2, atleast=5),  # type: ignore[call-arg]
+        "ClearResults() takes no 'atleast'",
+        "did you mean 'at_least'?",
+    ),
+    "a missing argument": (
+        lambda _: FolderStore(),  # type: ignore[call-arg]
+        "FolderStore() missing 1 required positional argument: 'folder'",
+        "it takes FolderStore(folder, timeout=...)",
+    ),
+    "an argument too many": (
+        lambda _: dedent("a", 4),  # type: ignore[call-arg]
+        "dedent() takes 1 positional argument but 2 were given",
+        "it takes dedent(text)",
+    ),
+    "a path that is none": (
+        PromptLog,
+        "{} is not a path",
+        'write a text, such as "log"',
+    ),
+    "a database that is none": (
+        SqliteStore,
+        "{} is not a path",
+        'write a text, such as "chats.db"',
+    ),
+    "a time limit that is none": (
+        lambda value: FolderStore("chats", timeout=value),
+        "timeout={}",
+        "write a number of seconds above 0",
+    ),
+    "a depth that is none": (
+        lambda value: A_RECORD.token_tree(depth=value),
+        "depth={}",
+        "write a number of 0 or more, or None for no limit",
+    ),
+    "a file that is none": (
+        A_RECORD.save,
+        "{} is not a path",
+        'write a text, such as "record.json"',
+    ),
+    "a key that is none": (
+        lambda value: FolderStore("chats").load(value),
+        "{} is not a key",
+        'write a text, such as "Ann/1881"',
+    ),
+}
+
+
+@pytest.mark.parametrize("value", [b"a", [1], {"a": 1}, -3.5], ids=repr)
+@pytest.mark.parametrize("case", WRONG_CALLS)
+def test_a_wrong_call(
+    case: str, value: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wrong argument is an error of the project, at the author's line, with advice."""
+    monkeypatch.chdir(tmp_path)
+    wrong, what, fix = WRONG_CALLS[case]
+
+    def write() -> None:
+        wrong(value)
+
+    error = raised(OptionError, write)
+    assert (what.format(repr(value)), fix) == (error.what, error.fix)
+    assert error.at
+    assert error.at[0].startswith(__file__)
+
+
+def test_an_error_of_a_function_is_not_a_wrong_call() -> None:
+    """A ``TypeError`` that is raised in a function of the author stays what it is."""
+
+    def count(text: Any) -> Any:
+        return text + 1
+
+    with pytest.raises(TypeError, match="can only concatenate str") as caught:
+        render(User("Hi."), budget=100, counter=count)
+    assert not isinstance(caught.value, PromptError)
+
+
+def test_conversations_and_inputs_of_a_wrong_type() -> None:
+    """A transcript of no list, an answer to no call, and inputs of a diff that are no pair."""
+    talk, other = Timeline(User("Hi.")), Timeline(User("Bye."))
+    wrong: Any = None
+    assert "write Transcript([message]), or Transcript() for an empty one" == (
+        raised(ContentError, lambda: Transcript(wrong)).fix
+    )
+    assert "give a call of transcript.pending_calls, or its id" == (
+        raised(OptionError, lambda: Transcript().answer(wrong, "4")).fix
+    )
+    inputs: Any = [{"plan": "Pro"}]
+    assert 'write a mapping for each prompt: inputs=({"plan": "Pro"}, {"plan": "Free"})' == (
+        raised(OptionError, lambda: diff(talk, other, inputs=inputs)).fix
+    )

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import attrs
 
-from promptdsl import PromptRecord, Rendered, render
+from promptdsl import OptionError, PromptRecord, Rendered, render
 from promptdsl.comparing.canonical import prompt_file
 from promptdsl.comparing.changes import HEADER, Change, changes
 from promptdsl.comparing.escapes import shown
@@ -23,6 +23,7 @@ from promptdsl.comparing.tokens import (
     tokens_of_change,
 )
 from promptdsl.foundation.json import ABSENT
+from promptdsl.foundation.source import public_api
 from promptdsl.tokens import counter
 
 LONGEST = 60
@@ -167,6 +168,7 @@ class PromptDiff:
         }
 
 
+@public_api
 def diff(
     before: Any,  # Any: whatever render() takes
     after: Any,
@@ -189,6 +191,7 @@ def diff(
     (10, 10)
     """
     sides = before, after
+    _check_inputs(inputs)
     facts = [_facts(side, inputs[number] if inputs else None) for number, side in enumerate(sides)]
     old, new = map(_compared, sides)
     first, second = (
@@ -210,6 +213,14 @@ def _compared(side: Any) -> Rendered | PromptFile:  # Any: whatever render() tak
     if isinstance(side, PromptRecord):
         return record_rendered(side)
     return side if isinstance(side, Rendered | PromptFile) else render(side)
+
+
+def _check_inputs(inputs: object) -> None:
+    """Raise :class:`OptionError` for inputs that are not a mapping for each of two prompts."""
+    pair: list[object] = [*inputs] if isinstance(inputs, tuple | list) else []
+    if inputs is not None and [isinstance(side, Mapping) for side in pair] != [True, True]:
+        fix = 'write a mapping for each prompt: inputs=({"plan": "Pro"}, {"plan": "Free"})'
+        raise OptionError(f"inputs is a pair of mappings, not {type(inputs).__name__}", fix=fix)
 
 
 class _Facts(NamedTuple):

@@ -43,7 +43,7 @@ from promptdsl.foundation.escaping import json_text
 from promptdsl.foundation.json import read_json
 from promptdsl.foundation.labelled import json_pieces
 from promptdsl.foundation.signatures import LEFT_OUT
-from promptdsl.foundation.source import author, end_traceback
+from promptdsl.foundation.source import author, end_traceback, public_api
 from promptdsl.foundation.unicode import exact
 from promptdsl.tree.masks import OPAQUE, PLACED_OR_OPEN
 from promptdsl.tree.node import DEFAULTS, Node, Options, label, named_label, nodes_in
@@ -401,6 +401,7 @@ def _begin_value(
         raise
 
 
+@public_api
 def dedent(text: str) -> str:
     r"""Return a text without its outer blank lines and the indentation that its lines share.
 

@@ -11,6 +11,7 @@ from promptdsl.config.schema_rules import RULE_NAMES
 from promptdsl.config.wire import ImageFormula, MediaKind, Wire
 from promptdsl.config.wires import wire_of
 from promptdsl.foundation.errors import ConfigError, OptionError, is_one_of, nearest, shown
+from promptdsl.foundation.source import public_class
 from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages.provider_names import ProviderName
 
@@ -98,6 +99,7 @@ class Facts(TypedDict, total=False):
     transformation: object
 
 
+@public_class
 @attrs.frozen(cache_hash=True)
 class ModelFacts:
     """The abilities and limits of a target: of a model at a provider.

@@ -13,7 +13,7 @@ from functools import partial
 from tempfile import mkstemp
 from typing import cast
 
-from promptdsl.foundation.errors import MediaError
+from promptdsl.foundation.errors import MediaError, OptionError, shown
 
 CHECK = "check the path of the attachment"
 SMALLER = "make it smaller, or upload it and write from_file_id(id)"
@@ -33,6 +33,21 @@ _FOLDER = os.O_RDONLY | _FLAGS["DIRECTORY"] | _FLAGS["NOFOLLOW"] | _FLAGS["PATH"
 
 NOTED_FILES: ContextVar[dict[str, str] | None] = ContextVar("NOTED_FILES", default=None)
 """A record of the template files that are used: the SHA-256 of each, by its absolute path."""
+
+
+def checked_path(path: object, example: str) -> str:
+    """Return the text of an author's path; :class:`OptionError` for anything that is no path."""
+    name: object = os.fspath(path) if isinstance(path, str | os.PathLike) else ""
+    if not isinstance(name, str) or not name or "\0" in name:
+        raise OptionError(f"{shown(path)} is not a path", fix=f'write a text, such as "{example}"')
+    return name
+
+
+def checked_seconds(seconds: object) -> float:
+    """Return a time limit in seconds; :class:`OptionError` for anything but a number above 0."""
+    if type(seconds) not in (int, float) or not cast("float", seconds) > 0:
+        raise OptionError(f"timeout={shown(seconds)}", fix="write a number of seconds above 0")
+    return cast("float", seconds)
 
 
 def note_file(path: str, digest: str) -> None:

@@ -9,7 +9,7 @@ import functools
 import os
 import sys
 from bisect import bisect_right
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from contextvars import ContextVar
 from functools import wraps
 from inspect import CO_COROUTINE
@@ -19,7 +19,7 @@ from weakref import ref
 
 import attrs
 
-from promptdsl.foundation.errors import PromptError
+from promptdsl.foundation.errors import OptionError, PromptError, nearest
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -157,8 +157,52 @@ def public_api(function: Callable[P, R]) -> Callable[P, R]:
         except PromptError as error:
             end_traceback(error)
             raise
+        except TypeError as error:
+            if _was_called(error):
+                raise
+            raise wrong_call(function, error, kwargs) from None
 
     return call
+
+
+def public_class(cls: type[R]) -> type[R]:
+    """Return a class with the ``__init__`` of a public API: see :func:`public_api`.
+
+    It is for settings and rules that authors make, not for blocks, of which there are many.
+    """
+    vars_of_class: Any = cls  # Any: ``__init__`` of a class cannot be assigned, to type checkers
+    vars_of_class.__init__ = public_api(vars_of_class.__init__)
+    return cls
+
+
+def _was_called(error: TypeError) -> bool:
+    """Return whether an error was raised in a function, and not by Python for its arguments."""
+    trace = error.__traceback__
+    return trace is None or trace.tb_next is not None
+
+
+def wrong_call(
+    function: Callable[..., object], error: TypeError, options: Mapping[str, object]
+) -> OptionError:
+    """Return the error for arguments that a function does not take, with its signature."""
+    from inspect import signature
+
+    name = function.__qualname__.removesuffix(".__init__")
+    parameters = [*signature(function).parameters.values()]
+    if parameters and parameters[0].name in ("self", "cls"):
+        del parameters[0]
+    names = [parameter.name for parameter in parameters]
+    unknown = next((option for option in options if option not in names), None)
+    if unknown is not None:
+        problem, fix = f"{name}() takes no {unknown!r}", nearest(unknown, names)
+    else:
+        shown_names = [
+            parameter.name if parameter.default is parameter.empty else f"{parameter.name}=..."
+            for parameter in parameters
+        ]
+        problem = str(error).replace(f"{function.__qualname__}()", f"{name}()")
+        fix = f"it takes {name}({', '.join(shown_names)})"
+    return OptionError(problem, fix=fix, at=(author(),))
 
 
 def async_public_api(
@@ -169,7 +213,11 @@ def async_public_api(
     @wraps(function)
     async def awaited(line: Source, *args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            return await function(*args, **kwargs)
+            coroutine = function(*args, **kwargs)
+        except TypeError as error:
+            raise wrong_call(function, error, kwargs).located(line) from None
+        try:
+            return await coroutine
         except PromptError as error:
             end_traceback(error.located(line))
             raise

@@ -66,7 +66,8 @@ def optional(value: object, key: str) -> str | None:
 def mapping(value: object, key: str) -> Mapping[str, object]:
     """Return a mapping."""
     if not is_mapping(value):
-        raise DataError(f"{key!r} is a mapping, not {kind_of(value)}")
+        fix = 'write a dictionary, such as {"plan": "Pro"}'
+        raise DataError(f"{key!r} is a mapping, not {kind_of(value)}", fix=fix)
     return value
 
 
@@ -80,7 +81,7 @@ def flag(value: object, key: str) -> bool:
     """Return a boolean."""
     if not isinstance(value, bool):
         shown = repr(exact(value)) if isinstance(value, str) and len(value) < 60 else kind_of(value)
-        raise DataError(f"{key!r} is true or false, not {shown}")
+        raise DataError(f"{key!r} is true or false, not {shown}", fix="write True or False")
     return value
 
 

@@ -202,6 +202,7 @@ class Rendered:
             total = None if limit is None else self._report_input().total()
             yield from clearing_hints(histories, most, total, self.dropped)
 
+    @public_api
     def located(self, losses: Iterable[Loss]) -> tuple[Loss, ...]:
         """Return losses and hints with the address and the line of each, the hints last.
 
@@ -258,11 +259,13 @@ class Rendered:
             return None
         return "prompted" if self._prompt.prompts_output else "native"
 
+    @public_api
     def stages(self) -> tuple[Stage, ...]:
         """Return the tree as written and after each pass; a pass without work keeps the tree."""
         # A ``PassName`` is also equal to the old name of its pass, with a warning.
         return tuple(Stage(PassName(name), tree) for name, tree in self._stages)
 
+    @public_api
     def explain(self) -> dict[str, tuple[SettingValue, str]]:
         """Return every configuration value with the name of the layer that set it.
 

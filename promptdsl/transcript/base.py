@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast, overload
 from promptdsl.foundation.errors import OptionError, SubscriberError, TranscriptError, shown
 from promptdsl.foundation.frozen import frozen
 from promptdsl.foundation.json import ABSENT, Absent
+from promptdsl.foundation.source import public_api
 from promptdsl.messages import ToolUseBlock
 from promptdsl.messages.message import Message
 from promptdsl.transcript import pairs
@@ -209,6 +210,7 @@ class TranscriptLog(Sequence[Message]):
         if failed is not None:
             raise failed
 
+    @public_api
     def subscribe(self, function: Subscriber) -> Callable[[], None]:
         """Call a function with each further entry, in order; return a function that ends this.
 

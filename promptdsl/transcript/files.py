@@ -8,8 +8,8 @@ from contextlib import contextmanager, suppress
 from os import PathLike
 from typing import NamedTuple
 
-from promptdsl.foundation.errors import ConflictError, OptionError, TranscriptError, shown
-from promptdsl.foundation.files import atomic_writer, close, sync_folder, write_all
+from promptdsl.foundation.errors import ConflictError, TranscriptError
+from promptdsl.foundation.files import atomic_writer, checked_path, close, sync_folder, write_all
 from promptdsl.transcript.entries import TranscriptEntry, entry_of, line_of
 from promptdsl.transcript.lines import FORMAT, HEADER, object_of
 
@@ -56,13 +56,6 @@ def named(verb: str, path: str) -> Generator[None]:
         what = f"cannot {verb} {path!r}: {error.strerror or error}"
         fix = "nothing was recorded by this call" if verb == "write" else "check the path"
         raise TranscriptError(what, fix=fix) from error
-
-
-def _name_of(path: str | PathLike[str]) -> str:
-    name = os.fspath(path) if isinstance(path, str | PathLike) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
-    if not name or "\0" in name:
-        raise OptionError(f"{shown(path)} is not a path", fix='write a text, such as "1881.jsonl"')
-    return name
 
 
 def check_version(header: Mapping[str, object], path: str) -> None:
@@ -145,7 +138,7 @@ class TranscriptFile(OpenFile):
     """An open file: its complete lines up to ``end``, and notes about damaged lines."""
 
     def __init__(self, path: str | PathLike[str], *, read_only: bool, salvage: bool) -> None:
-        name = _name_of(path)
+        name = checked_path(path, "1881.jsonl")
         self._location = os.path.abspath(name)  # the current folder may be another one later
         self.read_only = read_only
         self.salvage = salvage
@@ -306,7 +299,7 @@ def save_lines(path: str | PathLike[str], entries: Iterable[TranscriptEntry]) ->
 
     Raises :class:`ConflictError` where a writer has a file of this name open.
     """
-    name = _name_of(path)
+    name = checked_path(path, "1881.jsonl")
     data = HEADER + b"".join(map(line_of, entries))
     if os.path.exists(name):
         TranscriptFile(name, read_only=False, salvage=False).close()

@@ -7,8 +7,8 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from urllib.parse import unquote_to_bytes
 
-from promptdsl.foundation.errors import ConflictError, TranscriptError, shown
-from promptdsl.foundation.files import sync_folder
+from promptdsl.foundation.errors import ConflictError, OptionError, TranscriptError, shown
+from promptdsl.foundation.files import checked_path, checked_seconds, sync_folder
 from promptdsl.foundation.source import public_api
 from promptdsl.transcript.base import Path
 from promptdsl.transcript.entries import TranscriptEntry
@@ -43,8 +43,8 @@ class FolderStore:
 
     @public_api
     def __init__(self, folder: Path, *, timeout: float = 30) -> None:
-        self._folder = os.path.abspath(folder)
-        self._timeout = timeout
+        self._folder = os.path.abspath(checked_path(folder, "chats"))
+        self._timeout = checked_seconds(timeout)
         self._lock = fork_safe_lock()
         self._known: dict[str, Position] = {}
         with named("make", self._folder):
@@ -96,6 +96,8 @@ class FolderStore:
     @public_api
     def path(self, key: str) -> str:
         """Return the path of the file of a key; :meth:`Transcript.open` accepts it."""
+        if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise OptionError(f"{shown(key)} is not a key", fix='write a text, such as "Ann/1881"')
         data = key.encode(errors="surrogatepass")
         name = _ODD.sub(lambda match: b"%%%02X" % match[0][0], data).decode()
         if len(name) > LONGEST:

@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from weakref import finalize
 
 from promptdsl.foundation.errors import TranscriptError
+from promptdsl.foundation.files import checked_path, checked_seconds
 from promptdsl.foundation.source import public_api
 from promptdsl.transcript.base import Path
 from promptdsl.transcript.entries import TranscriptEntry
@@ -39,8 +40,8 @@ class SqliteStore:
 
     @public_api
     def __init__(self, path: Path, *, timeout: float = 30) -> None:
-        self._path = os.fspath(path)
-        self._timeout = timeout
+        self._path = checked_path(path, "chats.db")
+        self._timeout = checked_seconds(timeout)
         self._lock = fork_safe_lock()
         self._process = 0
         self._connection: sqlite3.Connection | None = None

@@ -10,10 +10,10 @@ from promptdsl.foundation.errors import (
     nearest,
     shown,
 )
-from promptdsl.foundation.frozen import plain
+from promptdsl.foundation.frozen import is_mapping, plain
 from promptdsl.foundation.source import public_api
 from promptdsl.messages import Block, ToolUseBlock
-from promptdsl.messages.field_checks import ErrorType
+from promptdsl.messages.field_checks import ErrorType, kind_of
 from promptdsl.messages.message import Message
 from promptdsl.messages.provider_names import ProviderName
 from promptdsl.transcript import pairs
@@ -59,6 +59,9 @@ class Transcript(StoredLog):
             raise ContentError(
                 "messages is a text, not a list of messages", fix=f"Transcript([{shown(messages)}])"
             )
+        if not isinstance(messages, Iterable) or is_mapping(messages):
+            fix = "write Transcript([message]), or Transcript() for an empty one"
+            raise ContentError(f"messages is a list, not {kind_of(messages)}", fix=fix)
         for number, value in enumerate(messages):
             name = type_of(value)
             if name is not None:
@@ -186,7 +189,10 @@ class Transcript(StoredLog):
         :meth:`Message.tool_result`.
         """
         with self._lock:
-            id = call if isinstance(call, str) else call.id
+            id: object = getattr(call, "id", call)
+            if not isinstance(id, str):
+                fix = "give a call of transcript.pending_calls, or its id"
+                raise OptionError(f"{kind_of(call)} is not a call", fix=fix)
             waiting = {pending.id: pending for pending in self.pending_calls}
             if id not in waiting:
                 fix = pairs.no_call_fix(waiting, content)

@@ -30,7 +30,10 @@ def items(data: object, location: str) -> Sequence[Any]:  # Any: as above
     """Return the items of a list; raises :class:`DataError` for any other value."""
     if is_list(data):
         return data
-    raise DataError(f"{location!r} is a list, not {type(data).__name__}")
+    fix = (
+        "read it with json.loads first" if isinstance(data, str | bytes) else "give the list itself"
+    )
+    raise DataError(f"{location!r} is a list, not {type(data).__name__}", fix=fix)
 
 
 def mapping(data: object) -> Param:
@@ -50,7 +53,8 @@ def mapping(data: object) -> Param:
             raise DataError(f"{type(data).__name__} cannot be read: {error}") from None
         if is_mapping(dumped):
             return dict(dumped)
-    raise DataError(f"a dictionary is needed, not {type(data).__name__}")
+    fix = "give the data that was sent or received, as dictionaries"
+    raise DataError(f"a dictionary is needed, not {type(data).__name__}", fix=fix)
 
 
 @overload

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from promptdsl.foundation.errors import DataError, OptionError, nearest, shown
-from promptdsl.foundation.files import write_all
+from promptdsl.foundation.files import checked_path, write_all
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.json import JsonDict, JsonObject, write_json
 from promptdsl.foundation.source import public_api
@@ -60,6 +60,7 @@ class PromptLog:
     [('support', 'gpt-5')]
     """
 
+    @public_api
     def __init__(
         self,
         folder: str | PathLike[str],
@@ -67,7 +68,7 @@ class PromptLog:
         clock: Callable[[], datetime] = utc_now,
         max_bytes: int = 32 * 2**20,
     ) -> None:
-        self.folder = Path(folder)
+        self.folder = Path(checked_path(folder, "log"))
         self.repairs: tuple[str, ...] = ()
         """The lines that the last :meth:`read` left out, with the reasons."""
         self._clock = clock

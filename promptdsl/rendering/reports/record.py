@@ -13,8 +13,8 @@ import attrs
 
 from promptdsl.budget.dropped import Dropped
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.foundation.errors import DataError
-from promptdsl.foundation.files import atomic_writer
+from promptdsl.foundation.errors import DataError, OptionError, shown
+from promptdsl.foundation.files import atomic_writer, checked_path
 from promptdsl.foundation.frozen import is_mapping, json_leaf, plain
 from promptdsl.foundation.json import ENCODER, LEVELS, JsonDict, unique
 from promptdsl.foundation.library_section import LibrarySection
@@ -104,7 +104,8 @@ class PromptRecord:
         what :meth:`from_dict` raises.
         """
         try:
-            data = json.loads(Path(file).read_bytes().decode(), object_pairs_hook=unique)
+            name = checked_path(file, "record.json")
+            data = json.loads(Path(name).read_bytes().decode(), object_pairs_hook=unique)
         except (OSError, ValueError, RecursionError) as error:
             fix = "give a file that PromptRecord.save() wrote"
             problem = f"cannot read {os.fspath(file)!r}: {error}"
@@ -118,19 +119,22 @@ class PromptRecord:
         """
         return dict(self._data)
 
+    @public_api
     def to_json(self) -> str:
         """Return the JSON text of the record, on one line."""
         text = ENCODER.encode(self._data)
         return text if is_valid_unicode(text) else json.dumps(self._data)
 
+    @public_api
     def save(self, file: str | os.PathLike[str]) -> None:
         """Write the JSON text to a file, in UTF-8, completely or not at all, over what it has.
 
         A new file is for its owner alone (mode 0600). Raises :class:`OSError`.
         """
-        with atomic_writer(file) as write:
+        with atomic_writer(checked_path(file, "record.json")) as write:
             write(f"{self.to_json()}\n".encode())
 
+    @public_api
     def without_content(self) -> "PromptRecord":
         """Return the record without texts, names, ids and files, as ``record(content=False)``.
 
@@ -197,10 +201,12 @@ class PromptRecord:
         texts = ({**_NOTHING, **row, "text": row.get("said", "")} for row in rows)
         return tuple(Dropped(**_fields(row, Dropped)) for row in texts)
 
+    @public_api
     def outline(self) -> str:
         """Return the parts of the request, as ``Rendered.outline()``; empty without content."""
         return outline_text(self._complete["outline"])
 
+    @public_api
     def token_parts(
         self, *, depth: int | None = None, largest_first: bool = False
     ) -> list[JsonDict]:
@@ -209,9 +215,11 @@ class PromptRecord:
         ``depth`` is the number of levels, all by default. With ``largest_first`` the largest of
         siblings is the first.
         """
+        _check_number("depth", depth)
         tokens: JsonDict = self._complete["tokens"] or {}
         return shown_parts(tokens.get("parts", ()), depth=depth, largest_first=largest_first)
 
+    @public_api
     def token_tree(
         self,
         *,
@@ -228,6 +236,8 @@ class PromptRecord:
         ``None`` shows all. Lines fit ``width`` columns; without it, nothing is cut. With
         ``strike`` the names of dropped parts are struck through, by the codes of a terminal.
         """
+        _check_number("most", most)
+        _check_number("width", width)
         view = self._token_view
         if view is None:
             return "the tokens could not be counted"
@@ -255,6 +265,7 @@ class PromptRecord:
         size += "" if tokens is None else f", {tokens['total']:,} tokens"
         return f"<PromptRecord {self._data['format']} for {target}: {size}>"
 
+    @public_api
     def html(self) -> str:
         """Return the page that notebooks show; without content the tree of the tokens."""
         data = self._data
@@ -299,3 +310,10 @@ def _fields(row: JsonDict, cls: type) -> JsonDict:
         file, _, line = row["source"].rpartition(":")
         fields["source" if "source" in attrs.fields_dict(cls) else "at"] = Source(file, int(line))
     return fields
+
+
+def _check_number(option: str, value: object) -> None:
+    """Raise :class:`OptionError` for an option that is not ``None`` or a number of 0 or more."""
+    if value is not None and (type(value) is not int or value < 0):
+        fix = "write a number of 0 or more, or None for no limit"
+        raise OptionError(f"{option}={shown(value)}", fix=fix)
