@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import TextIO
+from typing import Any, TextIO
 
 import promptdsl
 from promptdsl.cli.commands import COMMANDS, add_commands
@@ -15,6 +15,20 @@ from promptdsl.comparing import visible
 OK, WRONG, USAGE = 0, 1, 2
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser of arguments that says which option an unknown one may be."""
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[Any, list[str]]:
+        """Parse arguments; an unknown option is an error with the nearest known one."""
+        namespace, unknown = super().parse_known_args(args, namespace)
+        option = next((word.partition("=")[0] for word in unknown if word.startswith("-")), None)
+        if option is not None:
+            self.error(f"no such option: {option}{near(option, self._option_string_actions)}")
+        return namespace, unknown
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code.
 
@@ -22,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     wrongly. For a diff, 1 means that the prompts differ, and 2 that something is wrong. ``argv``
     are the arguments without the name of the command.
     """
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="promptdsl",
         usage="promptdsl [--version] COMMAND ...",
         description="Work with prompts written with promptdsl.",

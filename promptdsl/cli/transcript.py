@@ -241,6 +241,9 @@ def _list(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
         line = f"{time:19}  {_line_on(path, transcript)}  {_one_line(title)}".rstrip()
         rows.append((time, line, {**row, "bytes": _size(path, transcript)}))
     rows.sort(key=lambda row: row[0])
+    if not rows and not notes and not is_database(arguments.target):
+        note = f"there is no transcript in {arguments.target}: it would have files *.jsonl"
+        return as_json([]) if arguments.json else "", [note], False
     text = "\n".join(line for _, line, _ in rows)
     return as_json([row for *_, row in rows]) if arguments.json else text, notes, bool(notes)
 

@@ -183,9 +183,24 @@ def _mapping_remedy(value: object) -> str:
         return "write a recorded message in a History, directly in the Timeline: History([message])"
     if value.get("type") == "function" or "input_schema" in value:
         return "write Tool(name=..., description=..., input_schema=...), directly in the Timeline"
-    if not value.keys().isdisjoint(("path", "url", "file_id", "media_type")):
-        return f'for an attachment write its type: {{"type": "document", ...}}; {JSON}'
+    source = next((key for key in ("path", "url", "file_id", "media_type") if key in value), None)
+    if source is not None:
+        return f"for an attachment write {_attachment(value, source)}; {JSON}"
     return ITEMS if value and {*map(type, value.values())} == {bool} else JSON
+
+
+def _attachment(value: dict[object, object], source: str) -> str:
+    """Return the call that makes the attachment of a dictionary, by its media type or file name."""
+    from mimetypes import guess_type
+
+    media_type = value.get("media_type")
+    if not isinstance(media_type, str):
+        media_type = guess_type(str(value[source]))[0] or ""
+    top = media_type.partition("/")[0]
+    component = top.capitalize() if top in ("image", "audio", "video") else "Document"
+    way = "base64" if source == "media_type" else source
+    argument = "data" if source == "media_type" else source
+    return f"{component}.from_{way}({argument})"
 
 
 def _langchain_remedy(value: object) -> str:

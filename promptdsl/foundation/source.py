@@ -185,23 +185,28 @@ def wrong_call(
     function: Callable[..., object], error: TypeError, options: Mapping[str, object]
 ) -> OptionError:
     """Return the error for arguments that a function does not take, with its signature."""
-    from inspect import signature
+    from inspect import Parameter, signature
 
     name = function.__qualname__.removesuffix(".__init__")
     parameters = [*signature(function).parameters.values()]
     if parameters and parameters[0].name in ("self", "cls"):
         del parameters[0]
     names = [parameter.name for parameter in parameters]
+    takes_any = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters)
     unknown = next((option for option in options if option not in names), None)
-    if unknown is not None:
+    if unknown is not None and not takes_any:
         problem, fix = f"{name}() takes no {unknown!r}", nearest(unknown, names)
     else:
         shown_names = [
-            parameter.name if parameter.default is parameter.empty else f"{parameter.name}=..."
+            f"{parameter.name}=..."
+            if parameter.kind is Parameter.KEYWORD_ONLY or parameter.default is not parameter.empty
+            else parameter.name
             for parameter in parameters
+            if parameter.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
         ]
+        dots = ["..."] if takes_any else []
         problem = str(error).replace(f"{function.__qualname__}()", f"{name}()")
-        fix = f"it takes {name}({', '.join(shown_names)})"
+        fix = f"it takes {name}({', '.join([*shown_names, *dots])})"
     return OptionError(problem, fix=fix, at=(author(),))
 
 

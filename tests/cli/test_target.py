@@ -349,3 +349,11 @@ def test_a_section_that_is_not_there(cli: Command, target: str, problem: str) ->
     """An unknown section is told by its library, an unknown library as an unknown module."""
     done = cli("render", target)
     assert (2, "", True) == (done.code, done.out, problem in done.err)
+
+
+@pytest.mark.parametrize("option", ["--bugdet", "--bugdet=5"])
+def test_an_unknown_option(cli: Command, option: str) -> None:
+    """An unknown option is an error with the nearest known one."""
+    done = cli("render", "prompts.py:support", option)
+    assert 2 == done.code
+    assert "promptdsl render: error: no such option: --bugdet: did you mean '--budget'?" in done.err

@@ -544,3 +544,11 @@ def test_what_a_database_does_not_have(
     done = cli("transcript", *command)
     assert (1, True) == (done.code, told in done.err)
     database.close()
+
+
+def test_a_folder_without_transcripts(cli: Command, tmp_path: Path) -> None:
+    """An empty list is explained."""
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    note = f"there is no transcript in {folder}: it would have files *.jsonl\n"
+    assert (0, "", note) == tuple(cli("transcript", "list", str(folder)))

@@ -200,9 +200,9 @@ def test_a_name_beside_a_title() -> None:
 
 
 def test_a_file_without_a_type_is_no_content() -> None:
-    """As content of a component data needs its type; the error says to write it."""
+    """As content of a component data needs its type; the error names the component to write."""
     error = raised(ContentError, lambda: User("See.", DATA))
-    assert error.fix.startswith('for an attachment write its type: {"type": "document", ...}; ')
+    assert error.fix.startswith("for an attachment write Document.from_")
 
 
 @pytest.mark.parametrize("provider", PLACES)

@@ -53,8 +53,7 @@ def mapping(data: object) -> Param:
             raise DataError(f"{type(data).__name__} cannot be read: {error}") from None
         if is_mapping(dumped):
             return dict(dumped)
-    fix = "give the data that was sent or received, as dictionaries"
-    raise DataError(f"a dictionary is needed, not {type(data).__name__}", fix=fix)
+    raise DataError(f"a dictionary is needed, not {type(data).__name__}")
 
 
 @overload
