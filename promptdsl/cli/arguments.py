@@ -68,7 +68,10 @@ def file_text(path: str) -> str:
         with open(path, encoding="utf-8-sig") as file:
             return file.read()
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+        advice = ""
+        if path.lstrip().startswith("{"):
+            advice = "\n  it is JSON, not a file: write -p NAME:=JSON for each argument"
+        raise UsageError(f"cannot read {path}: {error.strerror}{advice}") from None
     except UnicodeDecodeError:
         raise UsageError(f"{path} is not UTF-8") from None
 

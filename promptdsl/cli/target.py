@@ -57,6 +57,9 @@ def _value(module: ModuleType, name: str, location: str) -> object:
         return values[name]
     known = sorted(key for key, value in values.items() if _is_prompt(key, value, module))
     if name:
+        called, bracket, _ = name.partition("(")
+        if bracket and called in known:
+            raise UsageError(f"{name} is a call: write {called}, and its arguments as -p KEY=VALUE")
         raise UsageError(f"{location} has no name {name!r}{near(name, known)}")
     prompts = _unnamed_prompts([values[key] for key in known])
     if len(prompts) != 1:

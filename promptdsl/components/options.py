@@ -103,12 +103,21 @@ def unknown_option(component: Component, name: str) -> OptionError:
     by_position = [each.name for each in parameters if each.kind in _BY_POSITION]
     if not fix.startswith("did") and name in (*by_position, "content", "text"):
         fix = f"write it without its name: {usage(component)}"
+    if label(component) == "Event" and name in _EVENT_FIELDS:
+        fix = f"write it in an event block: Event({_EVENT_FIELDS[name]})"
     if name == "cache" and label(component) == "Timeline":
         fix = 'for cache marks write render(..., cache="auto")'
     elif name == "cache" and label(component) not in _UNCACHED:
         fix = "for a cache mark write CacheBreakpoint() after it"
     return OptionError(problem, fix=fix, at=(component.source,))
 
+
+_EVENT_FIELDS = {
+    **dict.fromkeys(("action", "target", "actor"), 'UserAction("opened", target="invoice 1881")'),
+    **dict.fromkeys(("key", "old", "new", "trigger"), 'StateChange("plan", old="Pro", new="Free")'),
+    **dict.fromkeys(("event", "source", "data"), 'SystemEvent("restarted", source="billing")'),
+}
+"""The fields of event blocks, each with the block that has it."""
 
 _UNCACHED = ("Output", "Reserve", "Ephemeral", "Grounding")
 """The components that no cache mark can follow: settings, and content that is sent only once."""
@@ -149,6 +158,7 @@ def usage(component: Node) -> str:
 _SYNONYMS = {
     **dict.fromkeys(("name", "filename", "file_name"), "title"),
     **dict.fromkeys(("mime_type", "mimetype", "content_type"), "media_type"),
+    **dict.fromkeys(("parameters", "schema", "inputSchema"), "input_schema"),
 }
 """The names of options in other libraries, each with our name."""
 
@@ -300,8 +310,18 @@ def check_choice(component: Node, name: str, value: S, choices: Collection[str])
     """Return a value as a ``str`` if it is one of the choices, or raise :class:`OptionError`."""
     text = exact(value)
     if not is_one_of(value, choices):
-        raise bad_option(component, name, value, nearest(value, choices))
+        side = _SIDES.get(text) if isinstance(text, str) else None
+        fix = f"did you mean {side!r}?" if side in choices else nearest(value, choices)
+        raise bad_option(component, name, value, fix)
     return text
+
+
+_SIDES = {
+    **dict.fromkeys(("start", "begin", "beginning", "first", "top", "left"), "head"),
+    **dict.fromkeys(("end", "last", "bottom", "right"), "tail"),
+    **dict.fromkeys(("both", "edges"), "ends"),
+}
+"""Other words for the part of a text that stays."""
 
 
 def check_flag(component: Node, name: str, value: object) -> None:

@@ -121,6 +121,8 @@ def _checked(key: object, by: object, line: Source) -> Replacement:
         names = {component.name for component in components()}
         sections = {name for name in names if name.endswith(f":{key}")} | {*_templates_called(key)}
         fix = nearest(key, names) if names else "write @component before its function"
+        if isinstance(by, str) and is_name(key) and key not in names and not fix.startswith("did"):
+            fix = f"for the section of this id write {{{key!r}: Section({key!r}, text)}}"
         if sections:
             full = " or ".join(map(repr, sorted(sections)))
             fix = f"a section of a library has its full name: {full}"

@@ -149,6 +149,7 @@ class Library(LibraryBase):
         return cast("Library", load_library(name))  # Library is its only subclass
 
     @staticmethod
+    @public_api
     def installed() -> tuple[InstalledLibrary, ...]:
         """Return the installed libraries; none of them is imported.
 

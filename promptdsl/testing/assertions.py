@@ -28,6 +28,7 @@ LARGEST = 5
 KINDS = ("content", "role", "hint")
 
 
+@public_api
 def assert_fits(rendered: Rendered, tokens: int) -> None:
     """Fail if a prompt has more tokens than this; the failure lists its largest sections.
 
@@ -50,6 +51,7 @@ def assert_fits(rendered: Rendered, tokens: int) -> None:
         raise AssertionError("\n".join([over + rendered.tokens.label, *_largest(rendered)]))
 
 
+@public_api
 def assert_section(
     rendered: Rendered,
     address: str,
@@ -95,6 +97,7 @@ def assert_section(
             )
 
 
+@public_api
 def assert_no_section(rendered: Rendered, address: str) -> None:
     """Fail if a prompt has a section or turn with this address; the failure shows its text.
 
@@ -110,6 +113,7 @@ def assert_no_section(rendered: Rendered, address: str) -> None:
         raise AssertionError(f"the prompt has {address!r}\n{_shown(spans)}")
 
 
+@public_api
 def assert_no_losses(rendered: Rendered, *, kinds: Iterable[str] = ("content", "role")) -> None:
     """Fail if the model does not accept some content; the failure lists each loss with its line.
 
@@ -136,6 +140,7 @@ def assert_no_losses(rendered: Rendered, *, kinds: Iterable[str] = ("content", "
         )
 
 
+@public_api
 def assert_prefix_stable(before: Rendered, after: Rendered, *, min_share: float = 1.0) -> None:
     """Fail if too little of an earlier prompt can be read from the cache for a later one.
 
@@ -167,6 +172,7 @@ def assert_prefix_stable(before: Rendered, after: Rendered, *, min_share: float 
     )
 
 
+@public_api
 def assert_same_prompt(a: Rendered, b: Rendered) -> None:
     r"""Fail if two prompts do not send the same; the failure shows all changes.
 

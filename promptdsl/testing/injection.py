@@ -45,6 +45,7 @@ CONTROL_TOKEN = re.compile(r"<\|[^|<>\s]+\|>|</?s>|\[/?INST\]|<(?:start|end)_of_
 WrittenPrompt: TypeAlias = Node | Rendered
 
 
+@public_api
 def assert_injection_safe(
     prompt_function: Callable[..., WrittenPrompt], /, argument: str, **others: object
 ) -> None:

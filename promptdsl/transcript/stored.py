@@ -199,6 +199,8 @@ class StoredLog(TranscriptLog):
         store = self._file
         if not isinstance(store, BoundStore) or store.turn is None:
             return
+        # If this raises an exception, the author knows of the changes, and gets no warning later.
+        opened_at, store.opened_at = store.opened_at, None
         async with store.turn:
             while entries := self._waiting(store):
                 doubtful = store.doubtful
@@ -211,6 +213,7 @@ class StoredLog(TranscriptLog):
                     if doubtful and await self._confirmed(store, entries):
                         continue
                     raise store.conflict(entries) from error
+        store.opened_at = opened_at
 
     async def _confirmed(self, store: BoundStore, entries: list[TranscriptEntry]) -> bool:
         """Return whether entries are already in the store, after counting these as written."""

@@ -20,6 +20,7 @@ from promptdsl.messages.media.source import MEDIA_KINDS
 from promptdsl.messages.message import Message
 from promptdsl.messages.message_checks import KEYS, check_results
 from promptdsl.messages.provider_names import ProviderName
+from promptdsl.messages.roles import ROLES
 from promptdsl.transcript.entries import LEVELS
 
 Repair: TypeAlias = Literal["error", "fill", "prune"]
@@ -87,6 +88,8 @@ def new_message(value: object, provider: ProviderName | None = None) -> NewMessa
         return NewMessage(checked(value), {})
     if type(value) in _NO_MESSAGES:
         fix = "append each message, a text, a reply of a client, or a written turn"
+        if isinstance(value, tuple | list) and len(value) == 2 and value[0] in ROLES:
+            fix = f"write Message({value[0]!r}, text)"
         raise ContentError(f"{kind_of(value)} cannot be appended", fix=fix)
     if isinstance(value, GeneratorType | AsyncGeneratorType) and value.__name__ in _RUNNERS:
         function, loop = _RUNNERS[value.__name__]

@@ -34,7 +34,8 @@ def refuse(cls: type[Node], name: str, what: str, fix: str) -> None:
 
 for _name in (
     *("messages", "losses", "hints", "tokens", "dropped"),
-    *("payload()", "stages()", "spans()", "explain()"),
+    *("payload()", "prefix()", "stages()", "spans()", "explain()", "record()", "locations()"),
+    *("to_otel()", "output_mode"),
     *("for_target()", "to_openai()", "to_openai_responses()", "to_anthropic()"),
     *("to_gemini()", "to_bedrock()", "to_chat_template()"),
 ):

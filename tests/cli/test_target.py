@@ -357,3 +357,13 @@ def test_an_unknown_option(cli: Command, option: str) -> None:
     done = cli("render", "prompts.py:support", option)
     assert 2 == done.code
     assert "promptdsl render: error: no such option: --bugdet: did you mean '--budget'?" in done.err
+
+
+def test_a_call_as_a_target(cli: Command) -> None:
+    """A target with arguments in brackets, and JSON for a file, say how arguments are written."""
+    done = cli("render", "support.py:demo(3)")
+    assert (2, "") == (done.code, done.out)
+    assert "demo(3) is a call: write demo, and its arguments as -p KEY=VALUE" in done.err
+    done = cli("render", "support.py:demo", "--props", '{"n": 3}')
+    assert 2 == done.code
+    assert "it is JSON, not a file: write -p NAME:=JSON for each argument" in done.err

@@ -346,7 +346,10 @@ def _read_message(before: list[Message], facts: ModelFacts, data: object) -> Mes
         raise DataError("a Chat message has no key 'parts'", fix=looks_like("gemini"))
     role, name = fields.get("role"), optional(fields.get("name"), "name")
     if role not in _ROLES:
-        raise DataError(f"unknown role {shown(role)}", fix=nearest(role, _ROLES))
+        fix = nearest(role, _ROLES)
+        if role is None and "message" in fields:
+            fix = "it is a choice of a reply: give its message, choice['message']"
+        raise DataError(f"unknown role {shown(role)}", fix=fix)
     if role == "assistant":
         content = read_answer(fields, len(before), facts)
     else:

@@ -167,7 +167,9 @@ class PromptLog:
         records = [entry.record for entry in entries if entry.id == id]
         if not records:
             problem = f"{self.folder} has no record with the id {shown(id)}"
-            fix = nearest(id, {str(entry.id) for entry in entries}) if entries else "append one"
+            fix = "no record has an id: write log.append(record, id=...)"
+            if entries:
+                fix = nearest(id, {str(entry.id) for entry in entries})
             raise DataError(problem, fix=fix)
         return PromptRecord.from_dict(records[-1])
 
