@@ -262,8 +262,16 @@ def _may_have_fences(root: RootNode) -> bool:
 
 
 def _again(
-    request: RenderRequest, stages: Stages, losses: tuple[Loss, ...], provider: str
+    request: RenderRequest,
+    stages: Stages,
+    losses: tuple[Loss, ...],
+    provider: str | None,
+    *,
+    is_whole: bool = False,
 ) -> Rendered:
+    """Return the result for another provider, or ``is_whole`` that without a budget."""
+    if is_whole:
+        request = attrs.evolve(request, budget=None, strict=False)
     template = request.template
     if template is not None and not is_one_of(
         provider, [wire.name for wire in wires() if wire.templated]

@@ -105,8 +105,8 @@ class Rendered:
 
     The payload is made of this one, and so are spans, views and reports.
     """
-    _render_for: "Callable[[str], Rendered]" = attrs.field(alias="render_for")
-    """Renders the same tree for another provider, by its name."""
+    _render_for: "Callable[..., Rendered]" = attrs.field(alias="render_for")
+    """Renders the same tree for another provider, by its name, or without a budget."""
     _written_payload: "WrittenPayload | None" = attrs.field(alias="written_payload")
     """The payload and its losses, ``None`` without a target."""
     _budget: "Budget | None" = attrs.field(alias="budget")
@@ -350,8 +350,8 @@ class Rendered:
         prompt = with_texts(self._prompt, spans)
         prompt_with_marks = with_texts(self._prompt_with_marks, spans)
 
-        def render_for(provider: str) -> Rendered:
-            return self._render_for(provider).masked(mask)
+        def render_for(provider: str | None, *, is_whole: bool = False) -> Rendered:
+            return self._render_for(provider, is_whole=is_whole).masked(mask)
 
         # ``WrittenPayload`` writes this prompt as it is: it has its automatic marks and bytes.
         masked = attrs.evolve(
@@ -626,9 +626,9 @@ class Rendered:
         """Return attributes for the span of a request, by OpenTelemetry's GenAI conventions 0.1.0.
 
         ``name`` is that of the prompt, ``conversation`` the id of the conversation. The version of
-        the prompt is a digest of the author's text, without values. With ``content``, messages,
-        instructions and tools are there as JSON texts, without signatures. A provider that the
-        conventions do not know is not named.
+        the prompt is a digest of the author's text as written, without values: no budget changes
+        it. With ``content``, messages, instructions and tools are there as JSON texts, without
+        signatures. A provider that the conventions do not know is not named.
 
         >>> from promptdsl import User, render
         >>> attributes = render(User("Hi."), model="gpt-5").to_otel(name="greeting")
@@ -638,7 +638,16 @@ class Rendered:
         from promptdsl.rendering.reports.otel import otel_attributes, otel_content
 
         report_input, has_output = self._report_input(), self.output is not None
-        attributes = otel_attributes(report_input, stages=dict(self._stages), has_output=has_output)
+        # The version is that of the prompt as it was written, so it is the same under any budget.
+        written = self
+        if self._budget is not None and self.dropped:
+            written = self._render_for(self.facts.provider, is_whole=True)
+        attributes = otel_attributes(
+            report_input,
+            stages=dict(self._stages),
+            spans=written.spans(),
+            has_output=has_output,
+        )
         labels = {"gen_ai.prompt.name": name, "gen_ai.conversation.id": conversation}
         attributes |= {key: value for key, value in labels.items() if value}
         if content:

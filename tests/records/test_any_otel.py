@@ -118,3 +118,28 @@ def test_the_content_is_json_of_the_messages(text: str, model: str | None) -> No
     rendered = render(Timeline(System("s"), History(said), User("q")), model=model)
     messages = json.loads(rendered.to_otel(content=True)["gen_ai.input.messages"])
     assert ["user", "assistant", "tool", "user"] == [message["role"] for message in messages][-4:]
+
+
+def optional_parts() -> Timeline:
+    """Return a prompt of which a budget drops a section and chooses a smaller alternative."""
+    with Timeline() as prompt:
+        with System("You help."):
+            Section("tone", "Be kind. " * 20, priority=1)
+            with FirstFit():
+                Section("rules", "Never promise refunds. " * 20)
+                Section("rules", "No refunds.")
+        User("Why?")
+    return prompt
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("budget", [None, 5_000, 600, 400, 300, 150])
+def test_no_budget_changes_the_version(budget: int | None, model: str | None) -> None:
+    """The version is that of the prompt as it was written, whatever a budget drops."""
+    options: dict[str, Any] = {"model": model, "counter": len}
+    rendered = render(optional_parts(), budget=budget, **options)
+    assert (budget not in (None, 5_000)) == (rendered.tokens.total < 600)
+    attributes = rendered.to_otel()
+    assert version(optional_parts(), **options) == attributes["gen_ai.prompt.version"]
+    masked = rendered.masked("<{label}>").to_otel()
+    assert attributes["gen_ai.prompt.version"] == masked["gen_ai.prompt.version"]

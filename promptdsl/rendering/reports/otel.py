@@ -28,9 +28,16 @@ CONVENTIONS = "0.1.0"
 
 
 def otel_attributes(
-    report_input: ReportInput, *, stages: Mapping[str, Node], has_output: bool
+    report_input: ReportInput,
+    *,
+    stages: Mapping[str, Node],
+    spans: Iterable[Span],
+    has_output: bool,
 ) -> dict[str, str | bool]:
-    """Return the attributes without text of the prompt."""
+    """Return the attributes without text of the prompt.
+
+    ``spans`` are those of the prompt as it was written, without a budget.
+    """
     facts = report_input.facts
     provider, operation = facts.wire.telemetry
     recorded = [_recorded(stages[name]) for name in ("read", "fit")]
@@ -43,7 +50,7 @@ def otel_attributes(
         "gen_ai.provider.name": provider,
         "gen_ai.request.model": facts.model,
         "gen_ai.output.type": "json" if has_output else None,
-        "gen_ai.prompt.version": _version(report_input.spans()),
+        "gen_ai.prompt.version": _version(spans),
         "gen_ai.conversation.compacted": is_compacted,
     }
     return {key: value for key, value in attributes.items() if value}
