@@ -86,7 +86,7 @@ def made_page(
         if not content:
             rows = [*map(_without_content, rows)]
         name = prompt.name if content else f"prompt {number}"
-        prompts.append({"name": name, "requests": [shared.of(row) for row in rows]})
+        prompts.append({"name": name, "requests": [shared.parts(row) for row in rows]})
     data: JsonDict = {
         "format": FORMAT,
         "content": content,
@@ -128,9 +128,26 @@ def _request_rows(
         row["targets"] = {} if data is None else _payloads(request, data, models)
         if before is not None:
             row |= _compared(before, request)
+        row["figures"] = _figures(data, row["prefix"])
         yield row
         if request.rendered is not None:
             before = request
+
+
+def _figures(record: JsonDict | None, prefix: JsonDict | None) -> JsonDict:
+    """Return the tokens of a request by what a cache did with them, and those that were dropped."""
+    tokens, dropped = (record or {}).get("tokens"), (record or {}).get("dropped", ())
+    total = 0 if tokens is None else tokens["total"]
+    report = prefix or {"read_from_cache": 0, "shared": 0, "before": None, "minimum": 0}
+    cached = min(report["read_from_cache"], total)
+    return {
+        "total": total,
+        "cached": cached,
+        "same": min(max(report["shared"], cached), total) - cached,
+        "dropped": sum(part.get("tokens", 0) for part in dropped),
+        "before": report["before"],
+        "minimum": report["minimum"],
+    }
 
 
 def _compared(before: PageRequest, request: PageRequest) -> JsonDict:

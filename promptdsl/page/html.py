@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -28,10 +28,13 @@ PAGE = """\
 <noscript><p>This page shows its data with a script, and scripts are switched off.</p></noscript>
 <div id="app"></div>
 <script type="application/json" id="data">{data}</script>
+{values}
 <script>{script}</script>
 </body>
 </html>
 """
+BATCH = 100_000
+"""From how many characters on values are in a script of their own."""
 MODULES = (
     "values",
     "dom",
@@ -46,7 +49,7 @@ MODULES = (
 )
 """The modules of the page, from the ground up: a module imports only modules before it."""
 _IMPORT = re.compile(r'^import \{(.*?)\} from "\./(\w+)\.js";', re.MULTILINE)
-_EXPORT = re.compile(r"^export (?:async )?(?:function|const) (\w+)", re.MULTILINE)
+_EXPORT = re.compile(r"^export (?:async )?(?:function|const|class) (\w+)", re.MULTILINE)
 
 
 @public_api
@@ -86,7 +89,8 @@ def page_html(data: Mapping[str, Any]) -> str:  # Any: JSON data
         title=escape(visible(names[:80], one_line=True)),
         style=style,
         script=script,
-        data=_in_script(data),
+        data=_in_script({key: data[key] for key in data if key != "values"}),
+        values="\n".join(_value_scripts(data["values"])),
     )
 
 
@@ -116,9 +120,36 @@ def _without_export(match: re.Match[str]) -> str:
     return match[0].removeprefix("export ")
 
 
-def _in_script(data: Mapping[str, Any]) -> str:
-    """Return data as JSON that no reader of HTML takes for a tag, or for the end of the script."""
+def _value_scripts(values: Sequence[object]) -> Iterator[str]:
+    """Yield scripts with the values: each is small, so that the page reads what it needs."""
+    for first, texts in _batches(_json(value) for value in values):
+        data = _escaped(f"[{','.join(texts)}]")
+        yield f'<script type="application/json" class="values" data-first="{first}">{data}</script>'
+
+
+def _batches(texts: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield texts of together 100,000 characters or more, with the number of the first."""
+    first, batch, size = 0, list[str](), 0
+    for text in texts:
+        batch.append(text)
+        size += len(text)
+        if size >= BATCH:
+            yield first, batch
+            first, batch, size = first + len(batch), [], 0
+    if batch:
+        yield first, batch
+
+
+def _in_script(data: object) -> str:
+    return _escaped(_json(data))
+
+
+def _json(data: object) -> str:
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
-    if not is_valid_unicode(text):  # a half of a surrogate pair
-        text = json.dumps(data, separators=(",", ":"))
+    # Otherwise it has a half of a surrogate pair.
+    return text if is_valid_unicode(text) else json.dumps(data, separators=(",", ":"))
+
+
+def _escaped(text: str) -> str:
+    """Return JSON that no reader of HTML takes for a tag, or for the end of the script."""
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -6,14 +6,21 @@ from pathlib import Path
 from typing import Any
 
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
+VALUES = re.compile(
+    r'<script type="application/json" class="values" data-first="(\d+)">(.*?)</script>', re.DOTALL
+)
 
 
 def data_in(page: str | Path) -> dict[str, Any]:
-    """Return the data in the text or the file of a page."""
+    """Return the data in the text or the file of a page, as ``page_data`` returns it."""
     text = page.read_text("utf-8") if isinstance(page, Path) else page
     match = DATA.search(text)
     assert match, "the page has no data"
     data: dict[str, Any] = json.loads(match[1])
+    data["values"] = []
+    for first, values in VALUES.findall(text):
+        assert int(first) == len(data["values"])
+        data["values"] += json.loads(values)
     return data
 
 
@@ -33,7 +40,15 @@ def requests_of(data: dict[str, Any]) -> list[dict[str, Any]]:
         if value.startswith("~n"):
             return json.loads(value[2:])
         if value not in known:
-            known[value] = read(data["values"][int(value[1:])])
+            known[value] = referred(value)
         return known[value]
+
+    def referred(text: str) -> Any:
+        target = data["values"][int(text.lstrip("~to"))]
+        if text.startswith("~t"):
+            return "".join(map(read, target))
+        if text.startswith("~o"):
+            return dict(zip(target[0], map(read, target[1:]), strict=True))
+        return read(target)
 
     return [read(request) for prompt in data["prompts"] for request in prompt["requests"]]

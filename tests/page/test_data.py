@@ -19,10 +19,13 @@ from tests.page.prompts import MODEL, agent, answer
 from tests.page.read import data_in, requests_of
 
 SCHEMA = json.loads((Path(promptdsl.__file__).parent / "page/page.schema.json").read_text("utf-8"))
-TEXTS = st.text("~ab", max_size=4) | st.just("long " * 20)
+TEXTS = st.text("~ab", max_size=4) | st.sampled_from(["long " * 20, "line\n" * 300, "~\n" * 700])
+KEYS = TEXTS | st.sampled_from(
+    ["10", "2", "0", "007", "__proto__", "constructor", "", "4294967295"]
+)
 DATA = st.recursive(
     TEXTS | st.integers(-9, 9) | st.none(),
-    lambda parts: st.lists(parts, max_size=3) | st.dictionaries(TEXTS, parts, max_size=3),
+    lambda parts: st.lists(parts, max_size=3) | st.dictionaries(KEYS, parts, max_size=3),
     max_leaves=8,
 )
 REQUEST: dict[str, Any] = {**SCHEMA["$defs"]["request"], "$defs": SCHEMA["$defs"]}
@@ -134,7 +137,7 @@ def test_a_record_with_missing_keys() -> None:
         assert [3, 3] == [len(requests), sum(bool(request["record"]) for request in requests)]
 
 
-@pytest.mark.parametrize("number", [1.0, 2**53, -(10**30), 1e300, True, 0, 0.5])
+@pytest.mark.parametrize("number", [1.0, 2**53, -(10**30), 1e300, 1e-5, True, 0, 0.5])
 def test_a_number_is_kept(number: float) -> None:
     """A number is read as it was written, also one that JavaScript would change."""
     (request,) = requests_of(page_data(PagePrompt("p", (User("a"),), {"n": number})))
@@ -186,7 +189,15 @@ def test_values_stand_once(value: Any) -> None:
     prompt = User(Value("a"))
     inputs = {"same": value, "again": value, "~": "~1"}
     (request,) = requests_of(page_data(PagePrompt("p", (prompt,), inputs)))
-    assert inputs == request["record"]["inputs"]
+    assert json.dumps(inputs) == json.dumps(request["record"]["inputs"])
+
+
+def test_lines_of_a_growing_text_stand_once() -> None:
+    """Of texts that begin alike, such as dropped parts of a long history, only the ends are new."""
+    lines = [f"{number}: {'word ' * 30}\n" for number in range(100)]
+    texts = ["".join(lines[: number + 1]) for number in range(100)]
+    prompt = PagePrompt("p", (User("a"),), {"texts": texts})
+    assert len(json.dumps(page_data(prompt))) < 4 * len(texts[-1])
 
 
 def test_a_long_conversation_is_small() -> None:

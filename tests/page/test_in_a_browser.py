@@ -10,6 +10,7 @@ import pytest
 from promptdsl import *
 from promptdsl.page import PagePrompt, write_page
 from tests.browser import Browser
+from tests.page.opening import NODES, settled
 from tests.page.prompts import MODEL, agent, answer
 from tests.views.hostile_prompt import hostile_prompt
 
@@ -17,7 +18,6 @@ pytestmark = pytest.mark.browser
 
 LOOKS = [(width, scheme) for width in (400, 1400) for scheme in ("light", "dark")]
 FOCUSED = "document.activeElement.getAttribute('aria-label')"
-NODES = "document.querySelectorAll('*').length"
 
 
 def text_of(page: Browser, selector: str) -> str:
@@ -96,7 +96,8 @@ def test_hostile_prompts_run_nothing(
     wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
     assert 0 == browser.run(wider)
     images = "[...document.images].filter(image => !image.src.startsWith('data:image/')).length"
-    assert [0, 2] == [browser.run(images), browser.run("document.scripts.length")]
+    scripts = "[...document.scripts].filter(script => script.type !== 'application/json').length"
+    assert [0, 1] == [browser.run(images), browser.run(scripts)]
     assert 0 == browser.run("document.querySelectorAll('svg, iframe, object, embed').length")
 
 
@@ -277,6 +278,26 @@ def test_numbers_are_copied_as_written(browser: Browser, tmp_path: Path) -> None
     assert '"one": 1.0' in text_of(browser, "#tab")
 
 
+def test_keys_are_copied_as_written(browser: Browser, tmp_path: Path) -> None:
+    """A payload is copied as ``json.dumps`` writes it: its keys stay, in their order."""
+    pairs = [("10", 1), ("2", [1e-5, {}, []]), ("__proto__", {"b": 1, "0": "é\x7f\n"})]
+    call = ToolUse("f", dict([*pairs, ("constructor", 2.0), ("", None), ("a", True)]), id="c1")
+    prompt = Timeline(User("Hi."), Assistant(call), ToolMessage("c1", "ok"))
+    write_page(file := tmp_path / "page.html", prompt, model=MODEL)
+    browser.look()
+    browser.ask("Browser.grantPermissions", permissions=["clipboardReadWrite"])
+    browser.open(file.as_uri())
+    click(browser, ".buttons button:last-child")
+    browser.run("new Promise(done => setTimeout(done, 100))")
+    copied = browser.run("navigator.clipboard.readText()")
+    payload = render(prompt, model=MODEL).payload()
+    assert json.dumps(payload, indent=2, ensure_ascii=False) == copied
+    for shown in (text_of(browser, "#tab .json"), text_of(browser, "[data-message='1'] pre")):
+        keys = ('"10":', '"2":', '"__proto__":', '"b":', '"0":', '"constructor":', '"":', '"a":')
+        places = [shown.index(key) for key in keys]
+        assert sorted(places) == places
+
+
 def test_search(page: Browser) -> None:
     """A search counts messages, marks the words, and goes from one to the next."""
     page.press("/")
@@ -351,6 +372,7 @@ def test_ten_thousand_messages(browser: Browser, tmp_path: Path) -> None:
     write_page(file, Timeline(History(messages)), model="gpt-5")
     browser.look()
     browser.open(file.as_uri())
+    settled(browser)
     assert browser.run(NODES) < 1_500
     browser.press("/")
     browser.ask("Input.insertText", text="message 9999.")

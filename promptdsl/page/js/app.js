@@ -8,11 +8,11 @@ import { showInside } from "./payloads.js";
 import { isSamePoint, readAddress, state, writeAddress } from "./state.js";
 import { TABS, errorBox, priceLine, showTab } from "./tabs.js";
 import { showTree } from "./tree.js";
-import { readData } from "./values.js";
+import { jsonText, readData, without } from "./values.js";
 
 /** @typedef {import("./values.js").Json} Json */
 
-const data = readData(JSON.parse(document.getElementById("data")?.textContent ?? "{}"));
+const data = readData(JSON.parse(document.getElementById("data")?.textContent ?? "{}"), [...document.querySelectorAll(/** @type {"script"} */ ("script.values"))]);
 const app = /** @type {HTMLElement} */ (document.getElementById("app"));
 const EDITOR = "vscode://file/{file}:{line}";
 const KEYS = [
@@ -42,7 +42,7 @@ const treeBox = /** @type {HTMLDetailsElement} */ (element("details", { id: "tre
 const help = /** @type {HTMLDialogElement} */ (element("dialog", { id: "help", "aria-labelledby": "help-title" }));
 
 /** @type {Json} */
-const NOTHING = { error: null, record: null, prefix: null, changes: null, fits: [], targets: {} };
+const NOTHING = { error: null, record: null, prefix: null, changes: null, fits: [], targets: {}, figures: { total: 0, cached: 0, same: 0, dropped: 0 } };
 let request = NOTHING;
 /** @type {ReturnType<typeof showMessages>|null} */
 let messages = null;
@@ -83,13 +83,24 @@ function link(source) {
   return element(isSafe ? "a" : "span", { class: "source", href: isSafe ? address : null, title: source }, ...shownText(name));
 }
 
-/** Open a request. @param {number} prompt @param {number} index */
-function open(prompt, index) {
+/** Stop the reading of a request that another one replaces. */
+let stopReading = () => {};
+
+/** Open a request; `then` is called when it is shown. @param {number} prompt @param {number} index @param {() => void} then */
+function open(prompt, index, then = () => {}) {
   if (data.prompts.length === 0) return;
   state.prompt = Math.min(Math.max(prompt, 0), data.prompts.length - 1);
   state.request = Math.min(Math.max(index, 0), data.prompts[state.prompt].requests.length - 1);
   state.point = null;
-  show();
+  stopReading();
+  zones.status.textContent = "The request is being read.";
+  app.setAttribute("aria-busy", "true");
+  stopReading = data.prepare(state.prompt, state.request, () => {
+    zones.status.textContent = "";
+    app.removeAttribute("aria-busy");
+    show();
+    then();
+  });
 }
 
 function show() {
@@ -266,9 +277,10 @@ function searched() {
 
 /** Return what can be read of a block: its text, its names and its values, no bytes. @param {Json} block @returns {string} */
 function textOf(block) {
-  const { type: _type, source: _source, content, cache: _cache, ...rest } = block;
+  const { content } = block;
+  const rest = without(block, ["type", "source", "content", "cache"]);
   const inner = Array.isArray(content) ? content.map(textOf) : [];
-  return [...Object.values(rest).map(part => typeof part === "string" ? part : JSON.stringify(part)), ...inner].join("\n");
+  return [...Object.values(rest).map(part => typeof part === "string" ? part : jsonText(part, 1)), ...inner].join("\n");
 }
 
 /** Mark the words of the search in what is on the screen. */
@@ -381,10 +393,11 @@ readAddress(location.hash);
 build();
 if (data.prompts.length > 0) {
   const { point } = state;
-  open(state.prompt, state.request);
-  state.point = point;
-  mark();
-  if (point) goToMessage(point.message);
+  open(state.prompt, state.request, () => {
+    state.point = point;
+    mark();
+    if (point) goToMessage(point.message);
+  });
 }
 zones.messages.addEventListener("filled", highlight);
 document.addEventListener("keydown", pressed);

@@ -19,7 +19,7 @@ export function showCalls(parent, data, prompt, current, go) {
   if (parent.hidden) return;
   const figures = Array.from({ length: count }, (_, index) => cacheFigures(data.request(prompt, index)));
   const largest = figures.reduce((most, { total, dropped }) => Math.max(most, total + dropped), 1);
-  const lostAt = lostCaches(figures.map((_, index) => data.request(prompt, index).prefix));
+  const lostAt = lostCaches(figures.map((_, index) => data.request(prompt, index).figures));
   const columns = figures.map(({ total, cached, same, fresh, dropped }, index) => {
     const facts = [`request ${index + 1}`, `${tokens(total)} tokens`, `${tokens(cached)} from the cache`,
       `${tokens(same)} the same but not cached`, `${tokens(fresh)} new`, `${tokens(dropped)} left out`];
@@ -54,13 +54,13 @@ function lostSentence(lostAt) {
 /**
  * Return the requests of which less than 80 % of the request before comes from a cache. A log that
  * a cache never serves lost nothing.
- * @param {(import("./values.js").Json|null)[]} prefixes
+ * @param {import("./values.js").Json[]} figures
  * @returns {Set<number>}
  */
-function lostCaches(prefixes) {
-  const isServed = prefixes.some(prefix => (prefix?.read_from_cache ?? 0) > 0);
-  const indexes = prefixes.flatMap((prefix, index) =>
-    isServed && prefix && prefix.before >= prefix.minimum && prefix.read_from_cache < 0.8 * prefix.before ? [index] : []);
+function lostCaches(figures) {
+  const isServed = figures.some(({ cached }) => cached > 0);
+  const indexes = figures.flatMap(({ before, minimum, cached }, index) =>
+    isServed && before !== null && before >= minimum && cached < 0.8 * before ? [index] : []);
   return new Set(indexes);
 }
 

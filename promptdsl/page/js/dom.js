@@ -52,52 +52,82 @@ export function counted(count, noun) {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
+const GROUP = 10;
+const NEAR = "300px";
+
 /**
- * A long list: groups of items are made when they come near the screen, and emptied when they leave.
+ * A long list: groups of ten items are made when they come near the screen, and emptied when they
+ * leave; so are groups of ten groups, and so on.
  * @param {HTMLElement} parent
  * @param {number} size the number of items
  * @param {(index: number) => HTMLElement} make
  * @param {number} height the height of an item that was not made yet, in pixels
- * @param {number} groupSize the number of items that are made together
  */
-export function longList(parent, size, make, height, groupSize = 40) {
-  /** @type {HTMLElement[]} */
-  const groups = [];
+export function longList(parent, size, make, height) {
+  /** Each group by its element: its first item, and how many items each of its parts has. @type {Map<Element, {first: number, step: number}>} */
+  const groups = new Map();
   const watcher = new IntersectionObserver(seen => {
     for (const { target, isIntersecting } of seen) {
-      const group = /** @type {HTMLElement} */ (target);
-      if (isIntersecting) fill(group);
-      else if (group.firstChild && !group.contains(document.activeElement)) {
-        group.style.minHeight = `${group.offsetHeight}px`;
-        group.replaceChildren();
-      }
+      if (!groups.has(target)) continue;
+      if (isIntersecting) fill(/** @type {HTMLElement} */ (target));
+      else if (!target.contains(document.activeElement)) empty(/** @type {HTMLElement} */ (target));
     }
-  }, { rootMargin: "1200px" });
+  }, /** @type {IntersectionObserverInit} */ ({ rootMargin: NEAR, scrollMargin: NEAR }));
+
+  /** @param {number} first @param {number} step */
+  function groupOf(first, step) {
+    const group = element("div", { class: "group" });
+    group.style.minHeight = `${Math.min(step * GROUP, size - first) * height}px`;
+    groups.set(group, { first, step });
+    watcher.observe(group);
+    return group;
+  }
 
   /** @param {HTMLElement} group */
   function fill(group) {
-    if (group.firstChild) return;
-    const start = groups.indexOf(group) * groupSize;
-    for (let index = start; index < Math.min(start + groupSize, size); index++) group.append(make(index));
+    const place = groups.get(group);
+    if (place === undefined || group.firstChild) return;
+    const { first, step } = place;
+    for (let start = first; start < Math.min(first + step * GROUP, size); start += step) {
+      group.append(step === 1 ? make(start) : groupOf(start, step / GROUP));
+    }
     group.style.minHeight = "";
-    parent.dispatchEvent(new CustomEvent("filled"));
+    if (step === 1) parent.dispatchEvent(new CustomEvent("filled"));
   }
 
-  for (let start = 0; start < size; start += groupSize) {
-    const group = element("div", { class: "group" });
-    group.style.minHeight = `${Math.min(groupSize, size - start) * height}px`;
-    groups.push(group);
+  /** @param {HTMLElement} group */
+  function empty(group) {
+    if (!group.firstChild) return;
+    group.style.minHeight = `${group.offsetHeight}px`;
+    for (const inner of group.querySelectorAll(".group")) {
+      watcher.unobserve(inner);
+      groups.delete(inner);
+    }
+    group.replaceChildren();
   }
-  parent.replaceChildren(...groups);
-  if (groups.length > 0) fill(groups[0]);
-  groups.forEach(group => watcher.observe(group));
+
+  let step = 1;
+  while (step * GROUP < size) step *= GROUP;
+  const top = groupOf(0, step);
+  parent.replaceChildren(top);
+  fill(top);
   return {
     /** Return the element of an item, which is made if it is not there. @param {number} index */
     at(index) {
-      const group = groups[Math.floor(index / groupSize)];
-      if (group === undefined) return null;
-      fill(group);
-      return /** @type {HTMLElement|null} */ (group.children[index % groupSize] ?? null);
+      if (index < 0 || index >= size) return null;
+      let group = top;
+      for (let inner = step; ; inner /= GROUP) {
+        fill(group);
+        const child = /** @type {HTMLElement} */ (group.children[Math.floor(index % (inner * GROUP) / inner)]);
+        if (inner === 1) return child;
+        group = child;
+      }
+    },
+    /** Make the items that are there again. */
+    redraw() {
+      for (const [group, { first, step }] of groups) {
+        if (step === 1 && group.firstChild) group.replaceChildren(...Array.from(group.children, (_, offset) => make(first + offset)));
+      }
     },
     close() { watcher.disconnect(); },
   };

@@ -3,7 +3,7 @@
 import { copy, counted, element, longList, pushTo, shownText } from "./dom.js";
 import { cacheFigures, fitsSentence, rolesOf, tokens } from "./numbers.js";
 import { isSamePoint, state } from "./state.js";
-import { slicer } from "./values.js";
+import { jsonText, slicer, without } from "./values.js";
 
 /** @typedef {import("./values.js").Json} Json */
 /** @typedef {import("./state.js").Point} Point */
@@ -109,9 +109,10 @@ export function showMessages(parent, request, { point, link }) {
     if (block.type === "text") {
       return element("div", { class: "text" }, notes[0], textOf(block.text ?? "", { message, block: number, inner }), notes[1]);
     }
-    const { type, cache: _cache, content, source, ...rest } = block;
+    const { type, content, source } = block;
+    const rest = without(block, ["type", "cache", "content", "source"]);
     const parts = Array.isArray(content) ? content.map((/** @type {Json} */ child, /** @type {number} */ index) => blockOf(child, message, number, index)) : [];
-    const body = Object.keys(rest).length > 0 ? element("pre", {}, ...shownText(JSON.stringify(rest, null, 1))) : null;
+    const body = Object.keys(rest).length > 0 ? element("pre", {}, ...shownText(jsonText(rest, 1))) : null;
     return element("div", { class: "block", "data-block": [message, number, inner ?? ""].join(".") },
       element("b", {}, type), " ", notes[0], source ? mediaOf(source) : null, body, parts, notes[1]);
   }
@@ -186,9 +187,9 @@ export function showMessages(parent, request, { point, link }) {
     const tools = record.tools.map((/** @type {Json} */ tool) => element("details", {},
       element("summary", {}, ...shownText(tool.name ?? "tool")),
       tool.description ? element("p", { class: "text" }, ...shownText(tool.description)) : null,
-      element("pre", {}, ...shownText(JSON.stringify(tool.input_schema ?? tool.raw ?? {}, null, 1))), link(tool.source ?? "")));
+      element("pre", {}, ...shownText(jsonText(tool.input_schema ?? tool.raw ?? {}, 1))), link(tool.source ?? "")));
     const output = record.output ? element("details", {}, element("summary", {}, "output schema"),
-      element("pre", {}, ...shownText(JSON.stringify(record.output.schema ?? {}, null, 1)))) : null;
+      element("pre", {}, ...shownText(jsonText(record.output.schema ?? {}, 1)))) : null;
     const count = record.tokens ? counted(record.tokens.tools, "token") : "";
     return element("article", { class: "card tools", tabindex: "-1", "aria-label": "tools" },
       element("header", {}, element("h3", {}, counted(record.tools.length, "tool")), element("span", { class: "count" }, count)), tools, output);

@@ -10,10 +10,8 @@ export function totalOf(record) { return record?.tokens?.total ?? 0; }
 
 /** Return the tokens of a request by what a cache did with them. @param {Json} request */
 export function cacheFigures(request) {
-  const total = totalOf(request.record);
-  const cached = Math.min(request.prefix?.read_from_cache ?? 0, total);
-  const same = Math.min(Math.max(request.prefix?.shared ?? 0, cached), total) - cached;
-  const dropped = (request.record?.dropped ?? []).reduce((/** @type {number} */ sum, /** @type {Json} */ part) => sum + part.tokens, 0);
+  /** @type {{total: number, cached: number, same: number, dropped: number}} */
+  const { total, cached, same, dropped } = request.figures;
   return { total, cached, same, fresh: total - cached - same, dropped };
 }
 

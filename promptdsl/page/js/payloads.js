@@ -1,7 +1,7 @@
 // A payload as JSON, with the pieces that the reader points at marked in it.
 
 import { element, longList, pushTo, shownText } from "./dom.js";
-import { isExactNumber, slicer } from "./values.js";
+import { ExactNumber, entriesOf, jsonText, slicer } from "./values.js";
 
 /** @typedef {import("./values.js").Json} Json */
 /** @typedef {import("./state.js").Point} Point */
@@ -9,61 +9,46 @@ import { isExactNumber, slicer } from "./values.js";
 
 /** @typedef {{path: string, role: string, address: string, start: number, end: number, at: number[]}} Mark */
 
-const GROUP = 40;
-
 /** @param {(string|number)[]} address */
 function pathOf(address) { return JSON.stringify(address); }
 
-/** Return the lines of a JSON value. @param {any} value @param {(string|number)[]} address @param {number} indent @param {string} before @param {string} after @returns {Line[]} */
-function linesOf(value, address, indent, before, after) {
-  const path = pathOf(address);
-  if (typeof value === "string") return [{ indent, start: `${before}"`, text: value, end: `"${after}`, path }];
-  if (value === null || typeof value !== "object" || isExactNumber(value)) return [{ indent, start: before + JSON.stringify(value), end: after, path }];
-  const isList = Array.isArray(value);
-  const [open, close] = isList ? ["[", "]"] : ["{", "}"];
-  const entries = Object.entries(value);
-  if (entries.length === 0) return [{ indent, start: before + open + close, end: after, path }];
-  const lines = [{ indent, start: before + open, end: "", path }];
-  entries.forEach(([key, part], number) => {
-    const comma = number < entries.length - 1 ? "," : "";
-    const name = isList ? "" : `${JSON.stringify(key)}: `;
-    for (const line of linesOf(part, [...address, isList ? number : key], indent + 1, name, comma)) lines.push(line);
-  });
-  return [...lines, { indent, start: close + after, end: "", path: "" }];
+/**
+ * Return the lines of a JSON value: a list of functions, as a line is made when it is shown.
+ * @param {any} value
+ * @param {(string|number)[]} address
+ * @param {string} before
+ * @param {string} after
+ * @returns {(() => Line)[]}
+ */
+function linesOf(value, address, before, after) {
+  /** @type {(() => Line)[]} */
+  const lines = [];
+  /** @param {any} part @param {(string|number)[]} at @param {string} start @param {string} end */
+  function add(part, at, start, end) {
+    const indent = at.length;
+    if (typeof part === "string") lines.push(() => ({ indent, start: `${start}"`, text: part, end: `"${end}`, path: pathOf(at) }));
+    else if (isSimple(part)) lines.push(() => ({ indent, start: start + jsonText(part), end, path: pathOf(at) }));
+    else addAll(part, at, start, end);
+  }
+  /** @param {any} parts @param {(string|number)[]} at @param {string} start @param {string} end */
+  function addAll(parts, at, start, end) {
+    const indent = at.length;
+    const isList = Array.isArray(parts);
+    const [open, close] = isList ? "[]" : "{}";
+    const entries = isList ? [...parts.entries()] : entriesOf(parts);
+    lines.push(() => ({ indent, start: start + open, end: "", path: pathOf(at) }));
+    entries.forEach(([/** @type {string|number} */ key, part], number) => {
+      add(part, [...at, key], isList ? "" : `${JSON.stringify(key)}: `, number < entries.length - 1 ? "," : "");
+    });
+    lines.push(() => ({ indent, start: close + end, end: "", path: "" }));
+  }
+  add(value, address, before, after);
+  return lines;
 }
 
-/** @typedef {{lines: () => Line[], key: string, first: number, last: number}} Unit */
-
-/**
- * Return the parts of a payload that are drawn one by one: each key, of long lists 40 items each.
- * @param {Json} payload
- * @returns {Unit[]}
- */
-function unitsOf(payload) {
-  /** @type {Unit[]} */
-  const units = [];
-  /** @param {() => Line[]} lines @param {string=} key @param {number=} first @param {number=} last */
-  const add = (lines, key = "", first = 0, last = Infinity) => units.push({ lines, key, first, last });
-  add(() => [{ indent: 0, start: "{", end: "", path: "[]" }]);
-  const entries = Object.entries(payload);
-  entries.forEach(([key, value], number) => {
-    const comma = number < entries.length - 1 ? "," : "";
-    const name = `${JSON.stringify(key)}: `;
-    if (!Array.isArray(value) || value.length <= GROUP) {
-      add(() => linesOf(value, [key], 1, name, comma), key);
-      return;
-    }
-    add(() => [{ indent: 1, start: `${name}[`, end: "", path: pathOf([key]) }]);
-    for (let first = 0; first < value.length; first += GROUP) {
-      const last = Math.min(first + GROUP, value.length) - 1;
-      const commaAfter = (/** @type {number} */ index) => index < value.length - 1 ? "," : "";
-      add(() => value.slice(first, last + 1).flatMap((item, offset) =>
-        linesOf(item, [key, first + offset], 2, "", commaAfter(first + offset))), key, first, last);
-    }
-    add(() => [{ indent: 1, start: `]${comma}`, end: "", path: "" }]);
-  });
-  add(() => [{ indent: 0, start: "}", end: "", path: "" }]);
-  return units;
+/** Return whether a value is on one line. @param {any} value */
+function isSimple(value) {
+  return value === null || typeof value !== "object" || value instanceof ExactNumber || Object.keys(value).length === 0;
 }
 
 /**
@@ -155,7 +140,9 @@ export function showPayload(parent, payload, locations, choose) {
   /** @type {Map<string, Json[]>} */
   const byPath = new Map();
   locations.forEach(location => pushTo(byPath, pathOf(location.address), location));
-  const units = unitsOf(payload);
+  const lines = linesOf(payload, [], "", "");
+  /** The number of the line of each path, found when it is first needed. @type {Map<string, number>|null} */
+  let places = null;
   /** @type {Mark[]} */
   let marks = [];
 
@@ -185,19 +172,22 @@ export function showPayload(parent, payload, locations, choose) {
     return element("bdi", { class: "string" }, pieces);
   }
 
-  const list = longList(parent, units.length, index => element("div", {}, units[index].lines().map(lineOf)), 2000, 1);
+  /** @param {string} path */
+  function lineAt(path) {
+    places ??= new Map(lines.map((line, number) => [line().path, number]));
+    return places.get(path);
+  }
+
+  const list = longList(parent, lines.length, index => lineOf(lines[index]()), 20);
   return {
     /** Mark a piece, and draw again what is on the screen. @param {Mark[]} chosen */
     mark(chosen) {
+      if (chosen.length === 0 && marks.length === 0) return;
       marks = chosen;
-      [...parent.children].forEach((group, number) => {
-        group.firstElementChild?.replaceChildren(...units[number].lines().map(lineOf));
-      });
-      if (chosen.length === 0) return;
-      const [key, index] = JSON.parse(chosen[0].path);
-      const place = units.findIndex(unit => unit.key === key && (unit.last === Infinity || (unit.first <= index && index <= unit.last)));
-      const mark = place < 0 ? null : list.at(place)?.querySelector(".pointed, mark");
-      if (mark instanceof HTMLElement) showInside(parent, mark);
+      list.redraw();
+      const place = chosen.length === 0 ? undefined : lineAt(chosen[0].path);
+      const line = place === undefined ? null : list.at(place);
+      if (line !== null) showInside(parent, line.querySelector("mark") ?? line);
     },
     close: list.close,
   };
@@ -208,7 +198,7 @@ function escaped(text) {
   return JSON.stringify(text).slice(1, -1).replaceAll("\\n", "\\n\n");
 }
 
-/** Scroll a box so that an element in it is seen; the page itself does not move. @param {HTMLElement} box @param {HTMLElement} inside */
+/** Scroll a box so that an element in it is seen; the page itself does not move. @param {HTMLElement} box @param {Element} inside */
 export function showInside(box, inside) {
   const [outer, inner] = [box.getBoundingClientRect(), inside.getBoundingClientRect()];
   if (inner.top < outer.top || inner.bottom > outer.bottom) box.scrollTop += inner.top - outer.top - outer.height / 3;

@@ -4,6 +4,7 @@ import { copy, counted, element, shownText } from "./dom.js";
 import { budgetLine, cacheFigures, money, priceOf, rolesOf, targetOf, tokens, totalOf } from "./numbers.js";
 import { marksOf, pointIn, pointOf, showPayload, spanAt } from "./payloads.js";
 import { state } from "./state.js";
+import { entriesOf, jsonText, without } from "./values.js";
 
 /** @typedef {import("./values.js").Json} Json */
 /** @typedef {import("./values.js").PageData} PageData */
@@ -20,14 +21,14 @@ export function showTab(parent, context) {
   else if (state.tab === "changes") parent.replaceChildren(...changeRows(request, context));
   else if (state.tab === "budgets") parent.replaceChildren(...budgetRows(request));
   else if (state.tab === "settings") parent.replaceChildren(settingRows(request));
-  else if (state.tab === "inputs") parent.replaceChildren(element("pre", { tabindex: "0" }, ...shownText(JSON.stringify(request.record?.inputs ?? null, null, 2))));
+  else if (state.tab === "inputs") parent.replaceChildren(element("pre", { tabindex: "0" }, ...shownText(jsonText(request.record?.inputs ?? null))));
   else parent.replaceChildren(...besideRows(context));
   return { mark() {}, close() {} };
 }
 
 /** @param {HTMLElement} parent @param {Context} context */
 function payloadTab(parent, { request, point, choose, data, link }) {
-  const names = Object.keys(request.targets);
+  const names = entriesOf(request.targets).map(([target]) => target);
   const nothing = { mark() {}, close() {} };
   if (names.length === 0) {
     const why = data.content ? "Write --for MODEL to have payloads in this page." : "A page without content has no payloads.";
@@ -44,7 +45,7 @@ function payloadTab(parent, { request, point, choose, data, link }) {
     parent.replaceChildren(head, errorBox(target.error));
     return nothing;
   }
-  const button = element("button", { type: "button", click: () => copy(button, JSON.stringify(target.payload, null, 2)) }, "Copy JSON");
+  const button = element("button", { type: "button", click: () => copy(button, jsonText(target.payload)) }, "Copy JSON");
   head.append(button);
   const where = element("div", { class: "where", "aria-live": "polite" });
   const body = element("div", { class: "json", tabindex: "0", role: "region", "aria-label": `payload for ${name}` });
@@ -67,7 +68,7 @@ function payloadTab(parent, { request, point, choose, data, link }) {
 function whereRows(request, data, link) {
   const { point } = state;
   if (point === null || !data.content) return [];
-  const rows = Object.entries(request.targets).map(([name, target]) => {
+  const rows = entriesOf(request.targets).map(([name, target]) => {
     if (target.error) return element("tr", {}, element("th", { scope: "row" }, ...shownText(name)), element("td", { colspan: 3 }, "cannot be made"));
     const marks = marksOf(request.record, target, point);
     const nothing = nothingAt(request.record, target, point);
@@ -148,8 +149,8 @@ function budgetRows(request) {
 /** @param {Json} request */
 function settingRows(request) {
   const record = request.record;
-  const rows = Object.entries(record?.settings ?? {}).map(([name, setting]) => element("tr", {},
-    element("th", { scope: "row" }, name), element("td", {}, element("code", {}, ...shownText(JSON.stringify(setting?.value ?? null)))), element("td", {}, setting?.layer ?? "")));
+  const rows = entriesOf(record?.settings ?? {}).map(([name, setting]) => element("tr", {},
+    element("th", { scope: "row" }, name), element("td", {}, element("code", {}, ...shownText(jsonText(setting?.value ?? null, 1)))), element("td", {}, setting?.layer ?? "")));
   const libraries = (record?.libraries ?? []).map((/** @type {Json} */ library) => element("tr", {}, element("th", { scope: "row" }, ...shownText(library.name)), element("td", {}, library.version ?? "no version"), element("td", {}, "library")));
   const heads = ["setting", "value", "set by"].map(name => element("th", { scope: "col" }, name));
   return element("table", {}, element("thead", {}, element("tr", {}, heads)), element("tbody", {}, rows, libraries));
@@ -198,7 +199,7 @@ const FIGURES = [
 function textAt(request, index) {
   const message = request.record?.messages[index];
   if (message === undefined) return "";
-  const texts = message.content.map((/** @type {Json} */ block) => block.text ?? JSON.stringify({ ...block, cache: undefined }));
+  const texts = message.content.map((/** @type {Json} */ block) => block.text ?? jsonText(without(block, ["cache"]), 1));
   return `${message.role}: ${texts.join("\n")}`;
 }
 

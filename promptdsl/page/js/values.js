@@ -1,16 +1,57 @@
 // The data of the page: references become the values that they stand for.
 
 /** @typedef {Record<string, any>} Json */
+/** @typedef {{first: number, script: HTMLElement|null, values: any[]|null}} Part values from a number on; a script is parsed when the first of them is needed */
 
 const MARK = "~";
+const STEP = 12;
+/** The keys of a record that the page does not show. */
+const UNUSED = ["outline"];
+
+/** The order of the keys of objects that the browser would order otherwise. @type {WeakMap<object, string[]>} */
+const orders = new WeakMap();
+
+/** Return the keys and values of an object in the order in which they were written. @param {Json} value @returns {[string, any][]} */
+export function entriesOf(value) {
+  return orders.get(value)?.map(key => [key, value[key]]) ?? Object.entries(value);
+}
+
+/** Return an object of keys and values, which keeps their order. @param {[string, any][]} entries @returns {Json} */
+function objectOf(entries) {
+  const made = Object.fromEntries(entries);
+  orders.set(made, entries.map(([key]) => key));
+  return made;
+}
+
+/** Return an object without some of its keys. @param {Json} value @param {string[]} names */
+export function without(value, names) {
+  return objectOf(entriesOf(value).filter(([key]) => !names.includes(key)));
+}
 
 /**
  * Return the data of the page; each value is read once, when it is first needed.
  * @param {Json} data
+ * @param {HTMLElement[]} scripts the values, each from the number in its `data-first` on
  */
-export function readData(data) {
-  /** @type {any[]} */
-  const known = [];
+export function readData(data, scripts = []) {
+  /** @type {Part[]} */
+  const parts = data.values ? [{ first: 0, script: null, values: data.values }]
+    : scripts.map(script => ({ first: Number(script.dataset.first), script, values: null }));
+  /** What each reference stands for. @type {Map<string, any>} */
+  const known = new Map();
+
+  /** Return a value with its references. @param {number} number */
+  function written(number) {
+    let [low, high] = [0, parts.length - 1];
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if (parts[middle].first <= number) low = middle;
+      else high = middle - 1;
+    }
+    const part = parts[low];
+    part.values ??= /** @type {any[]} */ (JSON.parse(part.script?.textContent ?? "[]"));
+    return part.values[number - part.first];
+  }
 
   /** @param {any} value @returns {any} */
   function read(value) {
@@ -24,55 +65,141 @@ export function readData(data) {
   function readText(text) {
     if (!text.startsWith(MARK)) return text;
     if (text[1] === MARK) return text.slice(1);
-    if (text[1] === "n") return exactNumber(text.slice(2));
-    const number = Number(text.slice(1));
-    if (!(number in known)) known[number] = read(data.values[number]);
-    return known[number];
+    if (text[1] === "n") return new ExactNumber(text.slice(2));
+    if (!known.has(text)) known.set(text, readReference(text));
+    return known.get(text);
   }
 
-  /** Return a request whose parts are read when they are first needed. @param {any} row @returns {Json} */
-  function readKeys(row) {
-    const values = typeof row === "string" ? data.values[Number(row.slice(1))] : row;
+  /** @param {string} text @returns {any} */
+  function readReference(text) {
+    if (text[1] === "t") return written(Number(text.slice(2))).map(read).join("");
+    if (text[1] === "o") return objectOf(pairsOf(text).map(([key, part]) => [key, read(part)]));
+    return read(written(Number(text.slice(1))));
+  }
+
+  /** Return the keys of an object, each with what stands for its value. @param {any} value @returns {[string, any][]} */
+  function pairsOf(value) {
+    if (typeof value !== "string") return Object.entries(value);
+    if (value[1] !== "o") return Object.entries(written(Number(value.slice(1))));
+    const [keys, ...values] = written(Number(value.slice(2)));
+    return keys.map((/** @type {string} */ key, /** @type {number} */ index) => [key, values[index]]);
+  }
+
+  /**
+   * Return an object whose values are read when they are first needed.
+   * @param {any} value
+   * @param {(key: string, part: any) => any} readPart
+   * @returns {Json}
+   */
+  function readKeys(value, readPart) {
     /** @type {Json} */
-    const request = {};
-    for (const [key, value] of Object.entries(values)) {
-      Object.defineProperty(request, key, { configurable: true, get() {
-        const part = read(value);
-        Object.defineProperty(request, key, { value: part });
-        return part;
+    const made = {};
+    const pairs = pairsOf(value);
+    for (const [key, part] of pairs) {
+      Object.defineProperty(made, key, { configurable: true, enumerable: true, get() {
+        const value = readPart(key, part);
+        Object.defineProperty(made, key, { value });
+        return value;
       } });
     }
-    return request;
+    orders.set(made, pairs.map(([key]) => key));
+    return made;
   }
 
-  /** @type {{name: string, requests: {row: any, read: Json|null}[]}[]} */
+  /** @param {string} key @param {any} part */
+  function readRequest(key, part) {
+    if (key === "record" && part !== null) return readKeys(part, (_, inner) => read(inner));
+    if (key === "targets") return readKeys(part, (_, target) => readKeys(target, (__, inner) => read(inner)));
+    return read(part);
+  }
+
+  /** Return what stands for the values that are needed to show a request. @param {Json} row */
+  function neededOf(row) {
+    const record = row.record === null ? [] : pairsOf(row.record).filter(([key]) => !UNUSED.includes(key));
+    const targets = pairsOf(row.targets).flatMap(([, target]) => pairsOf(target));
+    return [row.prefix, row.changes, row.fits, row.error, ...[...record, ...targets].map(([, part]) => part)];
+  }
+
+  /** Read values step by step: first find the references, then read them from the ground up. @param {any[]} waiting */
+  function* steps(waiting) {
+    /** @type {Set<string>} */
+    const references = new Set();
+    for (let count = 1; waiting.length > 0; count++) {
+      const value = waiting.pop();
+      if (typeof value === "string" && /^~[to]?\d/.test(value)) {
+        if (!known.has(value) && !references.has(value)) {
+          references.add(value);
+          waiting.push(written(Number(value.replace(/^~[to]?/, ""))));
+        }
+      } else if (value !== null && typeof value === "object") {
+        for (const part of Object.values(value)) waiting.push(part);
+      }
+      if (count % 100 === 0) yield;
+    }
+    const numberOf = (/** @type {string} */ text) => Number(text.replace(/^~[to]?/, ""));
+    const order = [...references].map(text => ({ text, number: numberOf(text) })).sort((one, other) => one.number - other.number);
+    yield;
+    for (const [count, { text }] of order.entries()) {
+      readText(text);
+      if (count % 100 === 0) yield;
+    }
+  }
+
+  /** @type {{name: string, requests: Json[]}[]} */
   const prompts = data.prompts.map((/** @type {Json} */ prompt) => ({
     name: prompt.name,
-    requests: prompt.requests.map((/** @type {any} */ request) => ({ row: request, read: null })),
+    requests: prompt.requests.map((/** @type {any} */ row) => readKeys(row, readRequest)),
   }));
   return {
     content: data.content,
     price: data.price,
     prompts,
     /** @param {number} prompt @param {number} index @returns {Json} */
-    request(prompt, index) {
-      const slot = prompts[prompt].requests[index];
-      slot.read ??= readKeys(slot.row);
-      return slot.read;
+    request(prompt, index) { return prompts[prompt].requests[index]; },
+    /**
+     * Read what a request needs in steps of some milliseconds, then call a function: at once if
+     * there is little to read. Returns a function that stops it.
+     * @param {number} prompt @param {number} index @param {() => void} then
+     */
+    prepare(prompt, index, then) {
+      const reading = steps(index < 0 ? [] : neededOf(data.prompts[prompt].requests[index]));
+      /** @type {ReturnType<typeof setTimeout>|undefined} */
+      let timer;
+      const go = () => {
+        const end = performance.now() + STEP;
+        while (performance.now() < end) {
+          if (reading.next().done) return then();
+        }
+        timer = setTimeout(go);
+      };
+      go();
+      return () => clearTimeout(timer);
     },
   };
 }
 
-/** Return a number as Python writes it, where the browser can keep it. @param {string} text */
-function exactNumber(text) {
-  const json = /** @type {{rawJSON?: (text: string) => object}} */ (JSON);
-  return json.rawJSON?.(text) ?? Number(text);
+/** A number as Python writes it. */
+export class ExactNumber {
+  /** @param {string} text */
+  constructor(text) { this.text = text; }
+  valueOf() { return Number(this.text); }
+  toString() { return this.text; }
 }
 
-/** Return whether a value is a number that is kept as Python writes it. @param {any} value */
-export function isExactNumber(value) {
-  const json = /** @type {{isRawJSON?: (value: any) => boolean}} */ (JSON);
-  return json.isRawJSON?.(value) === true;
+/**
+ * Return a value as JSON with its keys in the order in which they were written, as Python's
+ * `json.dumps` writes it with `indent` and without escaped letters.
+ * @param {any} value @param {number} indent @param {string} before the indentation of its lines
+ * @returns {string}
+ */
+export function jsonText(value, indent = 2, before = "") {
+  if (value instanceof ExactNumber) return value.text;
+  if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "null";
+  const [open, close] = Array.isArray(value) ? "[]" : "{}";
+  const inner = before + " ".repeat(indent);
+  const lines = Array.isArray(value) ? value.map(part => jsonText(part, indent, inner))
+    : entriesOf(value).map(([key, part]) => `${JSON.stringify(key)}: ${jsonText(part, indent, inner)}`);
+  return lines.length === 0 ? open + close : `${open}\n${inner}${lines.join(`,\n${inner}`)}\n${before}${close}`;
 }
 
 /** @typedef {ReturnType<typeof readData>} PageData */
