@@ -10,7 +10,7 @@ import pytest
 from promptdsl import *
 from promptdsl.page import PagePrompt, write_page
 from tests.browser import Browser
-from tests.page.opening import NODES, settled
+from tests.page.opening import ACTIONS, NODES, settled
 from tests.page.prompts import MODEL, agent, answer
 from tests.views.hostile_prompt import hostile_prompt
 
@@ -373,9 +373,17 @@ def test_ten_thousand_messages(browser: Browser, tmp_path: Path) -> None:
     browser.look()
     browser.open(file.as_uri())
     settled(browser)
-    assert browser.run(NODES) < 1_500
+    assert browser.run(NODES) < 1_000
+    for action in ACTIONS.values():
+        browser.run(f"void ({action})")
+        settled(browser)
+        browser.run("new Promise(done => setTimeout(done, 200))")
+        assert browser.run(NODES) < 1_000, action
     browser.press("/")
     browser.ask("Input.insertText", text="message 9999.")
     browser.press("Enter")
     assert "Message 9999." in text_of(browser, "[data-message='9999']")
-    assert browser.run(NODES) < 2_500
+    browser.run("[...document.querySelectorAll('.piece')].at(-1).click()")
+    assert ["Message 9999."] == texts_of(browser, "#tab mark")
+    browser.run("new Promise(done => setTimeout(done, 200))")
+    assert browser.run(NODES) < 1_000

@@ -1,7 +1,7 @@
 // The page: it reads the data, shows the parts of a request, and keeps what the reader chose.
 
 import { showCalls } from "./calls.js";
-import { counted, element, shownText } from "./dom.js";
+import { counted, element, inSteps, shownText } from "./dom.js";
 import { showMessages } from "./messages.js";
 import { budgetLine, targetOf } from "./numbers.js";
 import { showInside } from "./payloads.js";
@@ -83,8 +83,8 @@ function link(source) {
   return element(isSafe ? "a" : "span", { class: "source", href: isSafe ? address : null, title: source }, ...shownText(name));
 }
 
-/** Stop the reading of a request that another one replaces. */
-let stopReading = () => {};
+/** Stop the opening of a request that another one replaces. */
+let stop = () => {};
 
 /** Open a request; `then` is called when it is shown. @param {number} prompt @param {number} index @param {() => void} then */
 function open(prompt, index, then = () => {}) {
@@ -92,18 +92,25 @@ function open(prompt, index, then = () => {}) {
   state.prompt = Math.min(Math.max(prompt, 0), data.prompts.length - 1);
   state.request = Math.min(Math.max(index, 0), data.prompts[state.prompt].requests.length - 1);
   state.point = null;
-  stopReading();
-  zones.status.textContent = "The request is being read.";
-  app.setAttribute("aria-busy", "true");
-  stopReading = data.prepare(state.prompt, state.request, () => {
-    zones.status.textContent = "";
-    app.removeAttribute("aria-busy");
-    show();
-    then();
-  });
+  stop();
+  stop = inSteps(opening(then));
 }
 
-function show() {
+/** Read the request and show it, step by step. @param {() => void} then */
+function* opening(then) {
+  zones.status.textContent = "The request is being read.";
+  app.setAttribute("aria-busy", "true");
+  yield* data.reading(state.prompt, state.request);
+  yield* showing();
+  zones.status.textContent = "";
+  app.removeAttribute("aria-busy");
+  then();
+}
+
+function show() { open(state.prompt, state.request); }
+
+/** Show the request, one zone after the other. */
+function* showing() {
   request = state.request < 0 ? NOTHING : data.request(state.prompt, state.request);
   const { name, requests: all } = data.prompts[state.prompt];
   zones.title.replaceChildren(...shownText(name));
@@ -112,19 +119,24 @@ function show() {
   requests.value = String(state.request);
   /** @type {HTMLElement} */ (requests.parentElement).hidden = all.length < 2;
   showBudget();
+  yield;
   showCalls(zones.calls, data, state.prompt, state.request, index => open(state.prompt, index));
   zones.error.replaceChildren(...(request.error ? [errorBox(request.error)] : []));
   messages?.list.close();
   messages = null;
   current = -1;
   if (request.record) {
+    yield;
     showTree(zones.tree, request, { go: goToMessage, link });
+    yield;
     messages = showMessages(zones.messages, request, { point: at => { state.point = at; mark(); }, link });
   } else {
     zones.tree.replaceChildren();
     zones.messages.replaceChildren(element("p", { class: "quiet" }, "There is no request to show."));
   }
+  yield;
   showChosenTab();
+  yield;
   find(0);
   writeAddress();
 }
@@ -277,6 +289,7 @@ function searched() {
 
 /** Return what can be read of a block: its text, its names and its values, no bytes. @param {Json} block @returns {string} */
 function textOf(block) {
+  if (block.type === "text") return block.text ?? "";
   const { content } = block;
   const rest = without(block, ["type", "source", "content", "cache"]);
   const inner = Array.isArray(content) ? content.map(textOf) : [];

@@ -52,6 +52,27 @@ export function counted(count, noun) {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
+const STEP = 12;
+
+/**
+ * Do something in steps: at once if it takes some milliseconds, else with pauses in which the
+ * browser draws. Returns a function that stops it.
+ * @param {Iterator<void>} steps
+ */
+export function inSteps(steps) {
+  /** @type {ReturnType<typeof setTimeout>|undefined} */
+  let timer;
+  function go() {
+    const end = performance.now() + STEP;
+    while (performance.now() < end) {
+      if (steps.next().done) return;
+    }
+    timer = setTimeout(go);
+  }
+  go();
+  return () => clearTimeout(timer);
+}
+
 const GROUP = 10;
 const NEAR = "300px";
 

@@ -66,9 +66,9 @@ function cacheEnd(request) {
 export function showMessages(parent, request, { point, link }) {
   const { record } = request;
   const items = itemsOf(request);
-  /** @type {Map<string, Json[]>} */
-  const spans = new Map();
-  record.spans.forEach((/** @type {Json} */ span) => pushTo(spans, [span.message, span.block, span.inner ?? ""].join("."), span));
+  /** The spans of each message. @type {Json[][]} */
+  const spans = [];
+  record.spans.forEach((/** @type {Json} */ span) => (spans[span.message] ??= []).push(span));
   const list = longList(parent, items.length, index => itemOf(items[index]), 90);
 
   /** @param {Item} item */
@@ -120,9 +120,9 @@ export function showMessages(parent, request, { point, link }) {
   /** Return a text in its pieces; without its spans it is one. @param {string} text @param {{message: number, block: number, inner?: number}} at */
   function textOf(text, at) {
     if (!request.record.content) return element("p", { class: "quiet" }, "The text is not in this page.");
-    const key = [at.message, at.block, at.inner ?? ""].join(".");
     const { size, cut } = slicer(text);
-    const pieces = spans.get(key) ?? [{ start: 0, end: size, kind: "" }];
+    const here = (spans[at.message] ?? []).filter(span => span.block === at.block && (span.inner ?? -1) === (at.inner ?? -1));
+    const pieces = here.length > 0 ? here : [{ start: 0, end: size, kind: "" }];
     /** @type {HTMLElement[]} */
     const nodes = [];
     let end = 0;

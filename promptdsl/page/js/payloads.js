@@ -7,48 +7,80 @@ import { ExactNumber, entriesOf, jsonText, slicer } from "./values.js";
 /** @typedef {import("./state.js").Point} Point */
 /** @typedef {{indent: number, start: string, text?: string, end: string, path: string}} Line */
 
+const MANY = 20;
+
 /** @typedef {{path: string, role: string, address: string, start: number, end: number, at: number[]}} Mark */
 
 /** @param {(string|number)[]} address */
 function pathOf(address) { return JSON.stringify(address); }
 
-/**
- * Return the lines of a JSON value: a list of functions, as a line is made when it is shown.
- * @param {any} value
- * @param {(string|number)[]} address
- * @param {string} before
- * @param {string} after
- * @returns {(() => Line)[]}
- */
+/** @typedef {{address: (string|number)[], lines: () => Line[]}} Unit a part of a payload that is drawn at once */
+
+/** Return the lines of a JSON value. @param {any} value @param {(string|number)[]} address @param {string} before @param {string} after @returns {Line[]} */
 function linesOf(value, address, before, after) {
-  /** @type {(() => Line)[]} */
-  const lines = [];
-  /** @param {any} part @param {(string|number)[]} at @param {string} start @param {string} end */
-  function add(part, at, start, end) {
-    const indent = at.length;
-    if (typeof part === "string") lines.push(() => ({ indent, start: `${start}"`, text: part, end: `"${end}`, path: pathOf(at) }));
-    else if (isSimple(part)) lines.push(() => ({ indent, start: start + jsonText(part), end, path: pathOf(at) }));
-    else addAll(part, at, start, end);
-  }
-  /** @param {any} parts @param {(string|number)[]} at @param {string} start @param {string} end */
-  function addAll(parts, at, start, end) {
-    const indent = at.length;
-    const isList = Array.isArray(parts);
-    const [open, close] = isList ? "[]" : "{}";
-    const entries = isList ? [...parts.entries()] : entriesOf(parts);
-    lines.push(() => ({ indent, start: start + open, end: "", path: pathOf(at) }));
-    entries.forEach(([/** @type {string|number} */ key, part], number) => {
-      add(part, [...at, key], isList ? "" : `${JSON.stringify(key)}: `, number < entries.length - 1 ? "," : "");
-    });
-    lines.push(() => ({ indent, start: close + end, end: "", path: "" }));
-  }
-  add(value, address, before, after);
-  return lines;
+  const indent = address.length;
+  const path = pathOf(address);
+  if (typeof value === "string") return [{ indent, start: `${before}"`, text: value, end: `"${after}`, path }];
+  if (isSimple(value)) return [{ indent, start: before + jsonText(value), end: after, path }];
+  const [open, close] = bracketsOf(value);
+  const inner = namedParts(value).flatMap(({ key, part, name, comma }) => linesOf(part, [...address, key], name, comma));
+  return [{ indent, start: before + open, end: "", path }, ...inner, { indent, start: close + after, end: "", path: "" }];
 }
 
 /** Return whether a value is on one line. @param {any} value */
 function isSimple(value) {
   return value === null || typeof value !== "object" || value instanceof ExactNumber || Object.keys(value).length === 0;
+}
+
+/** @param {any} value */
+function bracketsOf(value) { return Array.isArray(value) ? "[]" : "{}"; }
+
+/** Return the parts of an object or a list, each with what stands before and after it. @param {any} value */
+function namedParts(value) {
+  const isList = Array.isArray(value);
+  const entries = isList ? [...value.entries()] : entriesOf(value);
+  return entries.map(([/** @type {string|number} */ key, part], number) =>
+    ({ key, part, name: isList ? "" : `${JSON.stringify(key)}: `, comma: number < entries.length - 1 ? "," : "" }));
+}
+
+/** Return whether a value has few parts, so that it is drawn at once. @param {any} value */
+function isSmall(value) {
+  const waiting = [value];
+  let count = 0;
+  for (let next = waiting.pop(); next !== undefined && count <= MANY; next = waiting.pop()) {
+    if (isSimple(next)) continue;
+    const parts = Object.values(next);
+    count += parts.length;
+    if (count <= MANY) waiting.push(...parts);
+  }
+  return count <= MANY;
+}
+
+/**
+ * Return the parts of a payload that are drawn one by one, and the number of the first part of each
+ * key and of each item of a list in it.
+ * @param {Json} payload
+ */
+function unitsOf(payload) {
+  /** @type {Unit[]} */
+  const units = [];
+  /** @type {Map<string, number>} */
+  const starts = new Map();
+  /** @param {any} value @param {(string|number)[]} address @param {string} before @param {string} after */
+  function add(value, address, before, after) {
+    if (address.length <= 2) starts.set(address.join(), units.length);
+    if (address.length > 0 && isSmall(value)) {
+      units.push({ address, lines: () => linesOf(value, address, before, after) });
+      return;
+    }
+    const indent = address.length;
+    const [open, close] = bracketsOf(value);
+    units.push({ address, lines: () => [{ indent, start: before + open, end: "", path: pathOf(address) }] });
+    for (const { key, part, name, comma } of namedParts(value)) add(part, [...address, key], name, comma);
+    units.push({ address, lines: () => [{ indent, start: close + after, end: "", path: "" }] });
+  }
+  add(payload, [], "", "");
+  return { units, starts };
 }
 
 /**
@@ -76,11 +108,8 @@ function textAt(messages, at) {
   return (at.inner === undefined ? block : block?.content?.[at.inner])?.text ?? "";
 }
 
-/** Return what makes a piece the same one in another render. @param {Json[]} messages @param {Json} span */
-function identityOf(messages, span) {
-  const text = slicer(textAt(messages, span)).cut(span.start, span.end);
-  return JSON.stringify([span.kind, span.source ?? "", span.address ?? "", text]);
-}
+/** Return the text of a piece. @param {Json[]} messages @param {Json} span */
+function pieceText(messages, span) { return slicer(textAt(messages, span)).cut(span.start, span.end); }
 
 /** Return the piece of a record that a point is, with its kind and its line. @param {Json} record @param {Point} point @returns {Json|undefined} */
 export function spanAt(record, point) {
@@ -96,10 +125,13 @@ export function spanAt(record, point) {
  * @returns {Point|null}
  */
 export function pointIn(record, target, point) {
+  if (target.spans === record.spans && target.messages === record.messages) return point;
   const span = spanAt(record, point);
   if (span === undefined) return JSON.stringify(target.messages) === JSON.stringify(record.messages) ? point : null;
-  const same = (/** @type {Json} */ side) => side.spans.filter((/** @type {Json} */ other) =>
-    other.kind === span.kind && other.source === span.source && identityOf(side.messages, other) === identityOf(record.messages, span));
+  const text = pieceText(record.messages, span);
+  const isAlike = (/** @type {Json} */ other) => other.end - other.start === span.end - span.start
+    && other.kind === span.kind && other.source === span.source && other.address === span.address;
+  const same = (/** @type {Json} */ side) => side.spans.filter((/** @type {Json} */ other) => isAlike(other) && pieceText(side.messages, other) === text);
   return same(target)[same(record).indexOf(span)] ?? null;
 }
 
@@ -137,21 +169,25 @@ function addressText(address) {
  * @param {(location: Json, offset: number) => void} choose is called with the location of a text that is clicked, and the character
  */
 export function showPayload(parent, payload, locations, choose) {
-  /** @type {Map<string, Json[]>} */
-  const byPath = new Map();
-  locations.forEach(location => pushTo(byPath, pathOf(location.address), location));
-  const lines = linesOf(payload, [], "", "");
-  /** The number of the line of each path, found when it is first needed. @type {Map<string, number>|null} */
-  let places = null;
+  /** The locations by the beginning of their address. @type {Map<string, Json[]>} */
+  const byStart = new Map();
+  locations.forEach(location => pushTo(byStart, location.address.slice(0, 2).join(), location));
+  const { units, starts } = unitsOf(payload);
   /** @type {Mark[]} */
   let marks = [];
 
-  /** @param {Line} line */
-  function lineOf(line) {
+  /** @param {Unit} unit */
+  function unitOf({ address, lines }) {
+    const near = byStart.get(address.slice(0, 2).join()) ?? [];
+    return element("div", {}, lines().map(line => lineOf(line, near)));
+  }
+
+  /** @param {Line} line @param {Json[]} near */
+  function lineOf(line, near) {
     const marked = marks.filter(mark => mark.path === line.path && line.path !== "");
     const isWhole = marked.length > 0 && line.text === undefined;
     const row = element("div", { class: isWhole ? "line pointed" : "line", vars: { "--depth": line.indent } }, ...shownText(line.start));
-    if (line.text !== undefined) row.append(textOf(line.text, marked, byPath.get(line.path) ?? []));
+    if (line.text !== undefined) row.append(textOf(line.text, marked, near.filter(location => pathOf(location.address) === line.path)));
     row.append(line.end);
     return row;
   }
@@ -172,22 +208,21 @@ export function showPayload(parent, payload, locations, choose) {
     return element("bdi", { class: "string" }, pieces);
   }
 
-  /** @param {string} path */
-  function lineAt(path) {
-    places ??= new Map(lines.map((line, number) => [line().path, number]));
-    return places.get(path);
+  /** Return the number of the part that has a path. @param {string} path */
+  function unitAt(path) {
+    const start = starts.get(JSON.parse(path).slice(0, 2).join()) ?? 0;
+    return units.findIndex(({ lines }, number) => number >= start && lines().some(line => line.path === path));
   }
 
-  const list = longList(parent, lines.length, index => lineOf(lines[index]()), 20);
+  const list = longList(parent, units.length, index => unitOf(units[index]), 60);
   return {
     /** Mark a piece, and draw again what is on the screen. @param {Mark[]} chosen */
     mark(chosen) {
       if (chosen.length === 0 && marks.length === 0) return;
       marks = chosen;
       list.redraw();
-      const place = chosen.length === 0 ? undefined : lineAt(chosen[0].path);
-      const line = place === undefined ? null : list.at(place);
-      if (line !== null) showInside(parent, line.querySelector("mark") ?? line);
+      const unit = chosen.length === 0 ? null : list.at(unitAt(chosen[0].path));
+      if (unit !== null) showInside(parent, unit.querySelector(".pointed, mark") ?? unit);
     },
     close: list.close,
   };

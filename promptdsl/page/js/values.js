@@ -4,7 +4,6 @@
 /** @typedef {{first: number, script: HTMLElement|null, values: any[]|null}} Part values from a number on; a script is parsed when the first of them is needed */
 
 const MARK = "~";
-const STEP = 12;
 /** The keys of a record that the page does not show. */
 const UNUSED = ["outline"];
 
@@ -72,16 +71,16 @@ export function readData(data, scripts = []) {
 
   /** @param {string} text @returns {any} */
   function readReference(text) {
-    if (text[1] === "t") return written(Number(text.slice(2))).map(read).join("");
+    if (text[1] === "t") return written(numberOf(text)).map(read).join("");
     if (text[1] === "o") return objectOf(pairsOf(text).map(([key, part]) => [key, read(part)]));
-    return read(written(Number(text.slice(1))));
+    return read(written(numberOf(text)));
   }
 
   /** Return the keys of an object, each with what stands for its value. @param {any} value @returns {[string, any][]} */
   function pairsOf(value) {
     if (typeof value !== "string") return Object.entries(value);
-    if (value[1] !== "o") return Object.entries(written(Number(value.slice(1))));
-    const [keys, ...values] = written(Number(value.slice(2)));
+    if (value[1] !== "o") return Object.entries(written(numberOf(value)));
+    const [keys, ...values] = written(numberOf(value));
     return keys.map((/** @type {string} */ key, /** @type {number} */ index) => [key, values[index]]);
   }
 
@@ -122,26 +121,27 @@ export function readData(data, scripts = []) {
 
   /** Read values step by step: first find the references, then read them from the ground up. @param {any[]} waiting */
   function* steps(waiting) {
-    /** @type {Set<string>} */
-    const references = new Set();
+    /** The references to each value, by its number: it stands after all that it refers to. @type {string[][]} */
+    const references = [];
     for (let count = 1; waiting.length > 0; count++) {
       const value = waiting.pop();
-      if (typeof value === "string" && /^~[to]?\d/.test(value)) {
-        if (!known.has(value) && !references.has(value)) {
-          references.add(value);
-          waiting.push(written(Number(value.replace(/^~[to]?/, ""))));
+      if (typeof value === "string" && isReference(value)) {
+        const number = numberOf(value);
+        references[number] ??= [];
+        if (!known.has(value) && !references[number].includes(value)) {
+          references[number].push(value);
+          waiting.push(written(number));
         }
+      } else if (Array.isArray(value)) {
+        for (const part of value) waiting.push(part);
       } else if (value !== null && typeof value === "object") {
-        for (const part of Object.values(value)) waiting.push(part);
+        for (const key in value) waiting.push(value[key]);
       }
-      if (count % 100 === 0) yield;
+      if (count % 50 === 0) yield;
     }
-    const numberOf = (/** @type {string} */ text) => Number(text.replace(/^~[to]?/, ""));
-    const order = [...references].map(text => ({ text, number: numberOf(text) })).sort((one, other) => one.number - other.number);
-    yield;
-    for (const [count, { text }] of order.entries()) {
-      readText(text);
-      if (count % 100 === 0) yield;
+    for (let number = 0; number < references.length; number++) {
+      references[number]?.forEach(readText);
+      if (number % 20 === 0) yield;
     }
   }
 
@@ -156,27 +156,16 @@ export function readData(data, scripts = []) {
     prompts,
     /** @param {number} prompt @param {number} index @returns {Json} */
     request(prompt, index) { return prompts[prompt].requests[index]; },
-    /**
-     * Read what a request needs in steps of some milliseconds, then call a function: at once if
-     * there is little to read. Returns a function that stops it.
-     * @param {number} prompt @param {number} index @param {() => void} then
-     */
-    prepare(prompt, index, then) {
-      const reading = steps(index < 0 ? [] : neededOf(data.prompts[prompt].requests[index]));
-      /** @type {ReturnType<typeof setTimeout>|undefined} */
-      let timer;
-      const go = () => {
-        const end = performance.now() + STEP;
-        while (performance.now() < end) {
-          if (reading.next().done) return then();
-        }
-        timer = setTimeout(go);
-      };
-      go();
-      return () => clearTimeout(timer);
-    },
+    /** Return the steps that read what a request needs. @param {number} prompt @param {number} index */
+    reading(prompt, index) { return steps(index < 0 ? [] : neededOf(data.prompts[prompt].requests[index])); },
   };
 }
+
+/** Return whether a text stands for a value of the list. @param {string} text */
+function isReference(text) { return text[0] === MARK && text[1] !== MARK && text[1] !== "n" && text.length > 1; }
+
+/** Return the number in "~7", "~t7" or "~o7". @param {string} text */
+function numberOf(text) { return Number(text.slice(text[1] === "t" || text[1] === "o" ? 2 : 1)); }
 
 /** A number as Python writes it. */
 export class ExactNumber {
