@@ -15,11 +15,13 @@ SHOWN = 8
 """The most ids that an error lists."""
 
 
-def log_entries(folder: str, *, salvage: bool = False) -> tuple[tuple[LogEntry, ...], list[str]]:
+def log_entries(
+    folder: str, *, salvage: bool | None = None
+) -> tuple[tuple[LogEntry, ...], list[str]]:
     """Return the entries of a log by their times, and notes on its damage.
 
-    Raises :class:`UsageError` for a folder that is not there or has no log, and
-    :class:`FileError` for a damaged file.
+    ``salvage`` is ``None`` for a command without this option. Raises :class:`UsageError` for a
+    folder that is not there or has no log, and :class:`FileError` for a damaged file.
     """
     log = PromptLog(folder)
     if not log.folder.is_dir():
@@ -28,9 +30,12 @@ def log_entries(folder: str, *, salvage: bool = False) -> tuple[tuple[LogEntry, 
     if not any(log.folder.glob(FILES)):
         raise UsageError(f"there is no log in {folder}: it would have files {FILES}")
     try:
-        return log.read(salvage=salvage), [*log.repairs]
+        return log.read(salvage=salvage is True), [*log.repairs]
     except TranscriptError as error:
         fix = (error.fix or "").replace("salvage=True", "--salvage")
+        if salvage is None:
+            command = f"promptdsl records list {folder} --salvage --json > good.json"
+            fix = f"write {command} to get the good lines, and give good.json"
         raise FileError(f"{error.what}\n  {fix}") from None
 
 

@@ -6,11 +6,17 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from promptdsl import DataError, PromptError, PromptLog, PromptRecord, TranscriptError
+from promptdsl import DataError, LogEntry, PromptError, PromptRecord
 from promptdsl.cli.arguments import Arguments, file_text, read_arguments
 from promptdsl.cli.commands import AddParser, add_command
-from promptdsl.cli.errors import FileError, UsageError
-from promptdsl.cli.log_records import listed_entries
+from promptdsl.cli.errors import UsageError
+from promptdsl.cli.log_records import (
+    check_known,
+    is_log,
+    listed_entries,
+    log_entries,
+    refuse_log_file,
+)
 from promptdsl.cli.options import add_request, loaded_prompt, prices, render_options
 from promptdsl.cli.records import without_lines
 from promptdsl.cli.sides import is_record, read_json
@@ -74,11 +80,12 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     props = read_arguments(arguments.pairs, arguments.props)
     options = render_options(arguments)
     with ExitStack() as stack:
-        prompts = [
-            prompt
-            for target in arguments.targets
-            for prompt in _prompts(target, props, arguments, stack)
-        ]
+        prompts: list[PagePrompt] = []
+        notes: list[str] = []
+        for target in arguments.targets:
+            target_prompts, target_notes = _prompts(target, props, arguments, stack)
+            prompts += target_prompts
+            notes += target_notes
         data, errors = made_page(
             *prompts,
             models=arguments.payloads,
@@ -87,52 +94,62 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
             **options,
         )
     write_report(arguments.output, page_html(data), is_page)
-    return "", errors, FAILED if errors else OK
+    return "", [*notes, *errors], FAILED if errors else OK
 
 
 def _prompts(
     target: str, props: Arguments, arguments: argparse.Namespace, stack: ExitStack
-) -> Sequence[PagePrompt]:
-    """Return the prompts that a target names; of one whose code fails, its error."""
+) -> tuple[Sequence[PagePrompt], list[str]]:
+    """Return the prompts that a target names, and notes; of one whose code fails, its error."""
     if os.path.isdir(target):
         return _folder_prompts(target, arguments.id)
-    if arguments.id is not None:
-        raise UsageError(f"--id chooses a request of a log, and {target} is no folder")
+    refuse_log_file(target, command="page", more=" -o FILE.html")
     if target.endswith(".json"):
-        return _file_prompts(target)
+        return _file_prompts(target, arguments.id), []
+    _refuse_id(arguments.id, target)
     try:
         prompt = stack.enter_context(loaded_prompt(target, props, arguments))
     except UsageError:
         raise
     except (Exception, SystemExit) as error:
-        return [PagePrompt(target, (error,), props)]
-    return [PagePrompt(target, (prompt,), props)]
+        return [PagePrompt(target, (error,), props)], []
+    return [PagePrompt(target, (prompt,), props)], []
 
 
-def _folder_prompts(folder: str, id: str | None) -> Sequence[PagePrompt]:
+def _folder_prompts(folder: str, id: str | None) -> tuple[Sequence[PagePrompt], list[str]]:
     """Return the prompts of a log, or the records of a folder as the requests of one prompt."""
-    try:
-        entries = PromptLog(folder).read()
-    except TranscriptError as error:
-        raise FileError(f"{error.what}\n  {error.fix}") from None
-    if id is not None:
-        chosen = [entry for entry in entries if entry.id == id]
-        if not chosen:
-            raise UsageError(f"{folder} has no request with the id {id}")
-        return prompts_of_entries(chosen)
-    if entries:
-        return prompts_of_entries(entries)
+    if is_log(folder):
+        entries, notes = log_entries(folder)
+        return prompts_of_entries(_chosen(entries, id, folder)), notes
     files = sorted(str(file) for file in Path(folder).glob("*.json"))
     if not files:
         raise UsageError(f"{folder} is no log, and has no record (*.json)")
-    return [PagePrompt(folder, tuple(_request(_file_data(file)) for file in files))]
+    _refuse_id(id, folder)
+    return [PagePrompt(folder, tuple(_request(_file_data(file)) for file in files))], []
 
 
-def _file_prompts(path: str) -> Sequence[PagePrompt]:
+def _file_prompts(path: str, id: str | None) -> Sequence[PagePrompt]:
     """Return the prompts in a JSON file: those of a list of records, or one."""
     data = _file_data(path)
     entries = listed_entries(data)
-    return [PagePrompt(path, (_request(data),))] if entries is None else prompts_of_entries(entries)
+    if entries is not None:
+        return prompts_of_entries(_chosen(entries, id, path))
+    _refuse_id(id, path)
+    return [PagePrompt(path, (_request(data),))]
+
+
+def _chosen(entries: Sequence[LogEntry], id: str | None, origin: str) -> Sequence[LogEntry]:
+    """Return the entries with an id, or all."""
+    if id is None:
+        return entries
+    chosen = [entry for entry in entries if entry.id == id]
+    check_known(id, chosen, entries, origin)
+    return chosen
+
+
+def _refuse_id(id: str | None, target: str) -> None:
+    if id is not None:
+        raise UsageError(f"--id chooses a request of a log, and {target} is none")
 
 
 def _file_data(path: str) -> object:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table bel
     from promptdsl.comparing.payloads import payload_file as payload_file
     from promptdsl.comparing.payloads import payload_rendered as payload_rendered
     from promptdsl.comparing.payloads import record_rendered as record_rendered
+    from promptdsl.comparing.prefix import ComparedRender as ComparedRender
     from promptdsl.comparing.prefix import SharedPrefix as SharedPrefix
     from promptdsl.comparing.prompt_diff import PromptDiff as PromptDiff
     from promptdsl.comparing.prompt_diff import diff as diff
@@ -42,7 +43,7 @@ else:
             "lines": "changed_words",
             "matrix": "applied",
             "payloads": "payload_file payload_rendered record_rendered",
-            "prefix": "SharedPrefix",
+            "prefix": "ComparedRender SharedPrefix",
             "snapshot_file": "PromptFile SnapshotFormatError parse serialise",
             "report": "MARKS DiffReport is_report",
             "report_file": "write_or_refuse",

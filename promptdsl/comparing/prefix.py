@@ -3,13 +3,23 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import cached_property
 from itertools import accumulate, groupby
 from typing import Any, TypeAlias
 
 import attrs
 
-from promptdsl import Difference, ModelFacts, Prompt, PromptError, Rendered, prefix_report, render
-from promptdsl.comparing.canonical import FileWriter
+from promptdsl import (
+    Difference,
+    ModelFacts,
+    PrefixReport,
+    Prompt,
+    PromptError,
+    Rendered,
+    prefix_report,
+    render,
+)
+from promptdsl.comparing.canonical import FileWriter, prompt_file
 from promptdsl.comparing.changes import TEXT, Location, NamedEntry, named
 from promptdsl.comparing.escapes import shown
 from promptdsl.comparing.shown_texts import ShownTexts
@@ -42,7 +52,8 @@ class SharedPrefix:
     those after it, ``served`` those that the cache of the provider serves. ``broken_by`` is the
     location of the text that ends the prefix; empty if nothing ends it. ``lost_marks`` are the
     locations of the cache marks of the first prompt that serve nothing any more, as a block before
-    them has changed. ``label`` says how exact the tokens are.
+    them has changed. ``label`` says how exact the tokens are. ``report`` is the report on the two
+    requests, ``None`` for snapshots.
 
     >>> from promptdsl import Section, System, diff
     >>> old, new = (System(Section("role", "You help."), Section("tone", tone)) for tone in "ab")
@@ -57,6 +68,7 @@ class SharedPrefix:
     broken_by: str = ""
     lost_marks: tuple[str, ...] = ()
     is_unseen: bool = False
+    report: PrefixReport | None = attrs.field(default=None, eq=False, repr=False)
 
     @property
     def anew(self) -> int:
@@ -90,7 +102,9 @@ class SharedPrefix:
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON data
         """Return the fields as JSON data."""
-        return {**as_json(self), "anew": self.anew, "cost": self.cost}
+        fields = as_json(attrs.evolve(self, report=None))
+        del fields["report"]
+        return {**fields, "anew": self.anew, "cost": self.cost}
 
 
 def _last(location: str) -> str:
@@ -98,21 +112,48 @@ def _last(location: str) -> str:
     return location.removesuffix(" > (no section)").rpartition(" > ")[2]
 
 
-def prefix_of_requests(before: Rendered, after: Rendered, count: Counting) -> SharedPrefix | None:
+class ComparedRender:
+    """A render as a side of diffs: its snapshot is made once, however many diffs it is in.
+
+    >>> from promptdsl import System, diff, render
+    >>> from promptdsl.comparing import ComparedRender
+    >>> renders = [ComparedRender(render(System(text))) for text in ("Be brief.", "Be kind.")]
+    >>> diff(*renders).sentence
+    '`system` changed: 1 line'
+    """
+
+    def __init__(self, rendered: Rendered) -> None:
+        self.rendered = rendered
+
+    @cached_property
+    def file(self) -> PromptFile:
+        """The snapshot of the render."""
+        return prompt_file(self.rendered)
+
+    @cached_property
+    def sent_file(self) -> PromptFile:
+        """The snapshot with volatile values as they are sent."""
+        masked = self.rendered.masked(lambda span: shown(span.text))
+        if masked is self.rendered:
+            return self.file
+        return FileWriter(masked, ShownTexts({})).file(masked.tokens.total)
+
+
+def prefix_of_requests(
+    before: ComparedRender, after: ComparedRender, count: Counting
+) -> SharedPrefix | None:
     """Return the shared prefix of two requests; ``None`` if their models differ."""
-    # Here the volatile values count, as they are sent.
-    sides = [side.masked(lambda span: shown(span.text)) for side in (before, after)]
-    files = [FileWriter(side, ShownTexts({})).file(side.tokens.total) for side in sides]
-    estimate = prefix_of_files(files[0], files[1], count)
+    estimate = prefix_of_files(before.sent_file, after.sent_file, count)
     if estimate is None:
         return None
-    report = prefix_report(before, after)
+    report = prefix_report(before.rendered, after.rendered)
+    estimate = attrs.evolve(estimate, report=report)
     first = report.first
     broken_by = _broken_by(first, estimate)
     # The texts of a snapshot do not show the order of keys.
     is_unseen = first is not None and first.how == CHANGED
     is_unseen = is_unseen and broken_by not in (estimate.broken_by, first and first.path)
-    if after.facts.provider is None and not is_unseen:
+    if after.rendered.facts.provider is None and not is_unseen:
         return estimate
     return attrs.evolve(
         estimate,

@@ -7,11 +7,15 @@ from typing import Any, Literal, NamedTuple
 import attrs
 
 from promptdsl import OptionError, PromptRecord, Rendered, render
-from promptdsl.comparing.canonical import prompt_file
 from promptdsl.comparing.changes import HEADER, Change, changes
 from promptdsl.comparing.escapes import shown
 from promptdsl.comparing.payloads import record_rendered
-from promptdsl.comparing.prefix import SharedPrefix, prefix_of_files, prefix_of_requests
+from promptdsl.comparing.prefix import (
+    ComparedRender,
+    SharedPrefix,
+    prefix_of_files,
+    prefix_of_requests,
+)
 from promptdsl.comparing.snapshot_file import PromptFile
 from promptdsl.comparing.text import change_lines, sentence
 from promptdsl.comparing.tokens import (
@@ -101,7 +105,9 @@ class PromptDiff:
     after: PromptFile
     changes: tuple[Change, ...]
     libraries: tuple[LibraryShift, ...] = ()
-    _requests: tuple[Rendered, Rendered] | None = attrs.field(default=None, eq=False, repr=False)
+    _requests: tuple[ComparedRender, ComparedRender] | None = attrs.field(
+        default=None, eq=False, repr=False
+    )
     inputs: tuple[InputShift, ...] = attrs.field(default=(), kw_only=True)
 
     def __bool__(self) -> bool:
@@ -177,10 +183,10 @@ def diff(
 ) -> PromptDiff:
     """Return what changed from one prompt to another.
 
-    Each is a prompt, the result of :func:`render`, a :class:`PromptRecord`, or a
-    :class:`PromptFile` from a snapshot. A prompt is rendered without a model. ``inputs`` are the
-    arguments from which each was made, by name; a record has its own. Raises what ``render()``
-    raises, and :class:`DataError` for a record without content.
+    Each is a prompt, the result of :func:`render`, a :class:`ComparedRender`, a
+    :class:`PromptRecord`, or a :class:`PromptFile` from a snapshot. A prompt is rendered without a
+    model. ``inputs`` are the arguments from which each was made, by name; a record has its own.
+    Raises what ``render()`` raises, and :class:`DataError` for a record without content.
 
     >>> from promptdsl import Section, System, diff, render
     >>> old, new = (render(System(Section("role", text))) for text in ("Be brief.", "Be kind."))
@@ -194,10 +200,10 @@ def diff(
     _check_inputs(inputs)
     facts = [_facts(side, inputs[number] if inputs else None) for number, side in enumerate(sides)]
     old, new = map(_compared, sides)
-    first, second = (
-        side if isinstance(side, PromptFile) else prompt_file(side) for side in (old, new)
-    )
-    both = (old, new) if isinstance(old, Rendered) and isinstance(new, Rendered) else None
+    first, second = (side if isinstance(side, PromptFile) else side.file for side in (old, new))
+    both = None
+    if isinstance(old, ComparedRender) and isinstance(new, ComparedRender):
+        both = old, new
     # A snapshot has no versions; an added or removed library is a change of the header.
     versions = dict(second.libraries)
     shifts = [
@@ -209,10 +215,12 @@ def diff(
     return PromptDiff(first, second, found, tuple(shifts), both, inputs=_input_shifts(*facts))
 
 
-def _compared(side: Any) -> Rendered | PromptFile:  # Any: whatever render() takes
+def _compared(side: Any) -> ComparedRender | PromptFile:  # Any: whatever render() takes
+    if isinstance(side, ComparedRender | PromptFile):
+        return side
     if isinstance(side, PromptRecord):
-        return record_rendered(side)
-    return side if isinstance(side, Rendered | PromptFile) else render(side)
+        return ComparedRender(record_rendered(side))
+    return ComparedRender(side if isinstance(side, Rendered) else render(side))
 
 
 def _check_inputs(inputs: object) -> None:

@@ -8,11 +8,12 @@ from functools import partial
 from math import inf
 from typing import Any
 
-from promptdsl import BudgetError, OptionError, PromptRecord, Rendered, prefix_report
+from promptdsl import BudgetError, OptionError, PromptRecord, Rendered
 from promptdsl.comparing import diff
 from promptdsl.foundation.errors import shown
 from promptdsl.foundation.json import JsonDict
 from promptdsl.foundation.source import author, public_api
+from promptdsl.page.bare import without_content
 from promptdsl.page.prompts import (
     FromError,
     FromPrompt,
@@ -31,8 +32,6 @@ LOCATION = (
     "address", "role", "entry", "start", "end", "message", "block", "inner", "fence", "cache",
 )  # fmt: skip
 """The fields of a location that a page has; the text is in the payload."""
-_NO_TEXT = ("shared", "read_from_cache", "before", "after", "minimum", "dropped", "extends")
-"""The keys of a prefix report that say nothing of the content."""
 
 
 @public_api
@@ -81,12 +80,15 @@ def made_page(
     prompts: list[JsonDict] = []
     errors: list[str] = []
     for number, prompt in enumerate(prompts_of(targets), 1):
-        rows = [*_request_rows(prompt, models, options)]
-        errors += [f"{prompt.name}: {row['error']['what']}" for row in rows if row["error"]]
-        if not content:
-            rows = [*map(_without_content, rows)]
+        requests: list[JsonDict] = []
+        for row in _request_rows(prompt, models, options):
+            if row["error"]:
+                errors.append(f"{prompt.name}: {row['error']['what']}")
+            figures = row.pop("figures")
+            parts = shared.parts(row if content else without_content(row))
+            requests.append({**parts, "figures": figures})
         name = prompt.name if content else f"prompt {number}"
-        prompts.append({"name": name, "requests": [shared.parts(row) for row in rows]})
+        prompts.append({"name": name, "requests": requests})
     data: JsonDict = {
         "format": FORMAT,
         "content": content,
@@ -152,14 +154,14 @@ def _figures(record: JsonDict | None, prefix: JsonDict | None) -> JsonDict:
 
 def _compared(before: PageRequest, request: PageRequest) -> JsonDict:
     """Return what a request shares with the one before it, and what changed."""
-    old, new = before.rendered, request.rendered
-    if old is None or new is None:
+    if before.side is None or request.side is None:
         return {}
-    row: JsonDict = {"changes": diff(old, new).to_dict()}
-    if (old.facts.provider, old.facts.model) == (new.facts.provider, new.facts.model):
-        row["prefix"] = prefix_report(old, new).to_dict()
-    if row.get("prefix") and not request.is_rendered_here:
-        _drop_line(row["prefix"]["first"])
+    changes = diff(before.side, request.side)
+    row: JsonDict = {"changes": changes.to_dict()}
+    if changes.prefix is not None and changes.prefix.report is not None:
+        row["prefix"] = changes.prefix.report.to_dict()
+        if not request.is_rendered_here:
+            _drop_line(row["prefix"]["first"])
     return row
 
 
@@ -238,20 +240,4 @@ def _payload(rendered: Rendered, record: JsonDict) -> JsonDict:
         "losses": record["losses"],
         "dropped": record["dropped"],
         "tokens": record["tokens"]["total"],
-    }
-
-
-def _without_content(row: JsonDict) -> JsonDict:
-    """Return a request without texts, names, ids and files; an error has no words."""
-    record, prefix, error = row["record"], row["prefix"], row["error"]
-    bare = None if record is None else PromptRecord.from_dict(record).without_content().to_dict()
-    return {
-        **row,
-        "id": None,
-        "record": None if bare is None else {**bare, "digest": None},
-        "prefix": None if prefix is None else {name: prefix[name] for name in _NO_TEXT},
-        "changes": None,
-        "targets": {},
-        "fits": [{**fit, "dropped": len(fit["dropped"])} for fit in row["fits"]],
-        "error": None if error is None else {"what": "", "fix": "", "at": [], "code": []},
     }

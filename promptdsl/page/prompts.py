@@ -3,7 +3,7 @@
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 import attrs
@@ -22,7 +22,7 @@ from promptdsl import (
     provider_names,
 )
 from promptdsl.batch import rendered_prompt, user_frames
-from promptdsl.comparing import record_rendered
+from promptdsl.comparing import ComparedRender, record_rendered
 from promptdsl.foundation.errors import shown
 from promptdsl.foundation.json import JsonDict
 from promptdsl.foundation.source import author
@@ -60,6 +60,11 @@ class PageRequest:
     rendered: Rendered | None = None
     is_rendered_here = False
     """Whether the page renders it itself, so that its payload is the one that is sent."""
+
+    @cached_property
+    def side(self) -> ComparedRender | None:
+        """The render as a side of diffs."""
+        return None if self.rendered is None else ComparedRender(self.rendered)
 
     def record(self, inputs: Mapping[str, object] | None) -> PromptRecord | None:
         """Return the record of the request."""

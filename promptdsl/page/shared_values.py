@@ -19,7 +19,7 @@ OBJECT = "~o"
 """The beginning of an object with keys that JavaScript would move: ``"~o7"`` has the keys and
 values of list 7, which begins with the list of the keys."""
 LONG = 40
-"""From how many characters of JSON on a value is written once."""
+"""From how many characters of its ``repr`` on a value is written once."""
 PART = 500
 """From how many characters on a part of a long text ends with its line."""
 _MOVED = re.compile(r"(?:0|[1-9][0-9]{0,9})\Z")
@@ -39,7 +39,7 @@ class SharedValues:
     def __init__(self) -> None:
         self.values: list[object] = []
         self._numbers: dict[str, int] = {}
-        """The number of each value, by its JSON text."""
+        """The number of each value, by its ``repr``, in which 1, 1.0 and True differ."""
         self._texts: dict[str, object] = {}
         """What stands for each long text."""
         self._known: dict[int, tuple[object, object]] = {}
@@ -62,8 +62,10 @@ class SharedValues:
         return known[1]
 
     def parts(self, row: Mapping[str, Any]) -> dict[str, object]:  # Any: JSON data
-        """Return an object whose values are what stands for each."""
-        return {key: self.of(value) for key, value in row.items()}
+        """Return an object whose values are what stands for each; its objects may then end."""
+        parts = {key: self.of(value) for key, value in row.items()}
+        self._known.clear()
+        return parts
 
     def _text(self, text: str) -> object:
         if len(text) + 2 < LONG:
@@ -87,19 +89,16 @@ class SharedValues:
         return self._reference(row)
 
     def _reference(self, value: object) -> object:
-        text = _ENCODER.encode(value)
+        text = repr(value)
         return value if len(text) < LONG else f"{MARK}{self._number(value, text)}"
 
     def _number(self, value: object, text: str | None = None) -> int:
         """Return the number of a value, which is added if it is new."""
-        text = _ENCODER.encode(value) if text is None else text
-        number = self._numbers.setdefault(text, len(self.values))
+        key = repr(value) if text is None else text
+        number = self._numbers.setdefault(key, len(self.values))
         if number == len(self.values):
             self.values.append(value)
         return number
-
-
-_ENCODER = json.JSONEncoder(separators=(",", ":"))
 
 
 def _escaped(text: str) -> str:

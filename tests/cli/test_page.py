@@ -71,8 +71,28 @@ def test_a_log(cli: Command, prompts: Path) -> None:
     (prompts / "list.json").write_text(cli("records", "list", "log", "--json").out)
     assert 0 == cli("page", "list.json", "-o", "page.html").code
     assert 3 == len(requests_of(data_in(prompts / "page.html")))
+    assert 0 == cli("page", "list.json", "--id", "c2", "-o", "page.html").code
+    assert ["c2"] == [request["id"] for request in requests_of(data_in(prompts / "page.html"))]
     done = cli("page", "log", "--id", "c9", "-o", "page.html")
-    assert (2, True) == (done.code, "log has no request with the id c9" in done.err)
+    assert (2, True) == (done.code, "log has no record with the id 'c9'" in done.err)
+
+
+def test_a_damaged_log(cli: Command, prompts: Path) -> None:
+    """The error advises a command that exists, and what it writes can be shown."""
+    with PromptLog(prompts / "log") as log:
+        for number in range(2):
+            log.append(render(agent(number), model="gpt-5").record(), name="agent")
+    (file,) = (prompts / "log").glob("records-*.jsonl")
+    lines = file.read_text().splitlines()
+    file.write_text("\n".join([lines[0], "{", *lines[1:]]) + "\n")
+    done = cli("page", "log", "-o", "page.html")
+    assert (1, False) == (done.code, "salvage=True" in done.err)
+    advice = "promptdsl records list log --salvage --json > good.json"
+    assert advice in done.err
+    (prompts / "good.json").write_text(cli(*advice.split()[1:-2]).out)
+    assert 0 == cli("page", "good.json", "-o", "page.html").code
+    done = cli("page", f"log/{file.name}", "-o", "page.html")
+    assert (2, True) == (done.code, "write promptdsl page log -o FILE.html" in done.err)
 
 
 @pytest.mark.parametrize(

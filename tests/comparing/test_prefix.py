@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from promptdsl import *
 from promptdsl.comparing import (
+    ComparedRender,
     DiffReport,
     PromptComparison,
     PromptDiff,
@@ -295,3 +296,15 @@ def test_any_two_prompts_have_a_plain_diff(before: Any, after: Any, provider: An
     assert not same
     assert same.prefix
     assert same.prefix.broken_by == ""
+
+
+def test_the_report_is_kept() -> None:
+    """The prefix of two renders has the report on them; that of snapshots has none."""
+    first, second = (ComparedRender(render(System(text), model=CLAUDE)) for text in ("a", "b"))
+    found = diff(first, second).prefix
+    assert found is not None
+    assert str(prefix_report(first.rendered, second.rendered)) == str(found.report)
+    assert "report" not in found.to_dict()
+    snapshots = diff(first.file, second.file).prefix
+    assert snapshots is not None
+    assert snapshots.report is None

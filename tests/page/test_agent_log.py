@@ -14,10 +14,11 @@ def test_calls_at_the_budget(tmp_path: Path) -> None:
     """Each call has nearly the budget; a page of twice the calls is at most twice as large."""
     write_log(tmp_path, POLICY, TEXT, calls=24, budget=2_000, tokens=100)
     entries = PromptLog(tmp_path).read()
-    assert all(1_000 < entry.record["tokens"]["total"] <= 2_000 for entry in entries)
     half, full = (page_data(*entries[:count]) for count in (12, 24))
     assert len(page_html(full)) < 2 * len(page_html(half))
     assert len(page_html(full)) < naive_size(tmp_path) / 2
+    totals = [request["figures"]["total"] for request in full["prompts"][0]["requests"]]
+    assert all(1_000 < total <= 2_000 for total in totals)
     counted = sizes(full)
     assert sum(count for count, _ in counted.values()) == len(full["values"])
     assert counted["records"][0] == 24

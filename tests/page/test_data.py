@@ -1,10 +1,12 @@
 """The data of a page: what it has of each target, and that equal values stand once."""
 
 import json
+import re
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import attrs
 import jsonschema
 import pytest
 from hypothesis import given
@@ -240,6 +242,46 @@ def test_without_content(tmp_path: Path, model: str) -> None:
     assert str(tmp_path) not in text
     assert Path(__file__).name not in text
     assert "rules" in text
+
+
+def foreign(value: Any, random: Random, key: str = "") -> Any:
+    """Return a record with random letters for each text, and in each object for one more key."""
+    if isinstance(value, dict):
+        row = {name: foreign(part, random, name) for name, part in value.items()}
+        return {**row, letters(random): letters(random)}
+    if isinstance(value, list):
+        return [*(foreign(part, random, key) for part in value)]
+    if not isinstance(value, str) or key == "format":
+        return value
+    return f"{letters(random)}:7" if key == "source" else letters(random)
+
+
+RECORD: dict[str, Any] = render(answer(), model=MODEL, budget=230).record().to_dict()
+
+
+@pytest.mark.parametrize("key", sorted(RECORD))
+def test_without_the_content_of_a_foreign_record(key: str) -> None:
+    """No six letters of any text or key of a record of another writer are in the page."""
+    random = Random(key)
+    data = {**RECORD, key: foreign(RECORD[key], random, key), letters(random): letters(random)}
+    entry = LogEntry(letters(random), letters(random), letters(random), data)
+    page = page_data(PagePrompt(entry.name or "", (entry,)), content=False)
+    text = json.dumps([page["prompts"], page["values"]])
+    words = set(re.findall("[a-z]{12}", json.dumps(attrs.asdict(entry))))
+    words -= set(re.findall("[a-z]{12}", json.dumps(RECORD)))
+    pieces = {word[start : start + 6] for word in words for start in range(7)}
+    assert [] == [piece for piece in pieces if piece in text]
+
+
+def test_words_of_the_package_stay() -> None:
+    """Without content, what the package itself says of a request is there."""
+    (request,) = requests_of(page_data(answer(), model=MODEL, budget=230, content=False))
+    bare = render(answer(), model=MODEL, budget=230).record(content=False).to_dict()
+    record = request["record"]
+    for key in ("messages", "sent", "spans", "tokens", "budget", "dropped"):
+        assert bare[key] == record[key], key
+    assert {"provider": "anthropic", "model": MODEL, "known": True} == record["model"]
+    assert {*bare["settings"]} == {*record["settings"]}
 
 
 @given(text=st.text(st.characters(exclude_categories=())))

@@ -280,8 +280,13 @@ def test_numbers_are_copied_as_written(browser: Browser, tmp_path: Path) -> None
 
 def test_keys_are_copied_as_written(browser: Browser, tmp_path: Path) -> None:
     """A payload is copied as ``json.dumps`` writes it: its keys stay, in their order."""
-    pairs = [("10", 1), ("2", [1e-5, {}, []]), ("__proto__", {"b": 1, "0": "é\x7f\n"})]
-    call = ToolUse("f", dict([*pairs, ("constructor", 2.0), ("", None), ("a", True)]), id="c1")
+    pairs: list[tuple[str, Any]] = [
+        ("10", 1),
+        ("2", [1e-5, {}, []]),
+        ("__proto__", {"b": 1, "0": "é\x7f\n"}),
+    ]
+    more: list[tuple[str, Any]] = [("constructor", 2.0), ("", None), ("a", True)]
+    call = ToolUse("f", dict([*pairs, *more]), id="c1")
     prompt = Timeline(User("Hi."), Assistant(call), ToolMessage("c1", "ok"))
     write_page(file := tmp_path / "page.html", prompt, model=MODEL)
     browser.look()

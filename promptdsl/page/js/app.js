@@ -167,7 +167,7 @@ function showBudget() {
   const names = budget ? [["used", "used"], ["free", "free"], ["reserve", "for the answer"]] : [];
   const legend = names.map(([name, text]) => element("span", { class: "legend" }, element("i", { class: name, "aria-hidden": "true" }), text));
   const ticks = marks.length > 0 ? element("span", { class: "legend" }, "marks: other budgets that were tried, this one is thick") : null;
-  const label = record?.tokens ? `Counted by ${record.tokens.label}.` : "";
+  const label = record?.tokens?.label ? `Counted by ${record.tokens.label}.` : "";
   zones.budget.append(element("p", { class: "quiet" }, legend, ticks, ...shownText(label)));
 }
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from promptdsl.foundation.frozen import is_list
+from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.json import JsonDict
 from promptdsl.messages.blocks import CLASSES
 from promptdsl.messages.prompt import CHOICES
@@ -49,6 +49,7 @@ def _bare_settings(rows: JsonDict) -> JsonDict:
     return {
         key: row | ({"value": None} if is_list(row.get("value")) else {})
         for key, row in rows.items()
+        if is_mapping(row)
     }
 
 

@@ -152,10 +152,14 @@ class PromptRecord:
 
         Raises :class:`DataError` for a record without content.
         """
-        data = self._complete
-        if not data["content"]:
+        if not self._data["content"]:
             fix = "make it with record(content=True)"
             raise DataError("the record has no content", fix=fix, at=(author(),))
+        return self._prompt
+
+    @cached_property
+    def _prompt(self) -> Prompt:
+        data = self._complete
         messages = tuple(map(Message.from_dict, data["messages"]))
         tools = tuple(ToolDefinition(**_fields(row, ToolDefinition)) for row in data["tools"])
         output_format = data["output"]

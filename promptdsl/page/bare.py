@@ -1,0 +1,121 @@
+"""A request of a page without content: known keys and words, numbers and ids of sections stay."""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from promptdsl import Prompt, PromptRecord, TargetError, provider_names, render
+from promptdsl.foundation.frozen import is_list, is_mapping
+from promptdsl.foundation.json import JsonDict
+
+_PREFIX = ("shared", "read_from_cache", "before", "after", "minimum", "dropped", "extends")
+"""The keys of a prefix report that say nothing of the content."""
+_KEYS_TEXT = """
+assumed at block budget cache content depth digest dropped end error_type form format free inner
+inputs is_error kind known label layer libraries limit losses message messages method model
+outline output parts priority provider range reserve role savings sent settings spans start strict
+tokens tool_choice tools total type typical used value what
+"""
+_KEYS = frozenset(_KEYS_TEXT.split())
+"""The keys of a record that stay, but for the names of its settings."""
+_WORDS_TEXT = """
+a adds after_system also and answer any append assistant assumed attachments audio author auto
+base before before_user but by cache call called chat checklist clear cleared code content
+conversation count counts cut default developer document dropped end ephemeral error estimate
+event exact example exchange exchanges execution execution_error few fill first fit flow for form
+format formulas fragment frame full general grounding group h has heading hint history image in
+instructions interrupted is item its json k keep kept kinds last library limit line lines list
+loss lost m markdown media merged message messages minimal minutes mixed model more much native
+never no none note o of old oldest on one only other others out output own paragraph part parts
+provider prune published quote readable reasoning recorded recorded_system request required
+reserve result results role rounds s saves scripts section size some start state_change statement
+summary system system_event table target template text texts the timeout timeout_error tokens too
+tool tool_result tool_use tools trailed turn turns typical unknown unknown_tool untrusted up use
+user user_action usually validation validation_error value video volatile whole with without
+written x xml
+"""
+_WORDS = frozenset(_WORDS_TEXT.split())
+"""The words that the package itself writes into these values."""
+_RUN = re.compile(r"[^\W\d]+")
+_DIGITS = re.compile(r"\d{7}")
+_SECTION = re.compile(r"section '[A-Za-z_][A-Za-z0-9_.-]*'\Z")
+_TIME = re.compile(r"[0-9]{4}-[0-9T:.+Z-]{1,40}\Z")
+_LAYER = re.compile(r"library|provider|model|server|render|config|transformation")
+_ENCODING = re.compile(r"\b[a-z]?[0-9a-z]{1,4}k_base\b")
+
+
+def without_content(row: JsonDict) -> JsonDict:
+    """Return a request without texts, names, ids and files; an error has no words."""
+    record, prefix, error = row["record"], row["prefix"], row["error"]
+    return {
+        **row,
+        "id": None,
+        "at": row["at"] if _TIME.match(row["at"] or "") else None,
+        "record": None if record is None else _bare(record),
+        "prefix": None if prefix is None else {name: prefix[name] for name in _PREFIX},
+        "changes": None,
+        "targets": {},
+        "fits": [{**fit, "dropped": len(fit["dropped"])} for fit in row["fits"]],
+        "error": None if error is None else {"what": "", "fix": "", "at": [], "code": []},
+    }
+
+
+def _bare(record: JsonDict) -> JsonDict:
+    bare: JsonDict = PromptRecord.from_dict(record).without_content().to_dict()
+    settings: Mapping[str, Any] = bare.get("settings") or {}
+    known = {key: settings[key] for key in settings if key in _setting_names()}
+    return {
+        **_known({**bare, "settings": {}, "model": {}}),
+        "format": "1.1",
+        "digest": None,
+        "libraries": [],
+        "model": _model(bare.get("model") or {}),
+        "settings": {key: _setting(row) for key, row in known.items()},
+    }
+
+
+def _known(value: Any) -> Any:  # Any: JSON data
+    """Return JSON data with its known keys and words; another text is empty."""
+    if is_mapping(value):
+        row: Mapping[str, Any] = value
+        return {key: _known(part) for key, part in row.items() if key in _KEYS}
+    if is_list(value):
+        return [_known(part) for part in value]
+    return _word(value) if isinstance(value, str) else value
+
+
+def _word(text: str) -> str:
+    """Return a text that the package itself writes, or the id of a section; else an empty text."""
+    if _SECTION.match(text):
+        return text
+    runs = _RUN.findall(_ENCODING.sub("", text).lower())
+    is_known = all(run in _WORDS for run in runs) and not _DIGITS.search(text)
+    return text if is_known and (runs or not text.strip()) else ""
+
+
+def _setting(row: JsonDict) -> JsonDict:
+    layer = _LAYER.match(str(row.get("layer", "")))
+    return {"value": _known(row.get("value")), "layer": layer[0] if layer else ""}
+
+
+def _model(facts: Mapping[str, Any]) -> JsonDict:
+    """Return the target, if its provider and its model are known here."""
+    provider, model = facts.get("provider"), facts.get("model")
+    if provider not in provider_names():
+        return {"provider": None, "model": None, "known": False}
+    is_known = isinstance(model, str) and _is_known(provider, model)
+    return {"provider": provider, "model": model if is_known else None, "known": is_known}
+
+
+def _is_known(provider: str, model: str) -> bool:
+    name: Any = provider
+    try:
+        return render(Prompt(), provider=name, model=model).facts.known
+    except TargetError:
+        return False
+
+
+@cache
+def _setting_names() -> frozenset[str]:
+    return frozenset(render(Prompt()).record().to_dict()["settings"])
