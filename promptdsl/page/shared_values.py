@@ -20,6 +20,8 @@ OBJECT = "~o"
 values of list 7, which begins with the list of the keys."""
 LONG = 40
 """From how many characters of its ``repr`` on a value is written once."""
+EXACT = 2**53
+"""From this integer on JavaScript rounds."""
 PART = 500
 """From how many characters on a part of a long text ends with its line."""
 _MOVED = re.compile(r"(?:0|[1-9][0-9]{0,9})\Z")
@@ -47,12 +49,12 @@ class SharedValues:
 
     def of(self, value: Any) -> Any:  # Any: JSON data, or bytes
         """Return what stands for a value: a reference if it is long, else the value."""
-        if isinstance(value, bytes | bytearray):
-            value = base64.b64encode(value).decode()
         if isinstance(value, str):
             return self._text(value)
-        if isinstance(value, int | float) and not _is_exact(value):
-            return f"{NUMBER}{json.dumps(value)}"
+        if value is None or isinstance(value, int | float):
+            return value if _is_exact(value) else f"{NUMBER}{json.dumps(value)}"
+        if isinstance(value, bytes | bytearray):
+            return self._text(base64.b64encode(value).decode())
         if not (is_mapping(value) or is_list(value)):
             return value
         known = self._known.get(id(value))
@@ -84,7 +86,7 @@ class SharedValues:
             return self._reference([self.of(part) for part in value])
         pairs: Mapping[str, object] = value
         row = {str(key): self.of(part) for key, part in pairs.items()}
-        if any(map(_MOVED.match, row)):
+        if any(key[:1].isdigit() and _MOVED.match(key) for key in row):
             return f"{OBJECT}{self._number([[*row], *row.values()])}"
         return self._reference(row)
 
@@ -105,10 +107,10 @@ def _escaped(text: str) -> str:
     return f"{MARK}{text}" if text.startswith(MARK) else text
 
 
-def _is_exact(number: float) -> bool:
+def _is_exact(number: float | None) -> bool:
     """Return whether JavaScript writes a number as Python does."""
-    if isinstance(number, int):
-        return abs(number) < 2**53
+    if number is None or isinstance(number, int):
+        return number is None or -EXACT < number < EXACT
     return isfinite(number) and not number.is_integer() and "e" not in repr(number)
 
 
