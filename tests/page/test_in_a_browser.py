@@ -22,12 +22,14 @@ FOCUSED = "document.activeElement.getAttribute('aria-label')"
 
 def text_of(page: Browser, selector: str) -> str:
     """Return the text of the first element that a selector finds."""
+    settled(page)
     text: str = page.run(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''")
     return text
 
 
 def texts_of(page: Browser, selector: str) -> list[str]:
     """Return the texts of all elements that a selector finds."""
+    settled(page)
     texts: list[str] = page.run(
         f"[...document.querySelectorAll({json.dumps(selector)})].map(node => node.innerText)"
     )
@@ -36,6 +38,7 @@ def texts_of(page: Browser, selector: str) -> list[str]:
 
 def click(page: Browser, selector: str) -> None:
     """Click the first element that a selector finds."""
+    settled(page)
     page.run(f"document.querySelector({json.dumps(selector)}).click()")
 
 
@@ -67,6 +70,7 @@ def page(browser: Browser, two_prompts: str) -> Browser:
     """Return a browser with the page of a prompt that drops a document."""
     browser.look()
     browser.open(f"{two_prompts}/answer.html")
+    settled(browser)
     return browser
 
 
@@ -75,6 +79,7 @@ def calls(browser: Browser, two_prompts: str) -> Browser:
     """Return a browser with the last call of the agent."""
     browser.look()
     browser.open(f"{two_prompts}/page.html#p=1&r=3")
+    settled(browser)
     return browser
 
 
@@ -88,6 +93,7 @@ def test_hostile_prompts_run_nothing(
     prompts = [hostile_prompt("http://127.0.0.1:9"), User("Hi.")]
     write_page(file, PagePrompt("<b>p</b>", prompts), model=MODEL, models=["gpt-5", "gemini"])
     browser.open(file.as_uri())
+    settled(browser)
     assert "<b>p</b>" == browser.run("document.title")
     for name in ("payload", "losses", "changes", "budgets", "settings", "inputs", "beside"):
         tab(browser, name)
@@ -98,6 +104,7 @@ def test_hostile_prompts_run_nothing(
     images = "[...document.images].filter(image => !image.src.startsWith('data:image/')).length"
     scripts = "[...document.scripts].filter(script => script.type !== 'application/json').length"
     assert [0, 1] == [browser.run(images), browser.run(scripts)]
+    settled(browser)
     assert 0 == browser.run("document.querySelectorAll('svg, iframe, object, embed').length")
 
 
@@ -142,6 +149,7 @@ def test_a_picture_is_known_by_its_bytes(browser: Browser, tmp_path: Path) -> No
     write_page(file := tmp_path / "page.html", User("Look.", Image.from_bytes(png), sound))
     browser.look()
     browser.open(file.as_uri())
+    settled(browser)
     assert 1 == browser.run("document.images.length")
     assert browser.run("document.images[0].naturalWidth") > 0
     assert "audio/wav · 18 bytes" in text_of(browser, ".card")
@@ -192,7 +200,19 @@ def test_calls(calls: Browser) -> None:
     assert "First difference to the request before: assistant" in text_of(
         calls, "#calls > p:last-child"
     )
-    calls.press("[", "[")
+    calls.run("document.querySelector('.column[tabindex=\"0\"]').focus()")
+    for key, number in (("ArrowLeft", 2), ("Home", 0), ("End", 3)):
+        calls.press(key)
+        settled(calls)
+        focused = "[...document.querySelectorAll('.column')].indexOf(document.activeElement)"
+        assert number == calls.run(focused)
+        assert ["0"] == calls.run(
+            "[...document.querySelectorAll('.column')].map(it => it.getAttribute('tabindex'))"
+            ".filter(it => it != '-1')"
+        )
+    for _ in range(2):
+        calls.press("[")
+        settled(calls)
     assert "true" == calls.run("document.querySelectorAll('.column')[1].ariaCurrent")
     assert "of the request before" in tab(calls, "changes")
     assert "added" in text_of(calls, "#tab")
@@ -212,6 +232,7 @@ def test_an_error(browser: Browser, two_prompts: str) -> None:
     """A prompt that failed is an error, and the others stay."""
     browser.look()
     browser.open(f"{two_prompts}/page.html#p=2")
+    settled(browser)
     assert "LookupError: no plan" in text_of(browser, ".error")
     browser.run("document.querySelector('#prompt').value = '0'")
     browser.run("document.querySelector('#prompt').dispatchEvent(new Event('change'))")
@@ -226,6 +247,7 @@ def test_texts_of_any_kind(browser: Browser, tmp_path: Path) -> None:
     browser.look()
     for number in range(len(texts)):
         browser.open(f"{file.as_uri()}#r={number}&q=x")
+        settled(browser)
         assert 1 == browser.run("document.querySelectorAll('article').length")
         assert [] == browser.complaints()
 
@@ -238,7 +260,11 @@ def test_odd_addresses(browser: Browser, tmp_path: Path) -> None:
     browser.look()
     for address in ("two.html", "two.html#p=0.5", "two.html#p=1&tab=toString&r=-7", "none.html"):
         browser.open(f"{tmp_path.as_uri()}/{address}")
-        browser.press("]", "j", "t")
+        settled(browser)
+        browser.press("]")
+        settled(browser)
+        browser.press("j", "t")
+        settled(browser)
         assert [] == browser.complaints(), address
 
 
@@ -254,6 +280,7 @@ def test_a_click_in_the_payload_of_another_target(browser: Browser, tmp_path: Pa
     write_page(file := tmp_path / "page.html", prompt, **options)
     browser.look()
     browser.open(f"{file.as_uri()}#t={MODEL}")
+    settled(browser)
     browser.run("new Promise(done => setTimeout(done, 300))")
     piece = (
         "[...document.querySelectorAll('.json .string span')].find(it => /turn/.test(it.innerText))"
@@ -273,6 +300,7 @@ def test_numbers_are_copied_as_written(browser: Browser, tmp_path: Path) -> None
     write_page(file := tmp_path / "page.html", prompt, model=MODEL)
     browser.look()
     browser.open(file.as_uri())
+    settled(browser)
     browser.run("new Promise(done => setTimeout(done, 200))")
     assert '"big": 12345678901234567890' in text_of(browser, "#tab")
     assert '"one": 1.0' in text_of(browser, "#tab")
@@ -292,6 +320,7 @@ def test_keys_are_copied_as_written(browser: Browser, tmp_path: Path) -> None:
     browser.look()
     browser.ask("Browser.grantPermissions", permissions=["clipboardReadWrite"])
     browser.open(file.as_uri())
+    settled(browser)
     click(browser, ".buttons button:last-child")
     browser.run("new Promise(done => setTimeout(done, 100))")
     copied = browser.run("navigator.clipboard.readText()")
@@ -324,6 +353,7 @@ def test_a_reload_keeps_what_was_chosen(calls: Browser) -> None:
     address = calls.run("location.href")
     calls.ask("Page.reload")
     calls.open(address)
+    settled(calls)
     assert "agent" == text_of(calls, "#title")
     assert "true" == calls.run("document.querySelectorAll('.column')[3].ariaCurrent")
     assert "Settings" == text_of(calls, "[aria-selected=true]")
@@ -357,6 +387,7 @@ def test_everybody_can_use_it(calls: Browser, axe: str, scheme: str, name: str) 
     browser = calls
     browser.look(1400, scheme)
     browser.open(f"{calls.run('location.href').rpartition('/')[0]}/{name}")
+    settled(browser)
     browser.ask("Runtime.evaluate", expression=axe)
     for tab_name in ("payload", "losses", "changes", "budgets", "settings", "inputs", "beside"):
         tab(browser, tab_name)

@@ -6,7 +6,7 @@ import { showMessages } from "./messages.js";
 import { budgetLine, targetOf } from "./numbers.js";
 import { showInside } from "./payloads.js";
 import { isSamePoint, readAddress, state, writeAddress } from "./state.js";
-import { TABS, errorBox, priceLine, showTab } from "./tabs.js";
+import { TABS, chosenTab, errorBox, priceLine, showTab } from "./tabs.js";
 import { showTree } from "./tree.js";
 import { jsonText, readData, without } from "./values.js";
 
@@ -201,17 +201,17 @@ function moveTab(event) {
 /** @param {number} step */
 function nextTab(step) {
   const names = Object.keys(TABS);
-  choose({ tab: names[(names.indexOf(state.tab) + step + names.length) % names.length] });
+  choose({ tab: names[(names.indexOf(chosenTab(request)) + step + names.length) % names.length] });
 }
 
 function showChosenTab() {
-  if (!Object.hasOwn(TABS, state.tab)) state.tab = "payload";
+  const chosen = chosenTab(request);
   tabButtons.forEach((button, index) => {
-    const isChosen = Object.keys(TABS)[index] === state.tab;
+    const isChosen = Object.keys(TABS)[index] === chosen;
     button.setAttribute("aria-selected", String(isChosen));
     button.tabIndex = isChosen ? 0 : -1;
   });
-  zones.tab.setAttribute("aria-labelledby", `tab-${state.tab}`);
+  zones.tab.setAttribute("aria-labelledby", `tab-${chosen}`);
   tab?.close();
   const point = (/** @type {import("./state.js").Point|null} */ at) => {
     zones.status.textContent = at === null ? "This text is in no message of this page." : "";

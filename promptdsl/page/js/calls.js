@@ -5,6 +5,9 @@ import { cacheFigures, tokens } from "./numbers.js";
 
 /** @typedef {import("./values.js").PageData} PageData */
 
+/** The share of the height in which what was left out is drawn, in percent. */
+const LEFT_OUT = 25;
+
 /**
  * Show a column for each request of a prompt; `go` shows a request.
  * @param {HTMLElement} parent
@@ -18,7 +21,10 @@ export function showCalls(parent, data, prompt, current, go) {
   parent.hidden = count < 2;
   if (parent.hidden) return;
   const figures = Array.from({ length: count }, (_, index) => cacheFigures(data.request(prompt, index)));
-  const largest = figures.reduce((most, { total, dropped }) => Math.max(most, total + dropped), 1);
+  const largest = figures.reduce((most, { total }) => Math.max(most, total), 1);
+  const mostDropped = figures.reduce((most, figure) => Math.max(most, figure.dropped), 0);
+  const height = mostDropped > 0 ? 100 - LEFT_OUT : 100;
+  const isFocused = parent.contains(document.activeElement) && document.activeElement?.matches(".column");
   const lostAt = lostCaches(figures.map((_, index) => data.request(prompt, index).figures));
   const columns = figures.map(({ total, cached, same, fresh, dropped }, index) => {
     const facts = [`request ${index + 1}`, `${tokens(total)} tokens`, `${tokens(cached)} from the cache`,
@@ -26,15 +32,23 @@ export function showCalls(parent, data, prompt, current, go) {
     const error = data.request(prompt, index).error ? ["it could not be made"] : [];
     const lost = lostAt.has(index) ? ["the cache was lost"] : [];
     const label = [...facts, ...error, ...lost].join(", ");
-    const share = (/** @type {number} */ part) => `${(100 * part / largest).toFixed(2)}%`;
+    const share = (/** @type {number} */ part, out = 0) => `${(height * part / largest + LEFT_OUT * out / Math.max(mostDropped, 1)).toFixed(2)}%`;
     return element("button", {
       type: "button", class: ["column", error.length > 0 ? "failed" : "", lost.length > 0 ? "lost" : ""].join(" ").trim(), "aria-label": label, title: label,
       "aria-current": index === current ? "true" : null,
-      vars: { "--cached-at": share(cached), "--same-at": share(cached + same), "--total-at": share(total), "--all-at": share(total + dropped) },
-      click: () => go(index),
+      vars: { "--cached-at": share(cached), "--same-at": share(cached + same), "--total-at": share(total), "--all-at": share(total, dropped) },
+      tabindex: index === current ? "0" : "-1", click: () => go(index), keydown: (/** @type {KeyboardEvent} */ event) => step(event, index),
     });
   });
-  const names = ["from the cache", "the same, not cached", "new", "left out"];
+  /** @param {KeyboardEvent} event @param {number} index */
+  function step(event, index) {
+    const next = { ArrowRight: index + 1, ArrowLeft: index - 1, Home: 0, End: count - 1 }[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    if (next >= 0 && next < count) go(next);
+  }
+
+  const names = ["from the cache", "the same, not cached", "new", "left out (on a scale of its own)"];
   const keys = ["cached", "same", "fresh", "dropped"].map((name, index) =>
     element("span", { class: "legend" }, element("i", { class: name, "aria-hidden": "true" }), names[index]));
   const lost = element("span", { class: "legend" }, element("b", { "aria-hidden": "true" }, "↯ "), "the cache was lost: less than 80 % of the tokens of the request before come from it");
@@ -42,6 +56,10 @@ export function showCalls(parent, data, prompt, current, go) {
     element("h2", {}, `${count.toLocaleString("en")} requests`), element("p", { class: "quiet" }, keys, lost),
     element("div", { class: "columns", role: "group", "aria-label": "requests" }, columns),
     element("p", {}, lostSentence(lostAt), sentenceOf(data.request(prompt, current), figures[current], current)));
+  const box = parent.querySelector(".columns");
+  const column = columns[current];
+  if (box !== null && column !== undefined) box.scrollLeft = column.offsetLeft - box.clientWidth / 2;
+  if (isFocused) column?.focus({ preventScroll: true });
 }
 
 /** Return a sentence on the requests that lost the cache. @param {Set<number>} lostAt */

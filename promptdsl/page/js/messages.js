@@ -168,7 +168,7 @@ export function showMessages(parent, request, { point, link }) {
     const fits = fitsSentence(request.fits, part);
     return element("article", { class: "card dropped", tabindex: "-1", "aria-label": `left out: ${part.what}` },
       element("header", {},
-        element("h3", {}, element("s", {}, ...shownText(part.what)), part.path ? element("small", {}, " ", ...shownText(part.path)) : null),
+        element("h3", {}, element("s", {}, ...shownText(part.what)), part.path && part.path !== part.what ? element("small", {}, " ", ...shownText(part.path)) : null),
         element("span", { class: "badge" }, "left out"),
         link(part.source ?? ""),
         element("span", { class: "count" }, `${tokens(part.tokens)} tokens to keep it`)),

@@ -12,7 +12,8 @@
 export const state = {
   prompt: 0,
   request: 0,
-  tab: "payload",
+  /** "" is the tab that says most. */
+  tab: "",
   target: "",
   query: "",
   beside: "",
@@ -26,7 +27,7 @@ export function readAddress(hash) {
   const words = new URLSearchParams(hash.replace(/^#/, ""));
   state.prompt = Math.trunc(Number(words.get("p") ?? 0)) || 0;
   state.request = Math.trunc(Number(words.get("r") ?? 0)) || 0;
-  state.tab = words.get("tab") ?? "payload";
+  state.tab = words.get("tab") ?? "";
   state.target = words.get("t") ?? "";
   state.query = words.get("q") ?? "";
   state.beside = words.get("b") ?? "";
@@ -55,7 +56,7 @@ function addressWords() {
   const { prompt, request, tab, target, query, beside, point, isTreeOpen } = state;
   if (prompt) words.set("p", String(prompt));
   if (request) words.set("r", String(request));
-  if (tab !== "payload") words.set("tab", tab);
+  if (tab) words.set("tab", tab);
   if (target) words.set("t", target);
   if (query) words.set("q", query);
   if (beside) words.set("b", beside);

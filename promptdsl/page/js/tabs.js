@@ -13,15 +13,22 @@ export const TABS = { payload: "Payload", losses: "Hints and losses", changes: "
 
 /** @typedef {{data: PageData, request: Json, go: (message: number) => void, point: (at: import("./state.js").Point|null) => void, link: (source: string) => Node|null, choose: (change: Json) => void}} Context */
 
+/** Return the tab that is shown: the chosen one, else the payload, else what changed. @param {Json} request */
+export function chosenTab(request) {
+  if (Object.hasOwn(TABS, state.tab)) return state.tab;
+  return entriesOf(request.targets).length === 0 && request.changes ? "changes" : "payload";
+}
+
 /** Show a tab; what it returns has a function that marks the point. @param {HTMLElement} parent @param {Context} context */
 export function showTab(parent, context) {
   const { request } = context;
-  if (state.tab === "payload") return payloadTab(parent, context);
-  if (state.tab === "losses") parent.replaceChildren(...lossRows(request, context));
-  else if (state.tab === "changes") parent.replaceChildren(...changeRows(request, context));
-  else if (state.tab === "budgets") parent.replaceChildren(...budgetRows(request));
-  else if (state.tab === "settings") parent.replaceChildren(settingRows(request));
-  else if (state.tab === "inputs") parent.replaceChildren(element("pre", { tabindex: "0" }, ...shownText(jsonText(request.record?.inputs ?? null))));
+  const name = chosenTab(request);
+  if (name === "payload") return payloadTab(parent, context);
+  if (name === "losses") parent.replaceChildren(...lossRows(request, context));
+  else if (name === "changes") parent.replaceChildren(...changeRows(request, context));
+  else if (name === "budgets") parent.replaceChildren(...budgetRows(request));
+  else if (name === "settings") parent.replaceChildren(settingRows(request));
+  else if (name === "inputs") parent.replaceChildren(element("pre", { tabindex: "0" }, ...shownText(jsonText(request.record?.inputs ?? null))));
   else parent.replaceChildren(...besideRows(context));
   return { mark() {}, close() {} };
 }
@@ -52,11 +59,12 @@ function payloadTab(parent, { request, point, choose, data, link }) {
   const facts = [counted(target.tokens, "token"), counted(target.losses.filter((/** @type {Json} */ loss) => loss.kind !== "hint").length, "loss").replace(/losss$/, "losses"), `${target.dropped.length} left out`];
   const shownFor = targetOf(request.record);
   const others = shownFor && shownFor !== name ? ` The budget, the parts and the messages of the page are for ${shownFor}.` : "";
-  const hint = state.point ? "" : " Click a piece of a message to see where it is sent.";
-  parent.replaceChildren(head, element("p", { class: "quiet" }, `For ${name}: ${facts.join(" · ")}.${others}${hint}`), where, body);
+  const hint = element("span", {}, " Click a piece of a message to see where it is sent.");
+  parent.replaceChildren(head, element("p", { class: "quiet" }, `For ${name}: ${facts.join(" · ")}.${others}`, hint), where, body);
   const shown = showPayload(body, target.payload, target.locations, (location, offset) => point(pointOf(request.record, target, location, offset)));
   return {
     mark() {
+      hint.hidden = state.point !== null;
       where.replaceChildren(...whereRows(request, data, link));
       shown.mark(marksOf(request.record, target, state.point));
     },
@@ -141,7 +149,7 @@ function budgetRows(request) {
   const limit = request.record?.budget?.limit;
   const rows = fits.map(fit => element("tr", { "aria-current": fit.budget === limit ? "true" : null },
     element("th", { scope: "row" }, fit.budget.toLocaleString("en")), element("td", {}, fit.tokens === null ? "too small" : tokens(fit.tokens)),
-    element("td", {}, ...(Array.isArray(fit.dropped) ? shownText(fit.dropped.map((/** @type {Json} */ part) => [part.what, part.path].filter(Boolean).join(" ")).join(", ") || "nothing") : [`${fit.dropped} parts`]))));
+    element("td", {}, ...(Array.isArray(fit.dropped) ? shownText(fit.dropped.map((/** @type {Json} */ part) => [...new Set([part.what, part.path])].filter(Boolean).join(" ")).join(", ") || "nothing") : [`${fit.dropped} parts`]))));
   const heads = ["budget", "tokens", "left out"].map(name => element("th", { scope: "col" }, name));
   return [element("table", {}, element("thead", {}, element("tr", {}, heads)), element("tbody", {}, rows))];
 }
@@ -189,11 +197,22 @@ const FIGURES = [
   ["tokens", ({ record }) => budgetLine(record)],
   ["from the cache", request => tokens(cacheFigures(request).cached)],
   ["messages", ({ record }) => record?.messages.length ?? 0],
-  ["roles", ({ record }) => record ? record.messages.map((/** @type {Json} */ _, /** @type {number} */ index) => rolesOf(record, index).sent || rolesOf(record, index).written).join(", ").slice(0, 300) : ""],
+  ["roles", ({ record }) => roleCounts(record)],
   ["left out", ({ record }) => (record?.dropped ?? []).map((/** @type {Json} */ part) => part.path || part.what).join(", ") || "nothing"],
   ["lost", ({ record }) => (record?.losses ?? []).filter((/** @type {Json} */ loss) => loss.kind !== "hint").map((/** @type {Json} */ loss) => loss.what).join(", ") || "nothing"],
   ["price", (request, data) => { const price = priceOf(request, data.price); return price === null ? "not known" : money(price.cost); }],
 ];
+
+/** Return how many messages of each role there are. @param {Json|null} record */
+function roleCounts(record) {
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  record?.messages.forEach((/** @type {Json} */ _, /** @type {number} */ index) => {
+    const { sent, written } = rolesOf(record, index);
+    counts.set(sent || written, (counts.get(sent || written) ?? 0) + 1);
+  });
+  return [...counts].map(([role, count]) => `${role} ${count}`).join(", ");
+}
 
 /** @param {Json} request @param {number} index */
 function textAt(request, index) {

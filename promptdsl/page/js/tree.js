@@ -101,7 +101,7 @@ export function showTree(parent, request, { go, link }) {
       foldButton(row),
       element("button", { type: "button", class: "part", title: titleOf(part), click: () => choose(row) },
         element(isDropped ? "s" : "span", {}, ...shownText(part.what)),
-        row.depth === 0 && part.path ? element("small", {}, " ", ...shownText(part.path)) : null),
+        row.depth === 0 && part.path && part.path !== part.what ? element("small", {}, " ", ...shownText(part.path)) : null),
       isDropped ? element("span", { class: "reason" }, "left out") : null,
       link(part.source ?? ""),
       element("span", { class: "count" }, part.tokens.toLocaleString("en")),
