@@ -177,6 +177,21 @@ def test_keys(page: Browser) -> None:
     assert not page.run("document.querySelector('#help').open")
 
 
+def test_links_open_an_editor(page: Browser) -> None:
+    """Four editors are offered; the one that is chosen, and the folder, are in the links."""
+    page.press("?")
+    addresses = page.run("[...document.querySelector('#editor-list').options].map(it => it.value)")
+    assert 4 == len(addresses)
+    for name, value in (("editor", addresses[2]), ("root", "/a&b/")):
+        field = f"document.querySelector('[list={name}-list]')"
+        page.run(f"{field}.value = {json.dumps(value)}")
+        page.run(f"{field}.dispatchEvent(new Event('change'))")
+    click(page, "#help button")
+    link = page.run("document.querySelector('a.source').getAttribute('href')")
+    assert link.startswith("idea://open?file=/a%26b/prompts.py&line=")
+    page.run("localStorage.clear()")
+
+
 def test_tabs(page: Browser) -> None:
     """Each tab shows what it is named for."""
     assert "Nothing is lost" in tab(page, "losses")

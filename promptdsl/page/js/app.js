@@ -15,6 +15,8 @@ import { jsonText, readData, without } from "./values.js";
 const data = readData(JSON.parse(document.getElementById("data")?.textContent ?? "{}"), [...document.querySelectorAll(/** @type {"script"} */ ("script.values"))]);
 const app = /** @type {HTMLElement} */ (document.getElementById("app"));
 const EDITOR = "vscode://file/{file}:{line}";
+/** The addresses of editors that are offered. */
+const EDITORS = [EDITOR, "cursor://file/{file}:{line}", "idea://open?file={file}&line={line}", "zed://file/{file}:{line}"];
 const KEYS = [
   ["j / k", "next or previous message"], ["← / →", "next or previous piece of the message"], ["[ / ]", "request before or after"],
   ["d", "next part that was left out"], ["t", "next tab"], ["/", "search"], ["?", "this list"], ["Esc", "point at nothing"],
@@ -68,7 +70,7 @@ function store(name, text) {
 /** @param {string} path */
 function encodedPath(path) {
   const text = path.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd");
-  return encodeURI(text).replace(/[#?]/g, encodeURIComponent);
+  return encodeURI(text).replace(/[#?&]/g, encodeURIComponent);
 }
 
 /** Return the link that opens a source line in an editor. @param {string} source */
@@ -109,13 +111,19 @@ function* opening(then) {
 
 function show() { open(state.prompt, state.request); }
 
+/** The prompt whose requests are in the list. */
+let listed = -1;
+
 /** Show the request, one zone after the other. */
 function* showing() {
   request = state.request < 0 ? NOTHING : data.request(state.prompt, state.request);
   const { name, requests: all } = data.prompts[state.prompt];
   zones.title.replaceChildren(...shownText(name));
   prompts.value = String(state.prompt);
-  requests.replaceChildren(...all.map((/** @type {Json} */ _, /** @type {number} */ index) => element("option", { value: index }, requestName(index))));
+  if (listed !== state.prompt) {
+    listed = state.prompt;
+    requests.replaceChildren(...all.map((/** @type {Json} */ _, /** @type {number} */ index) => element("option", { value: index }, requestName(index))));
+  }
   requests.value = String(state.request);
   /** @type {HTMLElement} */ (requests.parentElement).hidden = all.length < 2;
   showBudget();
@@ -154,16 +162,15 @@ function showBudget() {
   const largest = Math.max(limit, ...(fits ?? []).map((/** @type {Json} */ fit) => fit.budget));
   const share = (/** @type {number} */ count) => `${(100 * count / largest).toFixed(2)}%`;
   const used = budget?.used ?? record?.tokens?.total ?? 0;
-  const marks = (fits ?? []).map((/** @type {Json} */ fit) => element("button", {
-    type: "button", class: "fit", vars: { "--at": share(fit.budget) }, "aria-label": fitName(fit), title: fitName(fit),
-    "aria-current": fit.budget === budget?.limit ? "true" : null, click: () => choose({ tab: "budgets" }),
+  const marks = (fits ?? []).map((/** @type {Json} */ fit) => element("span", {
+    class: fit.budget === budget?.limit ? "fit current" : "fit", vars: { "--at": share(fit.budget) }, title: fitName(fit),
   }));
   const price = priceLine(request, data);
   zones.budget.replaceChildren(
     element("p", {}, element("b", {}, [targetOf(record), budgetLine(record)].filter(Boolean).join(": ")), price ? ` · ${price}` : ""),
     element("div", { class: "budgetbar", "aria-hidden": "true" }, [["used", used], ["free", budget?.free ?? 0], ["reserve", budget?.reserve ?? 0]].map(
       ([name, count]) => element("i", { class: name, vars: { "--share": share(Number(count)) } }))));
-  if (marks.length > 0) zones.budget.append(element("div", { class: "fits", role: "group", "aria-label": "other budgets" }, marks));
+  if (marks.length > 0) zones.budget.append(element("button", { type: "button", class: "fits", "aria-label": `${counted(marks.length, "budget")} that were tried: show them`, click: () => choose({ tab: "budgets" }) }, marks));
   const names = budget ? [["used", "used"], ["free", "free"], ["reserve", "for the answer"]] : [];
   const legend = names.map(([name, text]) => element("span", { class: "legend" }, element("i", { class: name, "aria-hidden": "true" }), text));
   const ticks = marks.length > 0 ? element("span", { class: "legend" }, "marks: other budgets that were tried, this one is thick") : null;
@@ -362,11 +369,12 @@ function pressed(event) {
   action();
 }
 
-/** @param {string} name @param {string} label @param {string} usual */
-function setting(name, label, usual) {
-  const input = /** @type {HTMLInputElement} */ (element("input", { type: "text", change: () => { store(name, input.value); show(); } }));
+/** @param {string} name @param {string} label @param {string} usual @param {string[]} offered */
+function setting(name, label, usual, offered = []) {
+  const list = element("datalist", { id: `${name}-list` }, offered.map(value => element("option", { value })));
+  const input = /** @type {HTMLInputElement} */ (element("input", { type: "text", list: list.id, change: () => { store(name, input.value); show(); } }));
   input.value = stored(name) ?? usual;
-  return element("label", {}, label, input);
+  return element("label", {}, label, input, list);
 }
 
 /** Return the folder of the sources of the first record. */
@@ -378,7 +386,7 @@ function firstRoot() {
 function build() {
   const close = element("button", { type: "button", click: () => help.close() }, "Close");
   help.append(element("h2", { id: "help-title" }, "Keys"), element("dl", {}, KEYS.map(([key, what]) => element("div", {}, element("dt", {}, element("kbd", {}, key)), element("dd", {}, what)))),
-    element("h2", {}, "Links to source lines"), setting("root", "Folder of the sources on this machine ", firstRoot()), setting("editor", "Address of the editor ", EDITOR),
+    element("h2", {}, "Links to source lines"), setting("root", "Folder of the sources on this machine ", firstRoot()), setting("editor", "Address of the editor ", EDITOR, EDITORS),
     element("p", {}, "The address of this page keeps what you look at: send it on."), close);
   const count = data.prompts.reduce((sum, prompt) => sum + prompt.requests.length, 0);
   zones.notice.textContent = data.content

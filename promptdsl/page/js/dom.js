@@ -29,6 +29,9 @@ function nodeOf(child) { return child instanceof Node ? child : String(child); }
 
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u00a0\u00ad\u061c\u115f\u1160\u1680\u17b4\u17b5\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|\udb40[\udc00-\uddef]/g;
 
+/** The most signs of a text that are coloured: a browser is slow with many elements on a line. */
+const SIGNS = 500;
+
 /**
  * Return a text as nodes: invisible and bidirectional characters are signs such as ⟦U+202E⟧.
  * @param {string} text
@@ -39,12 +42,18 @@ export function shownText(text) {
   const nodes = document.createDocumentFragment();
   let end = 0;
   for (const match of text.matchAll(UNSEEN)) {
-    const code = /** @type {number} */ (match[0].codePointAt(0)).toString(16).toUpperCase().padStart(4, "0");
-    nodes.append(text.slice(end, match.index), element("span", { class: "sign" }, `⟦U+${code}⟧`));
+    if (nodes.childElementCount === SIGNS) break;
+    nodes.append(text.slice(end, match.index), element("span", { class: "sign" }, signOf(match[0])));
     end = match.index + match[0].length;
   }
-  nodes.append(text.slice(end));
+  nodes.append(text.slice(end).replace(UNSEEN, signOf));
   return [nodes];
+}
+
+/** @param {string} character */
+function signOf(character) {
+  const code = /** @type {number} */ (character.codePointAt(0)).toString(16).toUpperCase().padStart(4, "0");
+  return `⟦U+${code}⟧`;
 }
 
 /** @param {number} count @param {string} noun */
@@ -52,7 +61,7 @@ export function counted(count, noun) {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-const STEP = 12;
+const STEP = 8;
 
 /**
  * Do something in steps: at once if it takes some milliseconds, else with pauses in which the

@@ -233,8 +233,10 @@ function escaped(text) {
   return JSON.stringify(text).slice(1, -1).replaceAll("\\n", "\\n\n");
 }
 
-/** Scroll a box so that an element in it is seen; the page itself does not move. @param {HTMLElement} box @param {Element} inside */
-export function showInside(box, inside) {
+/** Scroll a box, or the box around it that scrolls, so that an element in it is seen; the page does not move. @param {HTMLElement} parent @param {Element} inside */
+export function showInside(parent, inside) {
+  const isScrolled = parent.scrollHeight > parent.clientHeight + 1;
+  const box = isScrolled ? parent : /** @type {HTMLElement} */ (parent.parentElement ?? parent);
   const [outer, inner] = [box.getBoundingClientRect(), inside.getBoundingClientRect()];
   if (inner.top < outer.top || inner.bottom > outer.bottom) box.scrollTop += inner.top - outer.top - outer.height / 3;
 }
