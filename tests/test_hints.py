@@ -383,7 +383,7 @@ def test_a_title_whose_content_a_budget_took_is_no_hint() -> None:
 def test_a_title_with_nothing_below_is_a_hint(part: Callable[[], Any]) -> None:
     """A titled section that comes to nothing is told, though something was written in it."""
     section = Section("rules", part(), title="Rules")
-    assert [("hint", "section 'rules'")] == losses_of(System(section))
+    assert [("hint", "section rules")] == losses_of(System(section))
 
 
 def test_a_line_is_told_once() -> None:
@@ -401,7 +401,7 @@ def test_a_line_is_told_once() -> None:
     first, second = lines_of(write, 3, 6)
     assert [
         ("hint", "an empty Section 'a'", BODY, first),
-        ("hint", "section 'd'", "it has a title but no content", second),
+        ("hint", "section d", "it has a title but no content", second),
     ] == told(write())
 
 

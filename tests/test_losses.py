@@ -139,7 +139,7 @@ def calls() -> Timeline:
     return tree
 
 
-TITLED = ("title_only", "section 't'", "it has a title but no content")
+TITLED = ("title_only", "section t", "it has a title but no content")
 CONTROL = ("invisible_characters", "control characters U+0000", "sent as references")
 UNSEEN = ("invisible_characters", "invisible characters U+200B", "sent as they are")
 NO_INSTRUCTION = "no instruction can hold an attachment, so it is sent in a user turn"

@@ -137,7 +137,7 @@ def in_tokens(count: int) -> str:
 
 def named(what: str, path: str) -> str:
     """Return the name of a part with its address: ``grounding account``, ``history[2]``."""
-    if path in ("", what) or what.endswith(f"'{path}'"):
+    if path in ("", what, what.removeprefix("section ")) or what.endswith(f"'{path}'"):
         return what
     if path.startswith(f"{what}["):
         return path
@@ -147,7 +147,7 @@ def named(what: str, path: str) -> str:
 def described(node: Node) -> str:
     """Return the name of a node in a word or two."""
     if isinstance(node, SectionNode):
-        return f"section {node.options.id!r}"
+        return f"section {node.options.id}"
     if isinstance(node, ToolNode):
         return f"tool {node.definition.name!r}"
     if isinstance(node, TurnNode):

@@ -101,7 +101,9 @@ class Checker:
             owner = owners.get(hint.name, HINTS)
             if self._settings.selects(owner):
                 why, _, fix = hint.why.partition("; ")
-                what = hint.what + (f" ({hint.path})" if hint.path else "")
+                what = hint.what
+                if hint.path not in ("", what.removeprefix("section ")):
+                    what = f"{what} ({hint.path})"
                 fix = fix or "correct it, or name the rule in a comment"
                 problem = hint.source, f"{what}: {why}", fix
                 self._note(owner, "<prompt>", iter([problem]), hint.name)

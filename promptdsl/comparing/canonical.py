@@ -20,6 +20,7 @@ from promptdsl import (
     Block,
     DocumentBlock,
     ImageBlock,
+    Loss,
     Message,
     ReasoningBlock,
     Rendered,
@@ -144,7 +145,7 @@ class FileWriter:
         for loss in (*rendered.losses, *rendered.hints):
             # How a message is sent is in its title already.
             why = loss.why.partition(", so ")[0]
-            reason = why if len(loss.at) == 1 else f"{loss.what}: {loss.why}"
+            reason = why if len(loss.at) == 1 else f"{_subject(loss)}: {loss.why}"
             name = "hint" if loss.kind == "hint" else "loss"
             losses.setdefault((name, reason), {}).update(dict.fromkeys((loss.path, *loss.also)))
         for (name, reason), paths in losses.items():
@@ -396,6 +397,12 @@ class TurnWriter:
             case _:
                 label, text = line(block.type), json_text(block.to_dict())
         self.write((f"─■ {label}{note}", text))
+
+
+def _subject(loss: Loss) -> str:
+    """Return what a loss or a hint is about. In snapshots the id of a section is in quotes."""
+    kind, _, id = loss.what.partition(" ")
+    return f"section {id!r}" if kind == "section" else loss.what
 
 
 def _turns(rendered: Rendered) -> Iterator[tuple[Message, list[FileTurn]]]:

@@ -430,7 +430,7 @@ def hidden(text: str) -> int:
                 Assistant("X X X X", priority=2),
                 User(Section("s", "A", Section("b", "B B B B", priority=7), priority=1), "Q"),
             ],
-            ("A Q", [("assistant turn", 403), ("section 'b'", 400)]),
+            ("A Q", [("assistant turn", 403), ("section b", 400)]),
         ),
     ],
 )

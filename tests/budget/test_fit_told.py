@@ -40,19 +40,19 @@ ADDRESSES: dict[str, tuple[Callable[[], list[Node]], list[Gone]]] = {
     "system turn": (lambda: [System("A", priority=1)], [("system turn", "", 103, 1, NO_ROOM)]),
     "section of a system turn": (
         lambda: [System("S", a())],
-        [("section 'a'", "a", 100, 1, NO_ROOM)],
+        [("section a", "a", 100, 1, NO_ROOM)],
     ),
     "section of a section": (
         lambda: [System("S", Section("r", "R", a()))],
-        [("section 'a'", "r/a", 100, 1, NO_ROOM)],
+        [("section a", "r/a", 100, 1, NO_ROOM)],
     ),
     "loose section": (
         lambda: [Section("s", "A", priority=1)],
-        [("section 's'", "s", 103, 1, NO_ROOM)],
+        [("section s", "s", 103, 1, NO_ROOM)],
     ),
     "section of a loose section": (
         lambda: [Section("s", "S", a())],
-        [("section 'a'", "s/a", 100, 1, NO_ROOM)],
+        [("section a", "s/a", 100, 1, NO_ROOM)],
     ),
     "developer turn": (
         lambda: [Developer("D"), Developer("A", priority=1)],
@@ -77,11 +77,11 @@ ADDRESSES: dict[str, tuple[Callable[[], list[Node]], list[Gone]]] = {
     "event": (lambda: [Event("A", priority=1)], [("event", "event[0]", 103, 1, NO_ROOM)]),
     "section of an event": (
         lambda: [Event("x", a())],
-        [("section 'a'", "event[0]/a", 100, 1, NO_ROOM)],
+        [("section a", "event[0]/a", 100, 1, NO_ROOM)],
     ),
     "section of an answer": (
         lambda: [Assistant(ToolUse("t", {}, id="1")), ToolMessage("1", "R", a())],
-        [("section 'a'", "tool[0]/a", 100, 1, NO_ROOM)],
+        [("section a", "tool[0]/a", 100, 1, NO_ROOM)],
     ),
     "ephemeral": (
         lambda: [Ephemeral("A", priority=1)],
@@ -89,7 +89,7 @@ ADDRESSES: dict[str, tuple[Callable[[], list[Node]], list[Gone]]] = {
     ),
     "section of an ephemeral": (
         lambda: [Ephemeral("x"), Ephemeral("E", a())],
-        [("section 'a'", "ephemeral[1]/a", 100, 1, NO_ROOM)],
+        [("section a", "ephemeral[1]/a", 100, 1, NO_ROOM)],
     ),
     "grounding": (
         lambda: [Grounding("g", "A", priority=1)],
@@ -153,7 +153,7 @@ ADDRESSES: dict[str, tuple[Callable[[], list[Node]], list[Gone]]] = {
     ),
     "title": (
         lambda: [System("S", Section("s", a(), title="TITLE"))],
-        [("section 's'", "s", 100, None, EMPTY), ("section 'a'", "s/a", 100, 1, NO_ROOM)],
+        [("section s", "s", 100, None, EMPTY), ("section a", "s/a", 100, 1, NO_ROOM)],
     ),
     "forms of a history": (
         lambda: [FirstFit(History(talk("user A", "assistant B")), User("S"))],
@@ -161,27 +161,27 @@ ADDRESSES: dict[str, tuple[Callable[[], list[Node]], list[Gone]]] = {
     ),
     "part of a fragment in a turn": (
         lambda: [User("x", Fragment(a(), Fragment("y")))],
-        [("section 'a'", "user[0]/a", 100, 1, NO_ROOM)],
+        [("section a", "user[0]/a", 100, 1, NO_ROOM)],
     ),
     "title of forms without a word": (
         lambda: [User(Section("s", FirstFit("b", "B", priority=0), a(), title="T"))],
-        [("section 'a'", "user[0]/s/a", 100, 1, NO_ROOM)],
+        [("section a", "user[0]/s/a", 100, 1, NO_ROOM)],
     ),
     "part of a part that goes, in a titled one": (
         lambda: [System(Section("r", Section("s", "S", a(7), priority=8), title="T"))],
-        [("section 'a'", "r/s/a", 100, 7, "there is no room for it, its priority is 7")],
+        [("section a", "r/s/a", 100, 7, "there is no room for it, its priority is 7")],
     ),
     "turn with a mark and nothing else": (
         lambda: [User(a(), CacheBreakpoint(), Reserve(0))],
-        [("user turn", "user[0]", 3, None, EMPTY), ("section 'a'", "user[0]/a", 100, 1, NO_ROOM)],
+        [("user turn", "user[0]", 3, None, EMPTY), ("section a", "user[0]/a", 100, 1, NO_ROOM)],
     ),
     "turn with a word before a mark": (
         lambda: [User("x", a(), CacheBreakpoint())],
-        [("section 'a'", "user[0]/a", 100, 1, NO_ROOM)],
+        [("section a", "user[0]/a", 100, 1, NO_ROOM)],
     ),
     "turn with a part without words": (
         lambda: [User(a(), Code("x"))],
-        [("section 'a'", "user[0]/a", 100, 1, NO_ROOM)],
+        [("section a", "user[0]/a", 100, 1, NO_ROOM)],
     ),
     "part of a list": (
         lambda: [User(List(Item("x", Group("A", priority=1))))],
@@ -207,8 +207,8 @@ ADDRESSES: dict[str, tuple[Callable[[], list[Node]], list[Gone]]] = {
         lambda: [asking("U"), asking(Section("s", a(), title="TITLE"))],
         [
             ("user turn", "user[1]", 3, None, EMPTY),
-            ("section 's'", "user[1]/s", 100, None, EMPTY),
-            ("section 'a'", "user[1]/s/a", 100, 1, NO_ROOM),
+            ("section s", "user[1]/s", 100, None, EMPTY),
+            ("section a", "user[1]/s/a", 100, 1, NO_ROOM),
         ],
     ),
 }
@@ -237,9 +237,9 @@ def held() -> Section:
 
 
 DEEP = ("first fit", "held/deep", 200, 3, no_room(3))
-TITLE = ("section 'deep'", "held/deep", 100, None, EMPTY)
+TITLE = ("section deep", "held/deep", 100, None, EMPTY)
 FORMS = ("first fit", "held", 200, None, "alternative 2 of 2 is sent")
-INNER = ("section 'a'", "held/a", 100, 5, no_room(5))
+INNER = ("section a", "held/a", 100, 5, no_room(5))
 
 
 @pytest.mark.parametrize(
@@ -268,10 +268,10 @@ def test_what_goes_with_a_part() -> None:
     turn = User("X", a(), FirstFit("F F", "f"), Section("b", a(2), title="T"), priority=4)
     rest = Developer("D", priority=9)
     inner = [
-        ("section 'a'", "user[0]/a", 100, 1, NO_ROOM),
+        ("section a", "user[0]/a", 100, 1, NO_ROOM),
         ("first fit", "user[0]", 200, None, "alternative 2 of 2 is sent"),
-        ("section 'b'", "user[0]/b", 100, None, EMPTY),
-        ("section 'a'", "user[0]/b/a", 100, 2, no_room(2)),
+        ("section b", "user[0]/b", 100, None, EMPTY),
+        ("section a", "user[0]/b/a", 100, 2, no_room(2)),
     ]
     assert inner == gone(312, turn, rest, Q)
     assert [("user turn", "user[0]", 603, 4, no_room(4))] == gone(209, turn, rest, Q)
@@ -283,8 +283,8 @@ def test_parts_of_a_part_without_words() -> None:
     parts = [System(Section("t", inner, title="T")), Developer("X " * 5, priority=9), Q]
     assert [
         ("system turn", "", 3, None, EMPTY),
-        ("section 't'", "t", 100, None, EMPTY),
-        ("section 'a'", "t/s/a", 300, 5, no_room(5)),
+        ("section t", "t", 100, None, EMPTY),
+        ("section a", "t/s/a", 300, 5, no_room(5)),
         ("developer turn", "developer[0]", 503, 9, no_room(9)),
     ] == gone(408, *parts)
 
@@ -300,8 +300,8 @@ def test_the_order_of_the_document() -> None:
     ]
     assert [
         ("user turn", "user[0]", 3, None, EMPTY),
-        ("section 'z'", "user[0]/z", 100, 5, no_room(5)),
-        ("section 'a'", "user[0]/a", 100, 1, NO_ROOM),
+        ("section z", "user[0]/z", 100, 5, no_room(5)),
+        ("section a", "user[0]/a", 100, 1, NO_ROOM),
         ("group", "user[0]", 100, 3, no_room(3)),
         ("developer turn", "developer[0]", 103, 2, no_room(2)),
         ("developer turn", "developer[1]", 103, 1, NO_ROOM),
@@ -405,8 +405,8 @@ def test_parts_of_a_required_pair() -> None:
     """Where a call has to stay with its result their parts still go by themselves."""
     parts = [Assistant("x", call("c", "B"), a()), ToolMessage("c", a(), "C", priority=3), Q]
     assert [
-        ("section 'a'", "assistant[0]/a", 100, 1, NO_ROOM),
-        ("section 'a'", "tool[0]/a", 100, 1, NO_ROOM),
+        ("section a", "assistant[0]/a", 100, 1, NO_ROOM),
+        ("section a", "tool[0]/a", 100, 1, NO_ROOM),
     ] == gone(318, *parts)
 
 
@@ -465,7 +465,7 @@ def test_in_words() -> None:
     assert [
         f"{line}: system turn, 4 tokens: {NO_ROOM}",
         f"{line}: developer turn (developer[0]), 1,203 tokens: {NO_ROOM}",
-        f"{__file__}:{this_line() - 5}: section 's' (user[1]/s), 1 token: {NO_ROOM}",
+        f"{__file__}:{this_line() - 5}: section s (user[1]/s), 1 token: {NO_ROOM}",
     ] == [str(one) for one in found]
 
 
@@ -490,7 +490,7 @@ def test_what_has_to_stay_is_data() -> None:
     error = raised(BudgetError, lambda: render(prompt, budget=300, reserve=200, counter=hundreds))
     outer = [row for row in error.rows if row["depth"] == 0]
     assert {"limit": 300, "reserve": 200, "room": 100} == error.budget
-    assert {"depth": 1, "what": "section 'b'", "tokens": 200, "source": f"{__file__}:{line}"} in (
+    assert {"depth": 1, "what": "section b", "tokens": 200, "source": f"{__file__}:{line}"} in (
         error.rows
     )
     assert [error.required, "the target's own form"] == [
@@ -556,7 +556,7 @@ def test_kinds_of_what_stays() -> None:
         90,
         2124,
         [
-            ("section 's'", 503, "part", True),
+            ("section s", 503, "part", True),
             ("group", 403, "part", True),
             ("grounding g", 303, "part", True),
             ("assistant turn", 203, "turn", True),
@@ -709,8 +709,8 @@ def test_the_tree_of_what_has_to_stay() -> None:
         "  13    assistant message history[1]",
         "   7    user message history[0]",
         "  12  system turn",
-        "   6    section 'rules'",
-        "   2    section 'role'",
+        "   6    section rules",
+        "   2    section role",
         "   3  the target's own form",
     ]
     assert [part.tokens for part in caught.value.largest[0].parts] == [13, 7]
@@ -721,7 +721,7 @@ def test_the_tokens_of_sections_that_have_to_stay() -> None:
     rules = Section("r", "R", Section("s", "S", priority=1), FirstFit("A A", "B"), title="RULES")
     notes = Section("n", Section("o", "O", priority=1), Section("p", "P", priority=2), title="N")
     error = too_big(System(rules, notes, Section("t", "T T")), Q)
-    assert [("section 'r'", 300), ("section 't'", 200)] == [
+    assert [("section r", 300), ("section t", 200)] == [
         (part.what, part.tokens) for part in error.largest[0].parts
     ]
     assert ("system turn", 503) == (error.largest[0].what, error.largest[0].tokens)

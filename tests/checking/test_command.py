@@ -146,7 +146,7 @@ def three(): return Timeline(System(Section("a", "x")), Section("a", "y"))
 """
 BROKEN, TITLE, MARK, GPT, CLAUDE, BUILT, TWICE = (
     "odd.py:3: PD002 the prompt cannot be rendered: ValueError: x; correct its code\n",
-    "two.py:3: PD104 section 'a' (a): it has a title but no content; correct it, or name the rule "
+    "two.py:3: PD104 section a: it has a title but no content; correct it, or name the rule "
     "in a comment\n",
     "two.py:3: PD205 '{{ x }}' is sent as it is: a string is not a template; write "
     "Template.from_string(...), or Value(...) there\n",
@@ -172,7 +172,7 @@ REPORTS = {
         "",
     ),
     "two.py:two two.py:one --format github --ignore PD101,PD2": (
-        "::error file=two.py,line=3,title=PD104::section 'a' (a): it has a title but no content; "
+        "::error file=two.py,line=3,title=PD104::section a: it has a title but no content; "
         "correct it, or name the rule in a comment\n1 file and 2 prompts checked, 1 finding\n",
         "",
     ),

@@ -73,8 +73,8 @@ def test_code_and_prompts_of_two_files(looked: Looked) -> None:
         "a.py:7:25: PD102 time.time() changes the instruction in each request, so it is never "
         "read from a cache",
         "a.py:9:9: PD105 a string on a line of its own is not sent",
-        "a.py:10: PD104 section 'c' (c): it has a title but no content",
-        "b.py:3: PD104 section 'a' (a): it has a title but no content",
+        "a.py:10: PD104 section c: it has a title but no content",
+        "b.py:3: PD104 section a: it has a title but no content",
         "b.py:3: PD205 '{{ y }}' is sent as it is: a string is not a template",
         "b.py:7:21: PD101 an f-string puts `x` into an instruction, whatever its text is",
         "b.py:7:29: PD101 % puts `x` into an instruction, whatever its text is",
@@ -276,8 +276,8 @@ prompt = Timeline(
 """
 HINTS = {
     "tool": "a.py:3: PD201 no description (a): a model chooses tools by their descriptions",
-    "one": "a.py:4: PD104 section 'a' (a): it has a title but no content",
-    "two": "a.py:5: PD104 section 'b' (user[0]/b): it has a title but no content",
+    "one": "a.py:4: PD104 section a: it has a title but no content",
+    "two": "a.py:5: PD104 section b (user[0]/b): it has a title but no content",
     "name": "a.py:5: hints name of a speaker (user[0]): the target takes no speaker's name",
 }
 

@@ -72,7 +72,7 @@ def test_parts_and_lines_are_data(cli: Command) -> None:
     assert [
         {
             "depth": 1,
-            "what": "section 'rules'",
+            "what": "section rules",
             "path": "rules",
             "tokens": found["sections"]["rules"],
             "cache": None,
@@ -100,7 +100,7 @@ def test_the_total_alone(cli: Command) -> None:
 def test_the_largest_first(cli: Command) -> None:
     """``--sort size`` puts the largest of those beside each other first, each with its parts."""
     shown = names(cli, "counted.py:trimmed", "--sort", "size")
-    sections = [(1, "section 'hours'"), (1, "section 'role'")]
+    sections = [(1, "section hours"), (1, "section role")]
     messages = [(1, f"{role} message") for role in ("user", "assistant") * 3]
     system, user = (0, "system turn"), (0, "user turn")
     history = (0, "history")
@@ -114,7 +114,7 @@ def test_the_largest_first(cli: Command) -> None:
 def test_dropped_parts_come_last(cli: Command) -> None:
     """A dropped part is not sent, so a smaller one that is sent comes before it."""
     shown = names(cli, "counted.py:trimmed", "--sort", "size", "--budget", "100")
-    assert ["section 'role'", "section 'hours'"] == [
+    assert ["section role", "section hours"] == [
         name for _, name in shown if name.startswith("section")
     ]
 
@@ -141,7 +141,7 @@ def test_what_was_dropped_has_no_share(cli: Command) -> None:
     """What was dropped has its tokens and its line, and is no share of what is sent."""
     done = cli("tokens", "counted.py:trimmed", "--model", "gpt-5", "--budget", "100")
     line = next(line for line in done.out.split("\n") if "hours" in line)
-    assert ["37", "dropped", "section", "'hours'", "counted.py:7", "there"] == line.split()[:6]
+    assert ["37", "dropped", "section", "hours", "counted.py:7", "there"] == line.split()[:6]
 
 
 def test_a_reserve_is_part_of_the_budget(cli: Command) -> None:
@@ -196,7 +196,7 @@ def test_hostile_names_are_made_visible(cli: Command, options: tuple[str, ...]) 
     assert [] == [line for line in out.split("\n") if not line.replace("\u202e", "").isprintable()]
 
 
-STRUCK = "\x1b[9msection 'hours'\x1b[29m"
+STRUCK = "\x1b[9msection hours\x1b[29m"
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ def test_the_token_report_names_sections(origin: Library) -> None:
     assert told == [
         ("system turn", None),
         (str(section), "origin:tone"),
-        ("section 'tone'", "origin:tone"),
+        ("section tone", "origin:tone"),
         ("the target's own form", None),
     ]
 

@@ -70,7 +70,7 @@ def test_turns_that_say_nothing_go(turn: Node) -> None:
 @pytest.mark.parametrize(
     ("turn", "expected"),
     [
-        (User(Fragment(Section("s", "", title="T"))), [("hint", "section 's'")]),
+        (User(Fragment(Section("s", "", title="T"))), [("hint", "section s")]),
         (User(Fragment(CacheBreakpoint())), [("hint", "a cache breakpoint")]),
         (Ephemeral(Fragment(""), title="T"), [("hint", "an Ephemeral or Grounding")]),
         (User(Fragment("")), []),

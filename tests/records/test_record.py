@@ -134,7 +134,7 @@ def test_a_part_has_its_messages() -> None:
         ("the provider's instructions for tools", None),
         ("system turn", [0, 0]),
         ("text", [0, 0]),
-        ("section 'note'", [0, 0]),
+        ("section note", [0, 0]),
         ("history", [1, 2]),
         ("user message", [1, 1]),
         ("assistant message", [2, 2]),

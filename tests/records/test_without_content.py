@@ -99,7 +99,7 @@ def test_its_structure_is_left() -> None:
     assert [(part["depth"], part["tokens"]) for part in whole["tokens"]["parts"]] == [
         (part["depth"], part["tokens"]) for part in data["tokens"]["parts"]
     ]
-    assert {"section 'rules'", "section 'gone'", "call", "tool", "user turn"} <= {
+    assert {"section rules", "section gone", "call", "tool", "user turn"} <= {
         part["what"] for part in data["tokens"]["parts"]
     }
     assert [message["role"] for message in whole["messages"]] == [

@@ -95,7 +95,7 @@ def test_the_first_section_that_differs(
     """The first section that differs is named, and what was done to it."""
     found = first(compared(before, after, provider=provider))
     how, path = expected
-    assert (how, f"section {path.rpartition('/')[2]!r}", path) == found
+    assert (how, f"section {path.rpartition('/')[2]}", path) == found
 
 
 CALL = ToolUse("look", {"at": "it"}, id="a")
@@ -312,7 +312,7 @@ def test_a_report_names_the_node_and_its_line() -> None:
     report = compared(system(A, B), system(A, changed), provider="gemini")
     assert str(report).split("\n") == [
         "12 of 25 tokens are shared (48%): estimate (by the counter given)",
-        f"  section 'b' was changed: {changed.source}",
+        f"  section b was changed: {changed.source}",
         "  the shared prefix ends there: 12 tokens from the cache, 13 billed in full",
         "  with a cached token at a tenth it costs 14 of 25 (43% saved)",
     ]
@@ -362,7 +362,7 @@ def test_a_report_is_data() -> None:
         "extends": False,
         "first": {
             "how": "changed",
-            "what": "section 'day'",
+            "what": "section day",
             "path": "day",
             "source": f"{__file__}:{this_line() - 20}",
         },
@@ -411,7 +411,7 @@ def test_hostile_names_are_made_visible() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        (nested, lambda count: nested(count, "There."), "section 's{}'"),
+        (nested, lambda count: nested(count, "There."), "section s{}"),
         (turns, lambda count: turns(count + 1), "user turn"),
     ],
     ids=["deep", "wide"],

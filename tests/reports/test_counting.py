@@ -262,9 +262,9 @@ def test_parts_of_a_text() -> None:
     )
     assert [
         (0, "system turn", "system[0]", SYSTEM + 10),
-        (1, "section 'rules'", "rules", 7),
-        (2, "section 'tone'", "rules/tone", 3),
-        (1, "section 'plan'", "plan", 3),
+        (1, "section rules", "rules", 7),
+        (2, "section tone", "rules/tone", 3),
+        (1, "section plan", "plan", 3),
         (0, "user turn", "user[0]", SYSTEM + 1),
         (0, FORM, "", 3),
     ] == shown(render(prompt, counter=words))
@@ -276,9 +276,9 @@ def test_what_was_taken_back_is_no_tokens() -> None:
     prompt = Timeline(System(empty, Section("rules", "Be kind.")), User("Hi."))
     assert [
         ("system turn", SYSTEM + 2),
-        ("section 'empty'", 0),
+        ("section empty", 0),
         ("cache breakpoint", 0),
-        ("section 'rules'", 2),
+        ("section rules", 2),
     ] == [part[1::2] for part in shown(render(prompt, counter=words))][:4]
 
 
@@ -375,7 +375,7 @@ def test_what_only_holds_is_no_part() -> None:
         System(Section("a", Fragment("One.", Format("xml", Section("b", Text("Two."))))))
     )
     found = [(depth, what) for depth, what, _, _ in shown(render(prompt, counter=words))]
-    assert [(0, "system turn"), (1, "section 'a'"), (2, "section 'b'"), (0, FORM)] == found
+    assert [(0, "system turn"), (1, "section a"), (2, "section b"), (0, FORM)] == found
 
 
 def test_a_component_is_a_part() -> None:
@@ -386,7 +386,7 @@ def test_a_component_is_a_part() -> None:
         return Section("hello", "Hello.")
 
     found = shown(render(Timeline(System(Section("a", greeting()))), counter=words))
-    assert [(2, "greeting", "a", 1), (3, "section 'hello'", "a/hello", 1)] == found[2:4]
+    assert [(2, "greeting", "a", 1), (3, "section hello", "a/hello", 1)] == found[2:4]
 
 
 def test_tool_results_are_parts() -> None:
@@ -401,7 +401,7 @@ def test_tool_results_are_parts() -> None:
         (1, "call 'look'", "assistant[0]", 2),
         (1, "call 'see'", "assistant[0]", 2),
         (1, "tool result", "user[1]", 2),
-        (2, "section 'r'", "user[1]/r", 2),
+        (2, "section r", "user[1]/r", 2),
         (1, "tool result", "user[1]", 1),
     ] == found
 
@@ -471,7 +471,7 @@ def test_the_authors_marks_are_shown() -> None:
         User("Hi.", cache=True),
     )
     parts = render(prompt, provider="anthropic", counter=words).tokens.parts
-    assert [("tool 'a'", "1h"), ("section 'a'", "default"), ("user turn", "default")] == [
+    assert [("tool 'a'", "1h"), ("section a", "default"), ("user turn", "default")] == [
         (part.what, part.cache) for part in parts if part.cache
     ]
 
@@ -507,7 +507,7 @@ def test_what_was_dropped_stands_where_it_stood() -> None:
         if part.dropped
     ]
     assert [
-        (2, 2, "section 'tone'", 3),
+        (2, 2, "section tone", 3),
         (5, 1, "history", 16),
         (7, 0, "user turn", 9),
     ] == gone

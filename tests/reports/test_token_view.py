@@ -67,11 +67,11 @@ def test_rows_of_a_request() -> None:
     rendered = render(desk(), counter=words)
     assert [
         "   38    0.8%  ▏           system turn",
-        "    4    0.1%                section 'role'",
-        "   30    0.6%                section 'hours' [cached]",
-    ] == [line for line in lines(rendered) if "system" in line or "section '" in line][:3]
+        "    4    0.1%                section role",
+        "   30    0.6%                section hours [cached]",
+    ] == [line for line in lines(rendered) if re.search("system|role|hours", line)]
     assert [
-        "user turn user[0] > section 'question' > section 'inner'",
+        "user turn user[0] > section question > section inner",
         "user turn user[1] > image  (size not known: the largest is assumed)",
     ] == [line[25:].strip() for line in lines(rendered) if "question" in line or "image" in line]
 

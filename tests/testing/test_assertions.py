@@ -100,7 +100,7 @@ def test_a_dropped_section() -> None:
     (dropped,) = rendered.dropped
     assert (
         "the prompt has no section or turn 'chat': known: system[0], user[0]\n"
-        f"  dropped: section 'chat', {dropped.why}: {dropped.source}"
+        f"  dropped: section chat, {dropped.why}: {dropped.source}"
     ) == failure(lambda: assert_section(rendered, "chat"))
 
 
@@ -172,7 +172,7 @@ def test_an_unstable_prefix() -> None:
     before, after = support(), support("Be rude.")
     assert (
         "12 of 24 tokens of the earlier prompt are shared (50.0%), but at least 60% must be\n"
-        f"  the shared prefix ends where section 'rules' was changed: {RULES}\n"
+        f"  the shared prefix ends where section rules was changed: {RULES}\n"
         "  12 of 24 tokens of the later prompt come after it"
     ) == failure(lambda: assert_prefix_stable(before, after, min_share=0.6))
     assert assert_prefix_stable(before, after, min_share=0.5) is None

@@ -41,7 +41,7 @@ class Difference:
     >>> one, two = (render(System(Section("role", text))) for text in ("Help.", "Go."))
     >>> difference = prefix_report(one, two).first
     >>> difference.how, difference.what, difference.path
-    ('changed', "section 'role'", 'role')
+    ('changed', 'section role', 'role')
     """
 
     how: How

@@ -98,7 +98,7 @@ class TokenPart:
     >>> from promptdsl import Section, System, render
     >>> report = render(System(Section("role", "You help.")), counter=len).tokens
     >>> [(part.depth, part.what, part.path, part.tokens) for part in report.parts[:2]]
-    [(0, 'system turn', 'system[0]', 18), (1, "section 'role'", 'role', 9)]
+    [(0, 'system turn', 'system[0]', 18), (1, 'section role', 'role', 9)]
     """
 
     depth: int

@@ -225,8 +225,8 @@ def _part_names(parts: Sequence[TokenPart]) -> Iterator[str]:
         del paths[part.depth :]
         parent = paths[-1] if paths else ""
         paths.append(part.path)
-        is_known = part.path in ("", parent, part.what) or part.what.endswith("'")
-        if is_known or part.what.startswith("system "):
+        has_name = part.what.startswith(("system ", "section ")) or part.what.endswith("'")
+        if has_name or part.path in ("", parent, part.what):
             name = part.what
         elif part.what in AUTHOR_WORDS:
             name = named(part.what, part.path)

@@ -198,7 +198,7 @@ def close_part(state: TextState, part: OpenPart, outside: Margin) -> None:
         # If its block was opened and left empty, it has another hint.
         has_hint = node._mask & HINTED == HINTED
         if isinstance(node, SectionNode) and node.title is not None and not has_hint:
-            state.note(node, hint("title_only", f"section {node.options.id!r}", ONLY_TITLED))
+            state.note(node, hint("title_only", f"section {node.options.id}", ONLY_TITLED))
         elif isinstance(node, FenceNode) and node.raw_values:
             state.note(node, hint("title_only", "an Ephemeral or Grounding", ONLY_TITLED))
     elif frame is not None:
