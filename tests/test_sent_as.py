@@ -115,6 +115,23 @@ def test_a_record_has_both_roles() -> None:
     assert "sent_as" not in render(support(), model="gpt-5").record().to_dict()
 
 
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [("claude-sonnet-4-5", 2), ("claude-opus-5-5", 1), ("gemini-2.5-pro", 2), ("gpt-5", 0)],
+)
+def test_developer_turns_name_both_roles(model: str, expected: int) -> None:
+    """A developer turn after the conversation began is shown in the role that is sent."""
+    prompt = Timeline(
+        System("s"),
+        Developer("first"),
+        *(User("a"), Developer("second"), User("b"), Assistant("c"), User("d"), Developer("third")),
+    )
+    rendered = render(prompt, model=model)
+    assert expected == rendered._repr_html_().count("<b>user (written as developer)</b>")
+    shown = str(rendered).count("── user (written as developer) ─")
+    assert shown in ((0, expected) if model == "claude-opus-5-5" else (expected,))
+
+
 def test_a_view_without_its_file(tmp_path: Path) -> None:
     """A view is there, too, when the file of an attachment is gone."""
     file = tmp_path / "a.png"

@@ -22,6 +22,7 @@ from promptdsl.tree.node import Node, label
 from promptdsl.tree.part_nodes import SectionNode
 from promptdsl.tree.rewrite import with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RequestOnlyNode, ToolNode, TurnNode
+from promptdsl.tree.words import in_words
 
 EMPTY = "nothing is left in it"
 """The reason of a container that is dropped because all of its parts are."""
@@ -29,6 +30,8 @@ INSIDE = 3
 """The most parts of a part that an error names."""
 AUTHOR_WORDS = ("grounding", "ephemeral", "event")
 """The author's words for turns that are sent in the role of another turn."""
+WRITTEN_ROLES = ("system", "developer", "user", "assistant", "tool")
+"""The roles that are the author's words for a turn, too."""
 SHOWN = 80
 """The most characters of a part's own text in its report."""
 
@@ -151,8 +154,8 @@ def described(node: Node) -> str:
     if isinstance(node, ToolNode):
         return f"tool {node.definition.name!r}"
     if isinstance(node, TurnNode):
-        return node._word if node._word in AUTHOR_WORDS else f"{node.role} turn"
-    return "first fit" if isinstance(node, FirstFitNode) else label(node).lower()
+        return f"{node._word} turn" if node._word in WRITTEN_ROLES else node._word
+    return in_words(label(node))
 
 
 def dropped_by(choice: Choice, entries: Sequence[Entry], free: int) -> tuple[Dropped, ...]:

@@ -121,11 +121,15 @@ def _lines(record: PromptRecord) -> Iterator[str]:
 
 def _messages(record: PromptRecord) -> Iterator[str]:
     """Yield each message, and the pieces of its texts with the lines that wrote them."""
-    tokens = record.to_dict()["tokens"]
+    data = record.to_dict()
+    tokens, sent_as = data["tokens"], data.get("sent_as", {})
     spans = {index: [*group] for index, group in groupby(record.spans, lambda span: span.message)}
     counts: list[int] = tokens["messages"] if tokens else []
     for index, (message, count) in enumerate(zip_longest(record.prompt.messages, counts)):
-        yield f"{index} {message.role}" + ("" if count is None else f", {count:,} tokens")
+        role = message.role
+        if str(index) in sent_as:
+            role = f"{sent_as[str(index)]} (written as {role})"
+        yield f"{index} {role}" + ("" if count is None else f", {count:,} tokens")
         for span in spans.get(index, ()):
             block = message.content[span.block]
             text = span.text if span.start < span.end else as_json(block.to_dict())

@@ -269,8 +269,8 @@ class Rendered:
     def explain(self) -> dict[str, tuple[SettingValue, str]]:
         """Return every configuration value with the name of the layer that set it.
 
-        An event, ``Ephemeral`` or ``Grounding`` that the target takes only in a user message has a
-        row of its own, such as ``"sent.event[0]": ("user", "target anthropic")``.
+        An event, ``Ephemeral``, ``Grounding`` or ``Developer`` turn that the target takes only in a
+        user message has a row of its own: ``"sent.event[0]": ("user", "target anthropic")``.
         """
         sent: dict[str, tuple[SettingValue, str]] = {
             f"sent.{turn.address}": (role, f"target {self.facts.provider}")
@@ -283,7 +283,7 @@ class Rendered:
     def _sent_as(self) -> dict[int, str]:
         """By index of a message, its role ``user``: the role in which the target takes it.
 
-        These are events and groundings that the target takes in no other role.
+        These are instructions that the target takes in no other role.
         """
         return self._report_input().sent_as()
 

@@ -18,6 +18,7 @@ from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.source import Position, Source, author, public_api, source_of
 from promptdsl.messages.field_checks import Cache
 from promptdsl.tree.masks import AUDIENCE, CACHE, NAMED, PLACED_OR_OPEN
+from promptdsl.tree.words import in_words
 
 if TYPE_CHECKING:
     from promptdsl.foundation.guards import WrittenTags
@@ -228,7 +229,7 @@ class Node:
 
     def _summary(self) -> str:
         """Return its text in an outline: its name, and its fields in a few words."""
-        return label(self).lower()
+        return in_words(label(self))
 
     def _authored(self) -> Iterable[str]:
         """Return the author's texts in its fields; no value near them may forge their tags."""

@@ -110,6 +110,15 @@ class RequestOnlyNode(Node):
 class MergedNode(TurnNode):
     """Neighbouring turns of one role, which become one message."""
 
+    @property
+    def _word(self) -> str:
+        """The author's words for its turns: ``ephemeral and grounding``."""
+        if self.kind not in ("event", "request"):
+            return self.role
+        return " and ".join(
+            dict.fromkeys(getattr(turn, "_word", self.role) for turn in self.content)
+        )
+
     def _summary(self) -> str:
         return f"{TurnNode._summary(self)} (merged)"
 

@@ -1,6 +1,13 @@
 """Words that several nodes write in an outline: sizes, cache marks and priorities."""
 
+import re
+
 from promptdsl.messages.field_checks import Cache
+
+
+def in_words(name: str) -> str:
+    """Return the name of a component in words: ``user action``."""
+    return re.sub("(?<=[a-z])(?=[A-Z])", " ", name).lower()
 
 
 def size(text: str) -> str:

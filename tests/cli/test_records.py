@@ -45,6 +45,14 @@ def test_a_payload_is_shown_the_same_way(cli: Command, tmp_path: Path) -> None:
     )
 
 
+def test_the_role_that_is_sent_is_shown(cli: Command, tmp_path: Path) -> None:
+    """A message that is sent in another role has both roles in its line."""
+    prompt = Timeline(User("q"), Grounding("a", "x"), Assistant("ok"), Developer("d"), User("q"))
+    render(prompt, model="claude-sonnet-4-5").record().save(file := tmp_path / "r.json")
+    lines = cli("records", "show", str(file)).out.split("── messages")[1].splitlines()
+    assert 2 == sum(" user (written as developer), " in line for line in lines)
+
+
 def test_each_attachment_is_shown(cli: Command, tmp_path: Path) -> None:
     """Of a turn with two images between texts, each is shown as itself, in its place."""
     images = [ImageBlock(MediaSource("url", f"https://a.b/{name}.png")) for name in "cd"]

@@ -100,6 +100,37 @@ def test_what_a_turn_is_called(turn: Callable[[], Node], expected: str) -> None:
     assert expected == rows(Timeline(turn()))[0]
 
 
+@pytest.mark.parametrize(
+    ("turns", "expected"),
+    [
+        ([Event(UserAction("a")), Event(UserAction("b"))], "event"),
+        ([Grounding("g", "a"), Grounding("h", "b")], "grounding"),
+        ([Ephemeral("a"), Ephemeral("b")], "ephemeral"),
+        (
+            [Ephemeral("a", position="before_user"), Grounding("g", "b"), Grounding("h", "c")],
+            "ephemeral and grounding",
+        ),
+        ([User("a"), User("b")], "user"),
+    ],
+)
+def test_one_name_for_joined_turns(turns: list[Node], expected: str) -> None:
+    """Turns that become one message have the author's words in the outline and in the tokens."""
+    rendered = render(Timeline(System("s"), *turns, Assistant("ok"), User("q")), model="gpt-5")
+    shown = f"{expected} (merged)"
+    assert 1 == sum(line.startswith(shown) for line in rendered.outline().split("\n"))
+    shown = shown.replace("user", "user turn")
+    assert [shown] == [part.what for part in rendered.tokens.parts if "merged" in part.what]
+
+
+def test_what_an_event_says_is_named_in_words() -> None:
+    """The parts of an event have the words of their components."""
+    events = UserAction("a"), StateChange("k", old="a", new="b"), SystemEvent("b", source="c")
+    shown = outline(Timeline(Event(*events))).split("\n")
+    assert ["user action", "state change", "system event"] == [
+        row[2:60].rstrip() for row in shown[1:]
+    ]
+
+
 def test_a_loose_section_by_a_component() -> None:
     """A loose section names the components it was written by."""
     tree = Timeline(holding(holding(Section("s", "a", title="T"))))

@@ -94,11 +94,11 @@ class ReportInput:
         ]
 
     def sent_as(self) -> dict[int, str]:
-        """Return the events and groundings that are sent in the role of a user, by index.
+        """Return the instructions that are sent in the role of a user, by index.
 
-        These are the ones that the target takes in no other role, not those that the configuration
-        maps to the role of a user. Nothing is returned where the payload cannot be written again,
-        such as where a file is gone.
+        These are the ones that the target takes in no other role, not the events and groundings
+        that the configuration maps to the role of a user. Nothing is returned where the payload
+        cannot be written again, such as where a file is gone.
         """
         instructions = self._instructions()
         if self.written_payload is None or not instructions:
@@ -130,12 +130,18 @@ class ReportInput:
         return {index: "user" for index in self._instructions() if self.messages[index].text}
 
     def _instructions(self) -> list[int]:
-        """Return the indices of the events and groundings that are instructions."""
-        return [
-            index
-            for index, message in enumerate(self.messages)
-            if message.kind in ("event", "request") and message.role in ("developer", "system")
-        ]
+        """Return the indices of the instructions, but for those that begin the conversation.
+
+        These become system text, unless they are events or groundings.
+        """
+        instructions: list[int] = []
+        has_begun = False
+        for index, message in enumerate(self.messages):
+            if message.role not in ("developer", "system"):
+                has_begun = True
+            elif has_begun or message.kind in ("event", "request"):
+                instructions.append(index)
+        return instructions
 
     def counts(self) -> tuple[int, ...]:
         """Return the tokens of each message, its frame included."""

@@ -53,7 +53,7 @@ def name_of(node: Node) -> str:
     """Return the name of a node in a report, a word or two."""
     match node:
         case MergedNode():
-            return f"{node.role} turn (merged)"
+            return f"{described(node)} (merged)"
         case ConsolidatedNode():
             return "system text"
         case ToolTurnNode() | ToolResultNode():
