@@ -27,6 +27,9 @@ os.dup2(read, 3), os.dup2(write, 4)
 os.execvp(sys.argv[3], sys.argv[3:])
 """
 """Starts a program that reads from the file 3 and writes to 4, as this browser does."""
+AXE = Path(__file__).parents[1] / ".venv-page/node_modules/axe-core/axe.min.js"
+FINDINGS = """axe.run().then(report =>
+    report.violations.map(rule => [rule.id, rule.nodes.length, rule.nodes[0].html]))"""
 COMPLAINTS = ("Log.entryAdded", "Runtime.exceptionThrown", "Runtime.consoleAPICalled")
 
 
@@ -36,6 +39,13 @@ def chromium(folder: Path) -> "Browser":
     if program is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)("there is no chromium")
     return Browser(str(program), folder)
+
+
+def axe_script() -> str:
+    """Return the script of axe, which finds what not everybody can use; without it, skip."""
+    if not AXE.exists():
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("make .venv-page/.test installs axe")
+    return AXE.read_text("utf-8")
 
 
 class Browser:
@@ -120,6 +130,12 @@ class Browser:
         dark = {"name": "prefers-color-scheme", "value": scheme}
         self.ask("Emulation.setEmulatedMedia", features=[dark])
         self.ask("Emulation.setScriptExecutionDisabled", value=not script)
+
+    def findings(self) -> list[object]:
+        """Return what axe finds on the page: each rule, how often, and the first element."""
+        self.ask("Runtime.evaluate", expression=axe_script())
+        findings: list[object] = self.run(FINDINGS)
+        return findings
 
     def picture(self, path: Path) -> None:
         """Write a picture of what can be seen."""

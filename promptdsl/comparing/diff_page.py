@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
+from typing import Literal
 
 from promptdsl.comparing.changes import Change
 from promptdsl.comparing.compared_prompts import ComparedPrompts, PromptComparison
@@ -149,7 +150,7 @@ def _alike(index: int, group: ChangeGroup, prompts: Sequence[PromptComparison]) 
         f"</summary><ul>{''.join(links)}</ul></details>"
     )
     many = [f"{len(links):,} prompts", *filter(None, [group.loss])]
-    return _change(f"g{index}", group, many, names)
+    return _change(f"g{index}", group, many, names, heading="h3")
 
 
 def _prompt(
@@ -185,15 +186,23 @@ def _prompt(
     )
 
 
-def _change(id: str, group: ChangeGroup, many: Sequence[str] = (), names: str = "") -> str:
+def _change(
+    id: str,
+    group: ChangeGroup,
+    many: Sequence[str] = (),
+    names: str = "",
+    *,
+    heading: Literal["h3", "h4"] = "h4",
+) -> str:
     """Return a foldable change: its location and kind, its rows, and the prompts that have it."""
     change, note = group.change, _quoted(note_of(group.change))
     gain = f"<span class=tokens>{tokens_each(group.tokens)}</span>" if any(group.tokens) else ""
     badges = [f"<span class={change.kind}>{change.kind}</span>", gain]
     badges += [f"<span class=many>{text}</span>" for text in many]
+    title = f"<{heading}>{_location(change)}</{heading}>"
     return (
         f'<details open class=change id="{id}" data-kind="{change.kind}" '
-        f'data-section="{_line(_section(change))}"><summary><h4>{_location(change)}</h4> '
+        f'data-section="{_line(_section(change))}"><summary>{title} '
         f"{' '.join(filter(None, badges))}</summary>\n"
         f"<p class=note>{note}</p>{_rows(change)}{names}</details>\n"
     )

@@ -213,7 +213,9 @@ class Node:
         """Return the outline for a notebook."""
         from html import escape
 
-        return f'<pre style="overflow-x: auto">{escape(str(self))}</pre>'
+        # A region that scrolls takes the focus, and the classes keep "$" from making formulas.
+        attributes = 'tabindex="0" class="mathjax_ignore tex2jax_ignore" style="overflow-x: auto"'
+        return f"<pre {attributes}>{escape(str(self))}</pre>"
 
     def __format__(self, spec: str) -> str:
         raise ContentError(

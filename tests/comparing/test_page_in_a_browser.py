@@ -1,6 +1,6 @@
 """The page of a report in Chromium: filters and keys work, nothing runs, nothing is loaded."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -69,6 +69,21 @@ def test_hostile_prompts_run_nothing(
     assert 0 == browser.run(
         "document.documentElement.scrollWidth - document.documentElement.clientWidth"
     )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("report", [friday, hostile])
+def test_everybody_can_use_it(
+    browser: Browser, tmp_path: Path, report: Callable[[], DiffReport], scheme: str
+) -> None:
+    """Axe finds nothing, also with all parts open and the list of keys shown."""
+    browser.look(1400, scheme)
+    browser.open(address(report(), tmp_path))
+    assert [] == browser.findings()
+    browser.run("document.querySelectorAll('details').forEach(part => { part.open = true })")
+    assert [] == browser.findings()
+    browser.press("?")
+    assert [] == browser.findings()
 
 
 def test_the_browser_would_notice(browser: Browser, tmp_path: Path) -> None:

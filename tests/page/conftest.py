@@ -1,14 +1,10 @@
 """A browser for the tests of the page, and axe, which finds what not everybody can use."""
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.browser import Browser, chromium
-
-AXE = Path(__file__).parents[2] / ".venv-page/node_modules/axe-core/axe.min.js"
+from tests.browser import Browser, axe_script, chromium
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +18,4 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def axe() -> str:
     """Return the script of axe."""
-    if not AXE.exists():
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("make .venv-page/.test installs axe")
-    return AXE.read_text("utf-8")
+    return axe_script()

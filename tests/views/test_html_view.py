@@ -29,17 +29,17 @@ SUPPORT = Timeline(
 BODIES = """\
 <details class="tool definition"><summary><b>tool definition</b> find \
 <small>39 tokens</small></summary><pre dir="auto">
-Find &lt;tea&gt;.</pre><h6>input</h6><pre dir="auto">
+Find &lt;tea&gt;.</pre><p class="label">input</p><pre dir="auto">
 {&quot;type&quot;: &quot;object&quot;}</pre></details>
 <details class="system" open><summary><b>system</b> <small>25 tokens</small></summary>\
 <pre dir="auto">
 Be brief &amp; kind.</pre></details>
 <details class="user" open><summary><b>user</b> Ada <small>4,777 tokens</small></summary>\
 <pre dir="auto">
-Look:</pre><h6>image (base64) image/png</h6><pre dir="auto">
+Look:</pre><p class="label">image (base64) image/png</p><pre dir="auto">
 18 bytes</pre></details>
 <details class="assistant" open><summary><b>assistant</b> <small>32 tokens</small></summary>\
-<h6>call find</h6><pre dir="auto">
+<p class="label">call find</p><pre dir="auto">
 {&quot;query&quot;: &quot;tea&quot;}</pre></details>
 <details class="tool" open><summary><b>tool</b> find failed <small>19 tokens</small></summary>\
 <pre dir="auto">
@@ -168,9 +168,9 @@ TAGS = {
     "details class open",
     "div class",
     "div class role aria-label",
-    "h6",
     "i class style",
     "p",
+    "p class",
     "pre dir",
     "s",
     "small",
@@ -254,5 +254,5 @@ def test_many_notes_are_short() -> None:
     page = render(
         Timeline(System("Help.", *parts), User("Hi.")), counter=len, budget=60
     )._repr_html_()
-    assert "… 280 more</h6>" in page
+    assert "… 280 more</p>" in page
     assert len(page) < 20_000

@@ -95,7 +95,7 @@ def test_a_notebook_shows_the_escaped_outline() -> None:
     """In a notebook a part is its outline, escaped."""
     part = Section("rules", "Be kind.", title="<script>alert(1)</script>")
     html = Timeline(System(part))._repr_html_()
-    assert ("<pre style=", "</pre>", 0) == (html[:11], html[-6:], html.count("<script"))
+    assert ("<pre tabindex=", "</pre>", 0) == (html[:14], html[-6:], html.count("<script"))
     assert "section rules &#x27;&lt;script&gt;alert(1)&lt;/script&gt;&#x27;" in html
 
 

@@ -11,6 +11,7 @@ from promptdsl import *
 from tests.internals import all_visible, controls, invisible
 from tests.searching import examples
 from tests.views.conversation import CONVERSATION
+from tests.views.hostile_prompt import hostile_prompt
 
 TEXT = """\
 ── system ──────────────────────────────────────────────────────────────
@@ -229,3 +230,24 @@ def test_any_plain_text_is_shown_as_it_is(text: str) -> None:
 def test_what_cannot_be_seen_is_made_visible(text: str, shown: str) -> None:
     """Control and invisible characters are escapes; emoji, tabs and lines are kept."""
     assert shown == all_visible(text) == str(render(User(text))).partition("\n")[2]
+
+
+HOSTILE_TEXT = "\x1b[2J\x9b31m \x07 \u202egone\r\n"
+
+
+def test_no_view_writes_an_escape_sequence() -> None:
+    """Whatever a prompt contains, its views have no control character but the line end."""
+    prompt = hostile_prompt("http://127.0.0.1:9")
+    prompt = Timeline(
+        *prompt.content, Section("gone", HOSTILE_TEXT, title=HOSTILE_TEXT, priority=1)
+    )
+    rendered = render(prompt, model="claude-opus-4-5")
+    fitted = render(prompt, model="claude-opus-4-5", budget=rendered.tokens.total - 1)
+    record = fitted.record()
+    with pytest.raises(BudgetError) as error:
+        render(prompt, model="claude-opus-4-5", budget=200)
+    views = [str(prompt), str(rendered), repr(rendered), rendered.outline(), str(rendered.tokens)]
+    views += [str(fitted.dropped[0]), str(fitted.tokens), record.token_tree(width=80)]
+    views += [str(error.value), *map(str, rendered.hints), record.outline()]
+    controls = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+    assert [] == [view for view in views if controls.search(view)]

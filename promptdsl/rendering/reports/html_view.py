@@ -48,7 +48,8 @@ STYLE = """\
 .promptdsl table { margin: .25rem .6rem; border: 0; border-collapse: collapse; font-size: 13px }
 .promptdsl td { padding: 0 .5rem; border: 0; text-align: left; vertical-align: top }
 .promptdsl td:first-child { text-align: right; font-variant-numeric: tabular-nums }
-.promptdsl h6 { margin: .4rem .6rem 0; font: italic 12px/1.5 system-ui, sans-serif; opacity: .85 }
+.promptdsl .label {
+  margin: .4rem .6rem 0; font: italic 12px/1.5 system-ui, sans-serif; opacity: .85 }
 .promptdsl pre { margin: 0; padding: .4rem .6rem; border: 0; background: none; color: inherit;
   font: 13px/1.5 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere }"""
 
@@ -117,7 +118,7 @@ def _part(card: Card, tokens: int | None) -> str:
     title = " ".join(filter(None, (f"<b>{_line(card.heading)}</b>", _line(card.name), count)))
     pieces, more = card.pieces, ""
     if card.what in NOTES and len(pieces) > SHOWN:
-        pieces, more = pieces[:SHOWN], f"<h6>… {len(card.pieces) - SHOWN:,} more</h6>"
+        pieces, more = pieces[:SHOWN], f'<p class="label">… {len(card.pieces) - SHOWN:,} more</p>'
     body = "".join(map(_piece, pieces)) + more
     kind = card.sent_as or card.what
     return f'<details class="{kind}"{is_open}><summary>{title}</summary>{body}</details>\n'
@@ -138,7 +139,7 @@ def _piece(piece: Piece) -> str:
         piece = piece._replace(text=piece.text[:LONGEST] + more)
     # A line end after <pre> is not shown, so the first of a text has to be the second.
     text = f'<pre dir="auto">\n{escape(visible(piece.text))}</pre>' if piece.text else ""
-    return (f"<h6>{_line(piece.label)}</h6>" if piece.label else "") + text
+    return (f'<p class="label">{_line(piece.label)}</p>' if piece.label else "") + text
 
 
 def _line(text: str) -> str:
