@@ -223,7 +223,7 @@ def render_notes(rendered: Rendered, arguments: argparse.Namespace) -> list[str]
     """Return the notes on a render: its losses and hints, and a note on an unknown model."""
     subject = f"model {arguments.model!r}"
     hints = [str(hint) for hint in rendered.hints if hint.what != subject]
-    return [*map(str, rendered.losses), *hints, *model_notes(rendered, arguments)]
+    return [*model_notes(rendered, arguments), *map(str, rendered.losses), *hints]
 
 
 def model_notes(rendered: Rendered, arguments: argparse.Namespace) -> list[str]:
@@ -236,4 +236,4 @@ def model_notes(rendered: Rendered, arguments: argparse.Namespace) -> list[str]:
         way = "name its provider with --for, openai_compatible for open models and most servers"
         note = f"{subject} is not known: {way}"
     hints = [hint.why.rpartition(": ")[2] for hint in rendered.hints if hint.what == subject]
-    return ["; ".join([note, *hints])]
+    return ["; ".join([f"warning: {note}", *hints])]

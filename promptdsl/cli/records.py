@@ -10,7 +10,7 @@ from promptdsl.cli.commands import COMMANDS, AddParser, add_command
 from promptdsl.cli.errors import FileError
 from promptdsl.cli.options import LISTED, checked_provider
 from promptdsl.cli.records_list import add_list
-from promptdsl.cli.show import as_explanation, as_json, relative
+from promptdsl.cli.show import as_explanation, as_json, relative, terminal_width
 from promptdsl.cli.sides import is_record, json_of
 from promptdsl.comparing import payload_rendered, visible
 
@@ -102,8 +102,8 @@ def _lines(record: PromptRecord) -> Iterator[str]:
     libraries = (" ".join(filter(None, row.values())) for row in data["libraries"])
     costs = "dropped (the tokens are what it costs to keep a part)"
     parts: Mapping[str, list[str]] = {
-        "outline": [record.outline()] if data["outline"] else [],
-        "tokens": [record.token_tree()],
+        "outline": [record.outline(width=terminal_width())] if data["outline"] else [],
+        "tokens": [record.token_tree(width=terminal_width())],
         "messages": [*_messages(record)] if data["content"] else [],
         costs: [
             f"{dropped}{_indented(row.get('text', ''))}"

@@ -11,7 +11,15 @@ from promptdsl.cli.options import (
     render_notes,
     rendered_target,
 )
-from promptdsl.cli.show import as_explanation, as_json, as_row, as_section, fields, relative
+from promptdsl.cli.show import (
+    as_explanation,
+    as_json,
+    as_row,
+    as_section,
+    fields,
+    relative,
+    terminal_width,
+)
 from promptdsl.cli.sides import is_record_text
 from promptdsl.cli.write_files import write_report
 from promptdsl.comparing import visible
@@ -53,7 +61,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
             text = rendered.record(inputs=props).to_json()
             write_report(arguments.record, f"{text}\n", is_record_text)
         if arguments.outline:
-            return visible(relative(rendered.outline())), notes
+            return visible(relative(rendered.outline(width=terminal_width()))), notes
         if arguments.explain:
             return visible(as_explanation(rendered.explain())), notes
         provider_format = arguments.provider_format or rendered.facts.provider or "text"

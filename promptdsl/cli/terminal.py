@@ -10,7 +10,7 @@ from promptdsl.comparing import changed_words
 
 STYLES = {"- ": "red", "+ ": "green", "… ": "dim"}
 """The style of a line, by its sign."""
-NOTE_STYLES = {"content": "red", "role": "red", "hint": "yellow"}
+NOTE_STYLES = {"content": "red", "role": "red", "hint": "yellow", "warning": "yellow"}
 """The style of a note about a prompt, by the kind of the loss that it begins with."""
 WORDS = "~ "
 """The sign of a line with changed words; on a terminal, the two lines before show them."""

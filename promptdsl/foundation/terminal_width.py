@@ -1,9 +1,11 @@
 """Texts that fit the width of a terminal."""
 
 import os
+import re
 import shutil
 import sys
 import unicodedata
+from collections.abc import Iterable
 from itertools import accumulate
 from typing import TextIO
 
@@ -39,6 +41,12 @@ def cut_to(text: str, width: int) -> str:
         return ""
     ends = accumulate(map(_columns, text))
     return text[: sum(1 for end in ends if end < width)] + "…"
+
+
+def file_columns(sources: Iterable[str]) -> int:
+    """Return the columns that any of the sources needs without its folders; 0 without sources."""
+    longest = max((columns(re.split(r"[/\\]", source)[-1]) for source in sources), default=0)
+    return longest + len("…/") if longest else 0
 
 
 def fitted_source(source: str, width: int) -> str:

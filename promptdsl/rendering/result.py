@@ -368,11 +368,14 @@ class Rendered:
         return masked
 
     @public_api
-    def outline(self) -> str:
-        """Return the parts of the request, one per line, with their size and their source line."""
+    def outline(self, *, width: int | None = None) -> str:
+        """Return the parts of the request, one per line, with their size and their source line.
+
+        Lines fit ``width`` columns; without it, nothing is cut.
+        """
         from promptdsl.tree.outline import outline
 
-        return outline(self._last_tree)
+        return outline(self._last_tree, width)
 
     @public_api
     def record(

@@ -54,6 +54,8 @@ def block_tokens(block: Block, tokens: TextTokens, facts: ModelFacts) -> int:
     if isinstance(block, ReasoningBlock):
         return tokens.of(block.text)
     if isinstance(block, MediaBlock):
+        if block.type in ("audio", "video") and facts.media and block.type not in facts.media:
+            return 0  # It is not sent.
         title = tokens.of(block.title) if block.title else 0
         return title + attachment_tokens(_attached(block), tokens, facts)
     if isinstance(block, DataBlock):

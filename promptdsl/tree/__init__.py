@@ -9,9 +9,10 @@ from promptdsl.tree.node import Node
 
 
 def _outline(root: Node) -> str:
-    from promptdsl.tree.outline import outline  # rarely needed
+    from promptdsl.foundation.terminal_width import terminal_width  # both are rarely needed
+    from promptdsl.tree.outline import outline
 
-    return outline(root)
+    return outline(root, terminal_width())
 
 
 Node._outline = _outline

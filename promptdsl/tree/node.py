@@ -204,7 +204,10 @@ class Node:
         return "".join(_printed(self))
 
     def __str__(self) -> str:
-        """Return a line with the name of the part and its source line, then its outline."""
+        """Return a line with the name of the part and its source line, then its outline.
+
+        Where standard output is a terminal, the rows of the outline fit its width.
+        """
         name = label(self) if self.options.id is None else f"{label(self)} {self.options.id!r}"
         location = "" if self.source is None else f" at {self.source}"
         return f"<{name}{location}: not rendered>\n{Node._outline(self)}".rstrip("\n")

@@ -1,10 +1,11 @@
 """The outline of a prompt: one line for each part, with its size and its source line."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from promptdsl.foundation.errors import is_one_of
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.json import JsonDict
+from promptdsl.foundation.terminal_width import columns, cut_to, file_columns, fitted_source
 from promptdsl.foundation.unicode import on_one_line
 from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.description import described
@@ -18,23 +19,30 @@ WIDTH = 60
 DEEPEST = 40
 
 
-def outline(root: Node) -> str:
+def outline(root: Node, width: int | None = None) -> str:
     """Return one line for each part below a node, indented, with its size and its source line.
 
     The size is in characters. For a part without parts, such as a ``Tool``, the only line is the
-    part itself.
+    part itself. Lines fit ``width`` columns; without it, nothing is cut.
     """
-    return outline_text(outline_rows(root))
+    return outline_text(outline_rows(root), width)
 
 
-def outline_text(rows: Iterable[JsonDict]) -> str:
-    """Return the rows of an outline as lines."""
-    lines: list[str] = []
-    for row in rows:
-        # The indentation ends at DEEPEST levels: the text would grow with the square of the depth.
-        text = "  " * min(row["depth"], DEEPEST) + on_one_line(row["what"])
-        lines.append(f"{text:<{WIDTH}}  {row['source']}".rstrip() if "source" in row else text)
-    return "\n".join(lines)
+def outline_text(rows: Sequence[JsonDict], width: int | None = None) -> str:
+    """Return the rows of an outline as lines, which fit ``width`` columns."""
+    # The indentation ends at DEEPEST levels: the text would grow with the square of the depth.
+    names = ["  " * min(row["depth"], DEEPEST) + on_one_line(row["what"]) for row in rows]
+    sources = [row.get("source", "") for row in rows]
+    if width is None:
+        names = [name.ljust(WIDTH) for name in names]
+    else:
+        most = max(width - file_columns(sources) - 2, width // 2)
+        name_width = min(max(map(columns, names), default=0), most)
+        names = [cut_to(name, name_width) for name in names]
+        names = [name + " " * (name_width - columns(name)) for name in names]
+        sources = [fitted_source(source, width - name_width - 2) for source in sources]
+    lines = (f"{name}  {source}" for name, source in zip(names, sources, strict=True))
+    return "\n".join(map(str.rstrip, lines))
 
 
 def outline_rows(root: Node) -> list[JsonDict]:

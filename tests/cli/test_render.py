@@ -138,7 +138,7 @@ WAY = "name its provider with --for, openai_compatible for open models and most 
 
 def test_an_unknown_model_is_noted(cli: Command) -> None:
     """A model whose provider is not known is said, because its payload cannot be."""
-    note = f"model 'marvin-1' is not known: {WAY}\n"
+    note = f"warning: model 'marvin-1' is not known: {WAY}\n"
     assert Done(0, TEXT, note) == cli("render", "support.py:GREETING", "--model", "marvin-1")
 
 
@@ -146,13 +146,13 @@ def test_careful_defaults_are_noted(cli: Command) -> None:
     """A model of which nothing is known gets its provider's careful defaults, and it is said."""
     options = ("--for", "anthropic", "--model", "claude-99")
     done = cli("render", "support.py:GREETING", *options)
-    note = "careful defaults of anthropic (model 'claude-99' is not known)"
+    note = "warning: careful defaults of anthropic (model 'claude-99' is not known)"
     assert f"{note}; register_model() adds its facts\n" == done.err
 
 
 def test_a_misspelt_model_is_noted_once(cli: Command) -> None:
     """The note on a model whose provider is not known has the name that may be meant."""
-    note = f"model 'gpt5' is not known: {WAY}; did you mean 'gpt-5'?\n"
+    note = f"warning: model 'gpt5' is not known: {WAY}; did you mean 'gpt-5'?\n"
     assert Done(0, TEXT, note) == cli("render", "support.py:GREETING", "--model", "gpt5")
 
 

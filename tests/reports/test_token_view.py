@@ -76,6 +76,28 @@ def test_rows_of_a_request() -> None:
     ] == [line[25:].strip() for line in lines(rendered) if "question" in line or "image" in line]
 
 
+def test_the_number_of_a_message_is_not_cut() -> None:
+    """In a terminal of 80 columns the address of a message has room, where its file is short."""
+    turns = [Message(("user", "assistant")[n % 2], "word " * n) for n in range(130)]
+    record = render(Timeline(History(turns), User("q")), counter=words).record()
+    data = record.to_dict()
+    for part in data["tokens"]["parts"]:
+        part["source"] = "a.py:1"
+    text = PromptRecord.from_dict(data).token_tree(width=80)
+    assert "assistant message history[129]" in text
+    assert "…" not in text.replace("  …", "")
+    assert 80 >= max(map(len, text.split("\n")))
+
+
+@pytest.mark.parametrize(("kind", "model"), [(Video, "claude-sonnet-4-5"), (Audio, "gpt-5")])
+def test_what_the_target_takes_not_costs_nothing(kind: type[Video | Audio], model: str) -> None:
+    """A recording that is not sent has no tokens, so that no part is larger than the request."""
+    prompt = User("Look:", kind.from_url("https://example.com/a.mp4"), "Now.")
+    rendered = render(prompt, model=model)
+    assert ["content"] == [loss.kind for loss in rendered.losses]
+    assert all(part.tokens <= rendered.tokens.total for part in rendered.tokens.parts)
+
+
 def test_an_assumed_size_is_data() -> None:
     """A picture of unknown size says so in the parts, also one in a history."""
     png = bytes.fromhex("89504e470d0a1a0a0000000d494844520000004000000040")

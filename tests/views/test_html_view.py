@@ -149,7 +149,7 @@ def test_losses_and_dropped_parts_come_first() -> None:
     prompt, line = Timeline(Section("a", "b " * 99, priority=1), User("Hi.", name="A")), this_line()
     rendered = render(prompt, provider="gemini", budget=30)
     loss = "hint: name of a speaker (user[0])"
-    dropped = f"{__file__}:{line}: section a"
+    dropped = f"test_html_view.py:{line}: section a"
     for view in (rendered._repr_html_().replace("&#x27;", "'"), rendered._repr_markdown_()):
         assert 0 < view.index(loss) < view.index(dropped) < view.index("<b>user</b>")
     boxed = printed(rendered, 200)

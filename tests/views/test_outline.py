@@ -7,7 +7,7 @@ import pytest
 
 from promptdsl import *
 from tests.errors import this_line
-from tests.internals import ConversationNode, make, outline
+from tests.internals import ConversationNode, columns, make, outline
 from tests.views.full_outline import FILE, outlines
 
 
@@ -249,6 +249,27 @@ def test_what_a_budget_may_do(part: Node, expected: list[str]) -> None:
     """As written, an outline says what a budget may do with a part."""
     text = outline(Fragment(part))
     assert expected == [row.split("  /")[0].rstrip() for row in text.splitlines()]
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 200])
+def test_rows_fit_a_width(width: int) -> None:
+    """A name is cut, a path is cut from its left, and then left out."""
+    prompt = Timeline(
+        System(Section("rules", "a", title="long " * 30)), User("東京" * 40, id="東京" * 30)
+    )
+    text = render(prompt).outline(width=width)
+    assert [] == [row for row in text.split("\n") if columns(row) > width]
+    assert (width > 40) == ("test_outline.py:" in text)
+    assert text == render(prompt).record().outline(width=width)
+
+
+def test_a_printed_prompt_fits_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where standard output is a terminal, the rows of a printed prompt fit it."""
+    prompt = Timeline(System(Section("rules", "Be kind.")))
+    assert f"{__file__}:" in str(prompt).split("\n")[1]
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "50")
+    assert 50 >= max(map(len, str(prompt).split("\n")[1:]))
 
 
 def test_long_titles_are_cut() -> None:

@@ -4,6 +4,7 @@ A card is a message, a tool or the output schema.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -24,6 +25,8 @@ from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.rendering.reports.budget_use import BudgetUse
 
 T = TypeVar("T")
+CACHE_MARK = "cache mark"
+"""The label of the end of what a provider caches."""
 
 
 def or_none_on_error(function: Callable[[], T]) -> T | None:
@@ -102,7 +105,15 @@ class Cards:
         named = ("losses", self.losses), ("hints", self.hints), ("dropped", self.dropped)
         for what, notes in named:
             if notes:
-                yield Card(what, "", tuple(Piece("", str(note)) for note in notes))
+                yield Card(what, "", tuple(Piece("", str(_located(note))) for note in notes))
+
+
+def _located(note: Loss | Dropped) -> Loss | Dropped:
+    """Return a note with the name of its file alone: a folder takes most of a line."""
+    if note.source is None:
+        return note
+    file = re.split(r"[/\\]", note.source.file)[-1]
+    return attrs.evolve(note, source=attrs.evolve(note.source, file=file))
 
 
 def digest_of(prompt: Prompt) -> str:
@@ -168,4 +179,4 @@ def _pieces(blocks: Iterable[Block], tool_names: Mapping[str, str]) -> Iterator[
 
 def _cached(mark: Cache | None) -> Iterator[Piece]:
     if mark is not None:
-        yield Piece("cache mark" if mark == "default" else f"cache mark {mark}")
+        yield Piece(CACHE_MARK if mark == "default" else f"{CACHE_MARK} {mark}")

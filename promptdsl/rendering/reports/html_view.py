@@ -12,7 +12,7 @@ from html import escape
 
 from promptdsl.foundation.unicode import visible
 from promptdsl.rendering.reports.budget_use import BudgetUse
-from promptdsl.rendering.reports.cards import Card, Cards, Piece
+from promptdsl.rendering.reports.cards import CACHE_MARK, Card, Cards, Piece
 from promptdsl.rendering.reports.token_view import DEEPEST, TokenRow, TokenView, token_rows
 
 LONG = 4_000
@@ -28,7 +28,7 @@ DEFINITIONS = ("tool definition", "output")
 """The cards whose tokens stand by their names."""
 
 STYLE = """\
-.promptdsl { font: 14px/1.5 system-ui, sans-serif; max-width: 60rem; overflow-wrap: anywhere }
+.promptdsl { font: 14px/1.5 system-ui, sans-serif; max-width: 88rem; overflow-wrap: anywhere }
 .promptdsl > p { margin: 0 0 .5rem }
 .promptdsl details { margin: 0 0 .5rem; border: 1px solid rgba(128, 128, 128, .35);
   border-left: 4px solid #888; border-radius: 4px }
@@ -36,7 +36,8 @@ STYLE = """\
 .promptdsl .user { border-left-color: #3478c8 }
 .promptdsl .assistant { border-left-color: #2f9e5b }
 .promptdsl .tool { border-left-color: #c27c1a }
-.promptdsl .losses, .promptdsl .dropped { border-left-color: #d64545 }
+.promptdsl .losses { border-left-color: #d64545 }
+.promptdsl .dropped { border-left-style: dashed }
 .promptdsl .hints { border-left-color: #d9a406 }
 .promptdsl summary { padding: .25rem .6rem; cursor: pointer; background: rgba(128, 128, 128, .12) }
 .promptdsl small { opacity: .75 }
@@ -50,6 +51,7 @@ STYLE = """\
 .promptdsl td:first-child { text-align: right; font-variant-numeric: tabular-nums }
 .promptdsl .label {
   margin: .4rem .6rem 0; font: italic 12px/1.5 system-ui, sans-serif; opacity: .85 }
+.promptdsl .mark { padding-top: .2rem; border-top: 1px dashed }
 .promptdsl pre { margin: 0; padding: .4rem .6rem; border: 0; background: none; color: inherit;
   font: 13px/1.5 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere }"""
 
@@ -139,7 +141,8 @@ def _piece(piece: Piece) -> str:
         piece = piece._replace(text=piece.text[:LONGEST] + more)
     # A line end after <pre> is not shown, so the first of a text has to be the second.
     text = f'<pre dir="auto">\n{escape(visible(piece.text))}</pre>' if piece.text else ""
-    return (f'<p class="label">{_line(piece.label)}</p>' if piece.label else "") + text
+    label = "label mark" if piece.label.startswith(CACHE_MARK) else "label"
+    return (f'<p class="{label}">{_line(piece.label)}</p>' if piece.label else "") + text
 
 
 def _line(text: str) -> str:

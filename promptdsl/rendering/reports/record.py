@@ -206,9 +206,9 @@ class PromptRecord:
         return tuple(Dropped(**_fields(row, Dropped)) for row in texts)
 
     @public_api
-    def outline(self) -> str:
+    def outline(self, *, width: int | None = None) -> str:
         """Return the parts of the request, as ``Rendered.outline()``; empty without content."""
-        return outline_text(self._complete["outline"])
+        return outline_text(self._complete["outline"], width)
 
     @public_api
     def token_parts(

@@ -11,7 +11,7 @@ import attrs
 
 from promptdsl.budget.dropped import AUTHOR_WORDS, named
 from promptdsl.foundation.json import JsonDict
-from promptdsl.foundation.terminal_width import columns, cut_to, fitted_source
+from promptdsl.foundation.terminal_width import columns, cut_to, file_columns, fitted_source
 from promptdsl.foundation.unicode import on_one_line
 from promptdsl.rendering.reports.budget_use import BudgetUse, eighths
 from promptdsl.rendering.reports.dropped_parts import nested
@@ -27,8 +27,8 @@ DEEPEST = 40
 """The deepest level with more indentation, so that the output does not grow quadratically."""
 WIDEST = 60
 """The widest name that is padded, in characters."""
-LEAST_SOURCE = 20
-"""The columns of a terminal that are kept for the source of a row."""
+LEAST_SOURCE = 18
+"""The most columns of a terminal that are kept for the source of a row."""
 LITTLE = 8
 """The tokens around a part that do not count as a text of their own: a frame, a title."""
 ASSUMED = "size not known: the largest is assumed"
@@ -250,8 +250,8 @@ def _row_lines(
     start = number_width + 2 + 6 + 2 + BAR + 2
     name_width = min(max(map(columns, names)), WIDEST)
     if width is not None:
-        sources = LEAST_SOURCE if any(row.source for row in rows) else 0
-        name_width = min(name_width, max(width - start - sources, 12))
+        sources = min(file_columns(row.source for row in rows), LEAST_SOURCE)
+        name_width = min(name_width, max(width - start - sources - 2, 12))
         names = [cut_to(name, name_width) for name in names]
     for row, name in zip(rows, names, strict=True):
         padded = name + " " * (name_width - columns(name))
