@@ -1,5 +1,6 @@
 """The views of notebooks in Chromium: axe finds nothing, light and dark."""
 
+from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,10 @@ from tests.views.hostile_prompt import hostile_prompt
 
 pytestmark = pytest.mark.browser
 
+PICTURE = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
+    "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 NOTEBOOK = """\
 <!doctype html><html lang="en" style="color-scheme: {scheme}; {colours}"><head>
 <meta charset="utf-8"><title>calm</title></head>
@@ -21,6 +26,11 @@ COLOURS = {
 }
 """Those of JupyterLab."""
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+BROKEN = """[...document.querySelectorAll('td:first-child, td:last-child')].filter(cell => {
+  const range = document.createRange()
+  range.selectNodeContents(cell)
+  return new Set([...range.getClientRects()].map(box => Math.round(box.bottom / 8))).size > 1
+}).map(cell => cell.innerText)"""
 OPENED = "document.querySelectorAll('details').forEach(part => { part.open = true })"
 
 
@@ -45,7 +55,7 @@ def long_chat() -> Timeline:
         History(turns)
         Grounding("account", Value("Pro"), title="Account")
         Event(UserAction("opened", target="invoice 7"))
-        User("Hi.", Video.from_url("https://example.com/a.mp4"))
+        User("Look:", Image.from_bytes(b64decode(PICTURE)))
     return prompt
 
 
@@ -76,4 +86,18 @@ def test_everybody_can_use_it(browser: Browser, tmp_path: Path, name: str, schem
     browser.run(OPENED)
     assert [] == browser.findings()
     assert ("calm", 0) == (browser.run("document.title"), browser.run(WIDER))
-    assert [file.as_uri()] == browser.loaded()
+    loaded = [address for address in browser.loaded() if not address.startswith("data:image/png;")]
+    assert [file.as_uri()] == loaded
+
+
+def test_no_number_is_broken(browser: Browser, tmp_path: Path) -> None:
+    """On a phone, a number and the name of a file stay on one line; a small picture is drawn."""
+    file = tmp_path / "notebook.html"
+    view = views()["chat"]
+    file.write_text(NOTEBOOK.format(scheme="light", colours=COLOURS["light"], view=view), "utf-8")
+    browser.look(400)
+    browser.open(file.as_uri())
+    browser.run(OPENED)
+    assert [] == browser.run(BROKEN)
+    assert [1] == browser.run("[...document.images].map(image => image.naturalWidth)")
+    assert 0 == browser.run(WIDER)

@@ -1,6 +1,7 @@
 """``_repr_html_``, ``_repr_markdown_`` and ``rich``: what they show, and what cannot leave them."""
 
 import re
+from base64 import b64encode
 from collections import Counter
 from html.parser import HTMLParser
 from io import StringIO
@@ -256,3 +257,46 @@ def test_many_notes_are_short() -> None:
     )._repr_html_()
     assert "… 280 more</p>" in page
     assert len(page) < 20_000
+
+
+def png(width: int = 1, height: int = 1, size: int = 0) -> bytes:
+    """Return the beginning of a PNG of these pixels, with more bytes up to a size."""
+    header = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + width.to_bytes(4) + height.to_bytes(4)
+    return header + b"\x08\x02\0\0\0" + bytes(max(size - len(header) - 5, 0))
+
+
+@pytest.mark.parametrize(
+    ("data", "media_type", "expected"),
+    [
+        (png(), "image/png", "image/png"),
+        (png(4_096, 4_096, 32 * 1024), "image/png", "image/png"),
+        (png(), "image/webp", "image/png"),
+        (b"GIF89a\1\0\1\0", "image/gif", "image/gif"),
+        (png(size=32 * 1024 + 3), "image/png", None),
+        (png(4_097), "image/png", None),
+        (png(0), "image/png", None),
+        (
+            b"<svg onload='document.title = 1' xmlns='http://www.w3.org/2000/svg'/>",
+            "image/png",
+            None,
+        ),
+        (b"BM" + bytes(16) + b"\1\0\0\0\1\0\0\0", "image/bmp", None),
+    ],
+)
+def test_a_small_picture_is_shown(data: bytes, media_type: str, expected: str | None) -> None:
+    """A picture of at most 32 kB is shown as what its bytes are; of a record, too."""
+    source = MediaSource("base64", b64encode(data).decode(), media_type)
+    rendered = render(Timeline(History([Message("user", [ImageBlock(source)] * 2)])))
+    record = PromptRecord.from_dict(rendered.record().to_dict())
+    for view in (rendered._repr_html_(), record._repr_html_()):
+        types = re.findall(r'<img alt="[^"<]*" src="data:([a-z/]*);base64,[A-Za-z0-9+/=]*">', view)
+        assert ([expected] * 2 if expected else []) == types
+        assert len(types) == view.count("<img")
+
+
+def test_what_is_no_base64_is_not_shown() -> None:
+    """A picture whose data is none is not shown, nor one at an address."""
+    value = b64encode(png()).decode()
+    sources = [MediaSource("base64", f'{value[:-4]}"><b>'), MediaSource("url", "https://a.b/c.png")]
+    turn = Message("user", [ImageBlock(source) for source in sources])
+    assert "<img" not in render(Timeline(History([turn])))._repr_html_()

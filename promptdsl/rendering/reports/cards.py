@@ -17,7 +17,7 @@ from promptdsl.budget.dropped import Dropped
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.json import write_json
 from promptdsl.foundation.unicode import on_one_line
-from promptdsl.messages import Block, TextBlock, ToolResultBlock
+from promptdsl.messages import Block, ImageBlock, TextBlock, ToolResultBlock
 from promptdsl.messages.description import described, shown_text
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.loss import Loss
@@ -41,6 +41,7 @@ class Piece(NamedTuple):
 
     label: str
     text: str = ""
+    image: ImageBlock | None = None
 
 
 class Card(NamedTuple):
@@ -171,7 +172,7 @@ def _described(part: ToolDefinition | OutputSchema) -> Iterator[Piece]:
 def _pieces(blocks: Iterable[Block], tool_names: Mapping[str, str]) -> Iterator[Piece]:
     for block in blocks:
         words = "" if isinstance(block, TextBlock) else described(block, tools=tool_names)
-        yield Piece(words, shown_text(block))
+        yield Piece(words, shown_text(block), block if isinstance(block, ImageBlock) else None)
         if isinstance(block, ToolResultBlock):
             yield from _pieces(block.content, tool_names)
         yield from _cached(getattr(block, "cache", None))

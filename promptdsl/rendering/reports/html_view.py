@@ -6,11 +6,14 @@ first element prevent that.
 The colours are those of the page around it, so that it can be read on light and dark pages.
 """
 
+import base64
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
 
 from promptdsl.foundation.unicode import visible
+from promptdsl.messages.media.image_size import image_size
+from promptdsl.messages.media.media_type import sniff
 from promptdsl.rendering.reports.budget_use import BudgetUse
 from promptdsl.rendering.reports.cards import CACHE_MARK, Card, Cards, Piece
 from promptdsl.rendering.reports.token_view import DEEPEST, TokenRow, TokenView, token_rows
@@ -21,6 +24,13 @@ SHOWN = 20
 """So many messages at the beginning and at the end are shown; of notes, so many in all."""
 LONGEST = 2_000
 """The characters of a text that are shown: a notebook keeps what it shows in its file."""
+
+PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+"""The types of pictures that are shown, known by their first bytes."""
+MOST_BASE64 = 32 * 1024 // 3 * 4 + 4
+"""The most characters of a picture that is shown: 32 kB in base64."""
+MOST_PIXELS = 4_096
+"""The largest width and height of a picture that is shown."""
 
 NOTES = ("losses", "hints", "dropped")
 """The cards that list what is not in the messages."""
@@ -48,7 +58,11 @@ STYLE = """\
   background: repeating-linear-gradient(45deg, #888 0 2px, transparent 2px 5px) }
 .promptdsl table { margin: .25rem .6rem; border: 0; border-collapse: collapse; font-size: 13px }
 .promptdsl td { padding: 0 .5rem; border: 0; text-align: left; vertical-align: top }
-.promptdsl td:first-child { text-align: right; font-variant-numeric: tabular-nums }
+.promptdsl td:last-child { overflow-wrap: break-word; max-width: 12rem }
+.promptdsl td:first-child { white-space: nowrap; text-align: right;
+  font-variant-numeric: tabular-nums }
+.promptdsl img { display: block; margin: .3rem .6rem; max-width: calc(100% - 1.2rem);
+  max-height: 12rem }
 .promptdsl .label {
   margin: .4rem .6rem 0; font: italic 12px/1.5 system-ui, sans-serif; opacity: .85 }
 .promptdsl .mark { padding-top: .2rem; border-top: 1px dashed }
@@ -141,8 +155,32 @@ def _piece(piece: Piece) -> str:
         piece = piece._replace(text=piece.text[:LONGEST] + more)
     # A line end after <pre> is not shown, so the first of a text has to be the second.
     text = f'<pre dir="auto">\n{escape(visible(piece.text))}</pre>' if piece.text else ""
-    label = "label mark" if piece.label.startswith(CACHE_MARK) else "label"
-    return (f'<p class="{label}">{_line(piece.label)}</p>' if piece.label else "") + text
+    if piece.label.startswith(CACHE_MARK):
+        return f'<p class="label mark">{_line(piece.label)}: cached up to here</p>'
+    label = f'<p class="label">{_line(piece.label)}</p>' if piece.label else ""
+    return label + _picture(piece) + text
+
+
+def _picture(piece: Piece) -> str:
+    """Return a small picture as an element, which loads nothing; nothing for any other.
+
+    Its first bytes decide on its type, whatever its author wrote. A small file may unpack to a
+    picture that fills the memory, so the pixels are limited, too.
+    """
+    if piece.image is None:
+        return ""
+    source = piece.image.source
+    if source.kind != "base64" or len(source.value) > MOST_BASE64:
+        return ""
+    try:
+        data = base64.b64decode(source.value, validate=True)
+    except ValueError:
+        return ""
+    media_type, size = sniff(data), image_size(data)
+    if media_type not in PICTURES or size is None or max(size) > MOST_PIXELS:
+        return ""
+    address = f"data:{media_type};base64,{base64.b64encode(data).decode()}"
+    return f'<img alt="{_line(piece.label)}" src="{address}">'
 
 
 def _line(text: str) -> str:
