@@ -15,6 +15,7 @@ from promptdsl.batch.cells import json_cell
 from promptdsl.budget.histories import default_step
 from promptdsl.checking.python_file import parsed
 from promptdsl.cli.arguments import call_function, read_arguments
+from promptdsl.cli.commands import COMMANDS
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.messages import as_messages
 from promptdsl.cli.options import PROVIDERS as CLI_PROVIDERS
@@ -323,6 +324,7 @@ __all__ = [
     "CLASSES",
     "CLAUDE_TOOLS",
     "CLI_PROVIDERS",
+    "COMMANDS",
     "DEFAULTS",
     "EMPTY",
     "ENCODERS",

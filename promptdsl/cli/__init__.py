@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from typing import Any, TextIO
 
 import promptdsl
-from promptdsl.cli.commands import COMMANDS, add_commands
+from promptdsl.cli.commands import (
+    COMMANDS,
+    EXAMPLES,
+    ParagraphFormatter,
+    add_commands,
+    commands_by_group,
+)
 from promptdsl.cli.errors import UsageError, error_text, near
 from promptdsl.cli.show import has_colours, relative
 from promptdsl.comparing import visible
@@ -40,7 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         prog="promptdsl",
         usage="promptdsl [--version] COMMAND ...",
         description="Work with prompts written with promptdsl.",
-        epilog="Example: promptdsl render support.py:support --model gpt-5",
+        epilog=f"{commands_by_group()}\n\nExample: promptdsl render {EXAMPLES['render']}",
+        formatter_class=ParagraphFormatter,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="store_true", help="print the version and leave")

@@ -33,8 +33,7 @@ from promptdsl.page import (
 DESCRIPTION = """\
 Write one file to look at: what is sent, what was left out, what a cache serves, and the payload for
 each --for MODEL. A TARGET is a prompt (file.py:name), a record or a payload (*.json), a folder of
-records, or a log. The page loads nothing and works from disk. It holds the texts of the prompts.
-Example: promptdsl page support.py:answer --model gpt-5 --budget 4000 -o answer.html"""
+records, or a log. The page loads nothing and works from disk. It holds the texts of the prompts."""
 OK, FAILED = 0, 1
 
 

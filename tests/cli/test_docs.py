@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.conftest import Command
 from tests.cli.project import installed_project
+from tests.internals import COMMANDS
 
 REFERENCE = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text("utf-8")
 RECORDED = Path(__file__).resolve().parents[1] / "samples" / "transcript-0.1.0.jsonl"
@@ -86,3 +87,22 @@ def test_the_reference_shows_every_help() -> None:
         "promptdsl records show --help",
         "promptdsl records list --help",
     ] == [command for command, _ in HELPS]
+
+
+def test_every_help_has_an_example() -> None:
+    """The help of each command has an example of that command; groups have commands instead."""
+    without = ("promptdsl new", "promptdsl records", "promptdsl transcript")
+    for command, shown in HELPS:
+        name = command.removesuffix(" --help")
+        expected = name not in without
+        assert expected == (f"\nExample: {name} " in shown), name
+
+
+def test_the_help_groups_all_commands(cli: Command) -> None:
+    """Each command is listed once, by what it is for, on one line."""
+    lines = cli("--help").out.split("\n")
+    assert ["look:", "compare:", "run:", "libraries:"] == [
+        line for line in lines if line.endswith(":") and line != "options:"
+    ]
+    listed = [line[2:14].rstrip() for line in lines if re.match("  [a-z]", line)]
+    assert sorted(listed) == sorted(COMMANDS)
