@@ -17,6 +17,7 @@ from promptdsl.cli.show import (
     as_row,
     as_section,
     fields,
+    is_colourful,
     relative,
     terminal_width,
 )
@@ -69,7 +70,13 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
             return as_json(rendered._payload()), notes
         if provider_format == "text":
             text = str(rendered)
-            return as_json(text) if arguments.json else text, notes
+            if arguments.json:
+                return as_json(text), notes
+            if is_colourful():
+                from promptdsl.cli.terminal import coloured_messages
+
+                text = coloured_messages(text)
+            return text, notes
         if not arguments.json:
             return visible(as_messages(rendered.messages)), notes
         # Empty values are left out.

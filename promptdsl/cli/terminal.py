@@ -4,7 +4,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from promptdsl.comparing import changed_words
 
@@ -12,9 +12,19 @@ STYLES = {"- ": "red", "+ ": "green", "… ": "dim"}
 """The style of a line, by its sign."""
 NOTE_STYLES = {"content": "red", "role": "red", "hint": "yellow", "warning": "yellow"}
 """The style of a note about a prompt, by the kind of the loss that it begins with."""
+ROLE_STYLES = {
+    "system": "magenta",
+    "developer": "magenta",
+    "user": "blue",
+    "assistant": "green",
+    "tool": "yellow",
+}
+"""The style of the line above a message, by the role that is sent."""
 WORDS = "~ "
 """The sign of a line with changed words; on a terminal, the two lines before show them."""
 _NAMES = re.compile("`[^`]*`")
+_RULE = re.compile(r"── (\w+)")
+_NUMBERS = re.compile(r" *(?:[\d,]+ +(?:[\d.]+%|dropped)|…  )")
 
 
 def progress(items: Sequence[str], done: str) -> Iterator[str]:
@@ -55,6 +65,34 @@ def coloured(text: str) -> str:
 
 def coloured_notes(text: str) -> str:
     """Return notes with losses in red and hints in yellow; without ``rich``, the text itself."""
+    return _styled(text, lambda line: (NOTE_STYLES.get(line.partition(":")[0], ""), len(line)))
+
+
+def coloured_messages(text: str) -> str:
+    """Return the text of a request with the lines above messages in the colours of their roles."""
+    return _styled(text, _message_style)
+
+
+def coloured_tokens(text: str) -> str:
+    """Return the tokens of a request with their numbers dim."""
+    return _styled(text, _number_style)
+
+
+def _message_style(line: str) -> tuple[str, int]:
+    rule = _RULE.match(line)
+    if rule is not None:
+        return ROLE_STYLES.get(rule[1], "bold"), len(line)
+    # No text of a prompt begins with this sign: it names an attachment, a call or a cache mark.
+    return ("dim" if line.startswith("─ ") else ""), len(line)
+
+
+def _number_style(line: str) -> tuple[str, int]:
+    numbers = _NUMBERS.match(line)
+    return ("", 0) if numbers is None else ("dim", numbers.end())
+
+
+def _styled(text: str, style_of: Callable[[str], tuple[str, int]]) -> str:
+    """Return lines whose beginning has a style: its name, and how many characters have it."""
     try:
         from rich.console import Console
         from rich.text import Text
@@ -63,13 +101,13 @@ def coloured_notes(text: str) -> str:
     console = Console(force_terminal=True, color_system="standard")
     lines: list[str] = []
     for line in text.split("\n"):
-        style = NOTE_STYLES.get(line.partition(":")[0])
-        if style is None:
+        style, end = style_of(line)
+        if not style:
             lines.append(line)
             continue
         with console.capture() as capture:
-            console.print(Text(line, style=style), soft_wrap=True, end="")
-        lines.append(capture.get())
+            console.print(Text(line[:end], style=style), soft_wrap=True, end="")
+        lines.append(capture.get() + line[end:])
     return "\n".join(lines)
 
 

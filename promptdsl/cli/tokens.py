@@ -65,7 +65,12 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     text = record.token_tree(**shown, most=most, width=terminal_width(), strike=is_colourful())
     if arguments.explain:
         text += f"\ncounted by: {visible(rendered.tokens.label, one_line=True)}"
-    return relative(text), notes
+    text = relative(text)
+    if is_colourful():
+        from promptdsl.cli.terminal import coloured_tokens
+
+        text = coloured_tokens(text)
+    return text, notes
 
 
 def _json_text(

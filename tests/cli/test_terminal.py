@@ -138,3 +138,41 @@ def test_the_first_screen_of_the_help_has_an_example() -> None:
         any(line.startswith("  --base REV") for line in screen),
         max(map(len, screen)) <= 80,
     )
+
+
+PROMPT = """
+from promptdsl import Assistant, Grounding, Section, System, Timeline, User
+prompt = Timeline(
+    System(Section("role", "Be kind."), Section("gone", "No. " * 50, priority=1)),
+    User("── user ──"), Assistant("7 apples"), Grounding("a", "b"), User("x" * 200),
+)
+"""
+
+
+def test_a_request_in_colours() -> None:
+    """The line above a message has the colour of the role that is sent; texts have none."""
+    Path("shop.py").write_text(PROMPT, "utf-8")
+    call = ("render", "shop.py", "--for", "text", "--model", "claude-sonnet-4-5")
+    text = on_terminal(*call)
+    rules = [re.findall("\x1b\\[[0-9;]*m", line) for line in text.split("\n") if "── " in line]
+    assert ["\x1b[35m", "\x1b[34m", "\x1b[32m", "\x1b[34m", "\x1b[34m"] == [
+        codes[0] for codes in rules if codes
+    ]
+    assert "\n7 apples\n" in text
+    assert "user (written as developer)" in text
+    plain = on_terminal(*call, NO_COLOR="1")
+    assert "\x1b" not in plain
+    assert plain == ANSI.sub("", text)
+
+
+def test_tokens_in_colours() -> None:
+    """Numbers are dim, and the name of a dropped part is struck through."""
+    Path("shop.py").write_text(PROMPT, "utf-8")
+    call = ("tokens", "shop.py", "--model", "gpt-5", "--budget", "100")
+    text = on_terminal(*call)
+    row = next(line for line in text.split("\n") if "section gone" in line)
+    assert row.startswith("\x1b[2m")
+    assert "\x1b[9msection gone\x1b[29m" in row
+    plain = on_terminal(*call, NO_COLOR="1")
+    assert "\x1b" not in plain
+    assert plain == ANSI.sub("", text)

@@ -15,7 +15,6 @@ STYLES = {
     "tool": "yellow",
     "losses": "red",
     "hints": "yellow",
-    "dropped": "red",
 }
 
 
