@@ -46,6 +46,11 @@ def fill(requests: Sequence[Request], budget: int) -> float:
     return _mean([request.tokens / budget for request in requests if request.cut])
 
 
+def least_fill(requests: Sequence[Request], budget: int) -> float:
+    """Return the least share of the budget that is used, from the first request that was cut."""
+    return min((request.tokens / budget for request in requests if request.cut), default=nan)
+
+
 def _mean(shares: Sequence[float]) -> float:
     return fmean(shares) if shares else nan
 

@@ -4,10 +4,16 @@ Reuse is how much of a request is an unchanged prefix of the one before, what a 
 serves again; fill is how much of the budget is used. Both are in the budget's own tokens, of what
 is really sent, and from the first request on that was cut. For exchanges of g tokens, a budget of B
 and steps of S, reuse is about 1 - g/S - g/B, and fill 1 - S/2B. A recorded clock is not in g.
+
+The table of sizes has another chat of 400 turns, in a budget of 10,000 words and without a clock.
+Its exchanges are half to one and a half times their mean size, from a fixed seed. Reuse there is in
+characters of what is sent.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from random import Random
+from typing import Any
 
 from benchmarks.conversation import Shape
 from benchmarks.growing import (
@@ -22,11 +28,12 @@ from benchmarks.growing import (
     rendered,
     trimmed,
 )
-from benchmarks.our_trimmers import OURS
+from benchmarks.our_trimmers import OURS, instructions
 from benchmarks.ours import MODEL
-from benchmarks.prefixes import Request, fill, reuse
+from benchmarks.prefixes import Request, fill, least_fill, pieces_of, reuse
 from benchmarks.report import Report, skipped_list, table
 from benchmarks.trimmers import chosen
+from promptdsl import History, Message, Timeline, User, render
 
 CLAUDE = "claude-opus-5-5"
 MODELS = (MODEL, CLAUDE)
@@ -38,6 +45,11 @@ SHAPES = {
 """Exchanges, and how many times the turns they need to fill the budget."""
 PARTS = (0, 16, 8, 4)
 """What the budget is divided by to make a step: 0 is an exact fit."""
+
+WORDS, SEED = 10_000, 7
+"""The budget of the table of sizes, and the seed of its exchanges."""
+FRACTIONS = (100, 50, 25, 20, 10, 5)
+"""What that budget is divided by to make the mean exchange."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +80,13 @@ def run(only: Sequence[str] = (), quick: bool = False) -> Report:
         "steps": list(_steps(scene)) if ours else [],
         "clocks": list(_clocks(scene)) if ours else [],
     }
-    text = "\n\n".join(_table(name, rows, scene) for name, rows in found.items() if rows)
-    data = {name: [asdict(row) for row in rows] for name, rows in found.items()}
+    texts = [_table(name, rows, scene) for name, rows in found.items() if rows]
+    data: dict[str, Any] = {name: [asdict(row) for row in rows] for name, rows in found.items()}
+    if ours:
+        sizes = [*_sizes(100 if quick else scene.turns)]
+        texts.append(_sizes_table(sizes))
+        data["sizes"] = [asdict(row) for row in sizes]
+    text = "\n\n".join(texts)
     return Report(text + skipped_list(skipped), {**data, "skipped": skipped})
 
 
@@ -107,6 +124,60 @@ def _found(
         fill(sent, scene.budget),
         sum(request.tokens > scene.budget for request in sent),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Sized:
+    """What was found of a chat whose mean exchange is this part of the budget."""
+
+    fraction: int
+    step: int | None
+    fill: float
+    least: float
+    reuse: float
+
+
+def _sizes(turns: int) -> Iterable[Sized]:
+    for fraction in FRACTIONS:
+        for step in (None, 0, WORDS // 2):
+            sent = [*_chat(turns, WORDS // fraction, step)]
+            filled, least = fill(sent, WORDS), least_fill(sent, WORDS)
+            yield Sized(fraction, step, filled, least, reuse(sent, len))
+
+
+def _chat(turns: int, exchange: int, step: int | None) -> Iterable[Request]:
+    """Yield the requests of a chat with exchanges of about so many words."""
+    random = Random(SEED)
+    said: list[Message] = []
+    for turn in range(turns):
+        words = round(exchange * random.uniform(0.5, 1.5))
+        question = Message("user", f"{turn} " + "why " * (words // 3))
+        with Timeline() as timeline:
+            instructions()
+            History(said, step=step)
+            User(question.text)
+        sent = render(timeline, provider="openai", budget=WORDS, counter=_words)
+        yield Request(pieces_of(sent.payload()), sent.tokens.total, cut=bool(sent.dropped))
+        said += [question, Message("assistant", f"{turn} " + "so " * (words - words // 3))]
+
+
+def _words(text: str) -> int:
+    return len(text.split())
+
+
+def _sizes_table(rows: Iterable[Sized]) -> str:
+    header = (f"sizes: B = {WORDS:,} words", "S", "fill", "least fill", "reuse")
+    cells = (
+        (
+            f"g = B/{row.fraction}",
+            "default" if row.step is None else f"{row.step:,}",
+            f"{row.fill:.1%}",
+            f"{row.least:.1%}",
+            f"{row.reuse:.1%}",
+        )
+        for row in rows
+    )
+    return table(header, cells)
 
 
 def _table(name: str, rows: Iterable[Found], scene: Scene) -> str:
