@@ -36,7 +36,7 @@ MEASURED = """\
 """What the long chat prints first: the share of a request that is cached, by the step of a cut."""
 PAGE = (ROOT / "docs" / "budgets.md").read_text("utf-8")
 SHOWN = re.findall(r"^```console\n\$ (.*?)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
-"""The commands of the page on budgets, and what they print there."""
+"""The command of the page on budgets, and what it prints there."""
 
 
 def target(name: str) -> str:
@@ -107,14 +107,14 @@ def test_the_long_chat_measures_this() -> None:
 def test_the_page_on_budgets_shows_what_is_printed(
     command: str, printed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The page shows what the commands print for the long chat, and what it prints itself."""
+    """The page shows what the command prints for the long chat."""
     main(shlex.split(command)[1:])
-    assert (printed, True) == (capsys.readouterr().out, f"```text\n{MEASURED}\n```" in PAGE)
+    assert printed == capsys.readouterr().out
 
 
-def test_the_page_on_budgets_shows_three_commands() -> None:
-    """They are found on the page."""
-    assert 3 == len(SHOWN)
+def test_the_page_on_budgets_shows_a_command() -> None:
+    """It is found on the page."""
+    assert 1 == len(SHOWN)
 
 
 @pytest.mark.parametrize(
