@@ -47,7 +47,7 @@ def _bare_blocks(blocks: Sequence[JsonDict]) -> list[JsonDict]:
 def _bare_settings(rows: JsonDict) -> JsonDict:
     """Return settings without the ends of delimiters."""
     return {
-        key: row | ({"value": None} if is_list(row.get("value")) else {})
+        key: {**row, **({"value": None} if is_list(row.get("value")) else {})}
         for key, row in rows.items()
         if is_mapping(row)
     }
