@@ -16,7 +16,7 @@ from typing import Any
 
 from promptdsl import *
 from promptdsl.page import page_data, page_html
-from promptdsl.tokens import counter, fitting_prefix
+from promptdsl.tokens import counter
 
 MODEL, CALLS, BUDGET, RESULT = "gpt-5", 400, 32_000, 600
 DATA = Path(os.environ.get("PROMPTDSL_DATA") or Path(__file__).parents[3] / "shared" / "data")
@@ -47,7 +47,7 @@ def rounds(text: str, tokens: int) -> Iterator[list[Message]]:
     start = number = 0
     while True:
         window = (text[start:] + text)[: 12 * tokens]
-        result = fitting_prefix(window, tokens, tokens_of)
+        result = split_text(window, max_tokens=tokens, counter=tokens_of)[0]
         start = (start + len(result)) % len(text)
         call = ToolUseBlock(f"call_{number}", "find", json.dumps({"query": f"page {number}"}))
         yield [
