@@ -75,8 +75,6 @@ class Choice:
     """By unit, the index of the alternative among its sizes."""
     cuts: dict[ConversationUnit, int] = attrs.field(factory=dict[ConversationUnit, int])
     """By unit, the point of the cut."""
-    least_cuts: dict[ConversationUnit, int] = attrs.field(factory=dict[ConversationUnit, int])
-    """By unit, the point where it would be cut without a step."""
     live: dict[Slot, int] = attrs.field(factory=dict[Slot, int])
     """By container, the count of its parts left. Only containers that lost a part are in it."""
 
@@ -127,7 +125,6 @@ class Choice:
         """Cut a conversation only so far that all actions together save ``need`` tokens."""
         others = self.saved - unit.cuts.saved[self.cuts.get(unit, 0)]
         self.cut(unit, unit.cuts.point(need - others))
-        self.least_cuts[unit] = unit.cuts.least_point(need - others)
 
 
 class Order:

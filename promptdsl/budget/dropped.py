@@ -1,5 +1,6 @@
 """Reports of a budget: the parts it dropped, and the parts that have to stay."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Literal, TypeAlias
@@ -42,7 +43,8 @@ class Dropped:
 
     A tool call or a result that ``tool_pairing`` removed is reported, too; ``text`` is then its
     complete text. ``what`` names the part, ``path`` is its address in the prompt. ``tokens`` is the
-    number of tokens that were saved, ``priority`` the priority of the part, ``None`` without one.
+    number of its tokens that are left out; neighbours that merge share a frame, so the request may
+    get shorter by fewer. ``priority`` is the priority of the part, ``None`` without one.
     ``why`` is the reason in words, ``source`` the author's file and line.
     :attr:`Rendered.dropped` lists them.
 
@@ -210,10 +212,12 @@ def dropped_by(choice: Choice, entries: Sequence[Entry], free: int) -> tuple[Dro
 def _step_cost(choice: Choice, unit: ConversationUnit, free: int) -> str:
     """Return in words what the step of a cut costs; empty if nothing more would fit without it."""
     cuts, point = unit.cuts, choice.cuts[unit]
-    more = point - max(choice.least_cuts.get(unit, point), cuts.clears)
+    if cuts.clearing or not cuts.step:
+        return ""  # the step is that of clearing, too
+    more = point - bisect_left(cuts.saved, cuts.saved[point] - free)
     if more <= 0:
         return ""
-    kept = "round" if cuts.is_between_rounds(point) else "exchange"
+    kept = "round" if point - more >= cuts.first_round else "exchange"
     what = f"{more} {kept}{'' if more == 1 else 's'} more"
     return f"{in_tokens(free)} free: the cut moves in steps of {cuts.step:,}; step=0 keeps {what}"
 

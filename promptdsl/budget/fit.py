@@ -35,14 +35,9 @@ from promptdsl.tree.rewrite import leaves_no_choice, opaque
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 
 NEAR = 8
-"""The complete prompt is tried if the plan exceeds the budget by at most an eighth of it."""
+"""The complete prompt is tried if its plan, where nothing merges, is over by an eighth of it."""
 CHARACTERS = 6
 """The most characters of a token, on average. Ordinary text has about four."""
-SURE = 3
-"""With bound reasoning, a history may be cut when the prompt fills two thirds of the budget.
-
-The third that stays free is for what follows the history, which counts as at least half a step.
-"""
 SHOWN = 5
 """The number of parts that an error names, the largest first."""
 
@@ -81,6 +76,7 @@ def fit(
     cut_tree, cuts = limited(tree, measure) if measure else (tree, ())
     complete = first_alternatives(cut_tree) if has_choices else cut_tree
     cut_parts = still_cut(cuts, complete) if cuts else ()
+    as_cut = Trimmed() if cut_parts else None
     total = budget.of(facts.window, facts.model)
     clearings = [*_clearings(cut_tree)] if has_choices else []
     is_cleared = any(options.at_least for _, options in clearings)
@@ -88,7 +84,7 @@ def fit(
     if total is None:
         _check_clearing(clearings)
         if not (binds and is_cleared):
-            return partial(tuple, cut_parts), prepare(complete, _trimmed(cut_parts))
+            return partial(tuple, cut_parts), prepare(complete, as_cut)
         total = ANY_TOKENS
     free = budget.reserve + (reserved(cut_tree) if has_choices else 0)
     limit = total - free
@@ -108,13 +104,13 @@ def fit(
         plan = Plan(cut_tree, measuring(), total, limit)
     if plan is None or _may_fit(plan, limit):
         try:
-            ready, over = attempt(complete, _trimmed(cut_parts))
+            ready, over = attempt(complete, as_cut)
         except PromptError:
             pass  # the error may be in a part that is dropped
         else:
             if over <= 0:
                 fits = partial(tuple, cut_parts), ready
-                if not binds or (over <= -total // SURE and not is_cleared):
+                if not binds:
                     return fits
     plan = plan or Plan(cut_tree, measuring(), total, limit)
     bound = _fit_bound(plan, cuts, attempt) if binds else None
@@ -234,37 +230,39 @@ def _drop_to_fit(
         need = min(max(need, 1), over)  # reasoning may be left out as soon as a part is dropped
         least, before = 1, (0, over)
     best: tuple[ListDropped, S] | None = None
-    best_saved = 0
-    while True:
+    best_saved = most = plan.spare + 1  # if that much is asked for, the rest is the best so far
+    while best is None or least < most:
         choice = plan.choose(need)
         saved = choice.saved
         if best is not None and saved >= best_saved:
-            return best
+            if plan.slack:
+                break  # to ask for less would move back the cut of an earlier request
+            most = need
+            need = (least + most) // 2
+            continue
         tree = plan.tree_of(choice)
         cut_parts = still_cut(cuts, tree)
+        is_complete = not saved and not cut_parts
         try:
-            ready, over = attempt(tree, _trimmed(cut_parts, saved))
+            ready, over = attempt(tree, None if is_complete else Trimmed())
         except PromptError:
             if best is None:
                 raise
-            return best  # the error is in a part that was put back
+            break  # the error is in a part that was put back
         if over <= 0:
-            best_saved = saved
+            best_saved, most = saved, need
             best = partial(_all_dropped, cut_parts, choice, plan.entries, -over), ready
         elif saved >= plan.spare:
             raise _too_long(plan, limit, limit + over)
         else:
             least = saved + 1
         # Neighbours that merge have one frame, so a request has fewer tokens than its parts.
-        if before is not None and before[0] != saved:
-            rate = (before[1] - over) / (saved - before[0])
-            rate = min(max(rate, 1 / NEAR), 1)
+        if before is not None and before[0] != saved and not plan.slack:
+            rate = min(max((before[1] - over) / (saved - before[0]), 0), 1)
         before = saved, over
-        need = max(saved + int(over / rate), least)
-
-
-def _trimmed(cut_parts: Sequence[Dropped], saved: int = 0) -> Trimmed | None:
-    return Trimmed() if cut_parts or saved else None
+        need = saved + int(over / rate) if rate else plan.spare
+        need = max(min(need, most - 1), least)
+    return best
 
 
 def _all_dropped(

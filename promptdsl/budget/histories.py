@@ -164,15 +164,16 @@ def default_step(
     something is cut.
 
     ``before`` has by message the tokens of the messages before it; ``cleared`` has the same for
-    cleared messages, because these are what is cut.
+    cleared messages, because these are what is cut. A round is new once, before it is cleared.
     """
     eighth = max(budget // 8, 1)
     seen = min(budget // 2, max(room, eighth) // eighth * eighth)
     first = rounds[: bisect_right(rounds, seen, key=before.__getitem__)]
-    cut = before if cleared is None else cleared
-    sizes = [cut[end] - cut[start] for start, end in pairwise(first)]
-    size = median(sizes) if sizes else seen
-    return budget // 8 if size * 9 <= budget * (1 - REUSE) else budget // 4
+    new, cut = (
+        median([sizes[end] - sizes[start] for start, end in pairwise(first)] or [seen])
+        for sizes in (before, cleared or before)
+    )
+    return budget // 8 if cut * 8 + new <= budget * (1 - REUSE) else budget // 4
 
 
 @attrs.define(eq=False)
@@ -210,19 +211,14 @@ class CutPoints:
         """The last point, which saves the most."""
         return len(self.saved) - 1
 
-    def least_point(self, need: int) -> int:
-        """Return the first point that saves ``need`` tokens, without a step.
+    def point(self, need: int) -> int:
+        """Return the point to cut at to save ``need`` tokens.
 
         It is not before the cut of an earlier request, which had fewer results cleared.
         """
         least = bisect_left(self.saved, need, hi=self.last)
         if self.clearing and self.clearing.longer:
             least = max(least, self._earlier_cut(need, self.clearing))
-        return least
-
-    def point(self, need: int) -> int:
-        """Return the point to cut at to save ``need`` tokens."""
-        least = self.least_point(need)
         if least > self.clears and self.step:
             # The cut moves on until the tokens before it reach a multiple of the step.
             reached = self.step * (self.before[least - 1] // self.step + 1)
@@ -231,17 +227,22 @@ class CutPoints:
 
     def _earlier_cut(self, need: int, clearing: "Clearing") -> int:
         """Return the furthest point that an earlier request was cut at, 0 if none was cut."""
-        point, missing = self.clears, need - self.saved[self.clears]
+        point = self.clears
         cleared = clearing.clear_before(self.size)
         for request in clearing.longer:
-            while point < self.last and self.starts[point + 1] < request.stop:
+            while point < self.last:
                 # The results that are cleared since then were dropped with all their tokens.
                 start = max(self.lead, request.clear_before)
                 end = max(start, min(self.starts[point], cleared))
                 saved = self.saved[point] + clearing.saved[end] - clearing.saved[start]
-                if saved >= missing + self.saved[self.clears] + request.more:
+                if saved >= need + request.more:
                     break
+                is_behind = self.starts[point + 1] >= request.stop
+                if is_behind and point + 1 >= self.first_round:
+                    break  # its newest round stayed
                 point += 1
+                if is_behind:
+                    break  # it was cut between the rounds of an exchange that goes now
         return point if point > self.clears else 0
 
     def state(self, point: int) -> State:

@@ -21,6 +21,7 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import Role
 from promptdsl.rendering.passes.expand import dissolved_in_turn, expand
+from promptdsl.rendering.passes.merge import merge_key
 from promptdsl.rendering.pipeline import ANY, FOR_TARGET
 from promptdsl.rendering.text.blocks import MediaRoots
 from promptdsl.rendering.text.layout import LayoutReader, WrittenNode
@@ -101,11 +102,49 @@ class Measuring:
         return count
 
     def messages(self, run: RecordedNode) -> Sequence[int]:
-        """Return the tokens of each message of a run, its frame included."""
-        if self.with_bytes is not None:
-            # The bytes are those of this render.
-            return [*map(self._message, run.items)]
-        return _run_counts(run, ("planned", self.tokens, self.facts), self._message)
+        """Return the tokens of each message of a run, its frame included.
+
+        A message that is sent as one with the message before it has no frame.
+        """
+        if self.with_bytes is not None or len(run.items) < conversation_cache.SHORTEST:
+            # Bytes are those of this render.
+            return self._in_run(run.items)
+        config, first = self.config, first_of(run)
+        merging = config.merge_consecutive, config.event_role
+        key = ("planned", self.tokens, self.facts, *merging)
+        return remember(run, key, self._in_run)[first : first + len(run.items)]
+
+    def _in_run(
+        self, messages: Sequence[Message], before: Sequence[int] | None = None
+    ) -> Sequence[int]:
+        """Return the tokens of messages in a row, continued from those of their beginning."""
+        counts = [*(before or ())]
+        if len(counts) >= len(messages):
+            return before or counts
+        for index in range(len(counts), len(messages)):
+            message = messages[index]
+            is_merged = index > 0 and self._merges(messages[index - 1], message)
+            frame = self.frame(message.role) if is_merged else 0
+            counts.append(self._message(message) - frame)
+        return counts
+
+    def _merges(self, before: Message, message: Message) -> bool:
+        """Return whether a recorded message is sent as one with the message before it."""
+        wire, merges = self.facts.wire, self.config.merge_consecutive
+        if not wire.two_sided:
+            keys = [merge_key(m.role, m.kind, m.name) for m in (before, message)]
+            return merges and message.role != "tool" and keys[0] == keys[1]
+        side = self._side(message.role)
+        needed = message.role == "tool" or not wire.takes_neighbours
+        return side != "" and side == self._side(before.role) and (merges or needed)
+
+    def _side(self, role: Role) -> str:
+        """Return who speaks at a target of two sides; empty for instructions."""
+        if role == "event":
+            role = self.config.event_role
+        if role in ("system", "developer"):
+            return ""
+        return "user" if role == "tool" and not self.facts.wire.results_apart else role
 
     def turn(self, node: Node, wanted: Collection[int] = ()) -> tuple[int, Mapping[int, int]]:
         """Return the tokens of a child of a timeline, and by id those of the ``wanted`` in it."""

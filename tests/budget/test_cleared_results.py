@@ -334,3 +334,16 @@ def test_a_larger_budget_keeps_as_much(sizes: list[int], how: ClearResults, step
 
     found = [lost(budget) for budget in range(20, 25 * sum(sizes) // 20 + 300, 29)]
     assert found == sorted(found, reverse=True)
+
+
+def test_a_cut_does_not_move_back_when_somebody_asks_again() -> None:
+    """What was cut between rounds stays out when another exchange begins."""
+    said = loop([50, 50, 50, 200, 10, 10, 10])
+    asked = [Message("assistant", "Done."), Message("user", "And now this.")]
+    said[11:11] = asked
+    first: list[str] = []
+    for stop in (7, 9, 11, 15, 17):
+        rendered = sent(said[:stop], 250, clear_results=1, step=0)
+        calls = [call.id for message in rendered.messages for call in message.calls]
+        first.append(calls[0])
+    assert first == sorted(first)

@@ -183,3 +183,29 @@ def test_another_part_that_goes() -> None:
         return len(thoughts(list(sent)))
 
     assert (found(), found(note)) == (1, 0)
+
+
+def one_message_for_each(calls: int, size: int, rounds: int) -> list[dict[str, Any]]:
+    """Return a task and rounds of several calls, whose results are messages of their own."""
+    said: list[dict[str, Any]] = [{"role": "user", "content": "Do it."}]
+    for number in range(rounds):
+        thought = {"type": "thinking", "thinking": f"Hm {number}.", "signature": "c2ln"}
+        ids = [f"c{number}x{index}" for index in range(calls)]
+        made = [{"type": "tool_use", "id": id, "name": "look", "input": {}} for id in ids]
+        said.append({"role": "assistant", "content": [thought, *made]})
+        for id in ids:
+            told = {"type": "tool_result", "tool_use_id": id, "content": "w " * size}
+            said.append({"role": "user", "content": [told]})
+    return said
+
+
+@pytest.mark.parametrize(("calls", "size"), [(5, 2), (8, 4)])
+def test_results_that_are_sent_as_one_message(calls: int, size: int) -> None:
+    """No reasoning is sent behind other bytes where a target merges what was recorded apart."""
+    said, sent = one_message_for_each(calls, size, 16), list[list[Any]]()
+    for stop in range(1, len(said), calls + 1):
+        prompt = Timeline(System("s"), History.from_anthropic(said[:stop]))
+        rendered = render(prompt, model=MODEL, budget=400, counter=words)
+        sent.append(rendered.to_anthropic()["messages"])
+    assert [] == refused(sent)
+    assert len([turn for messages in sent for turn in thoughts(messages)]) > 10
