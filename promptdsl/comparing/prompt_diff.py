@@ -26,6 +26,7 @@ from promptdsl.comparing.tokens import (
     tokens_of,
     tokens_of_change,
 )
+from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.json import ABSENT
 from promptdsl.foundation.source import public_api
 from promptdsl.tokens import counter
@@ -225,10 +226,11 @@ def _compared(side: Any) -> ComparedRender | PromptFile:  # Any: whatever render
 
 def _check_inputs(inputs: object) -> None:
     """Raise :class:`OptionError` for inputs that are not a mapping for each of two prompts."""
-    pair: list[object] = [*inputs] if isinstance(inputs, tuple | list) else []
-    if inputs is not None and [isinstance(side, Mapping) for side in pair] != [True, True]:
+    pair = inputs if is_list(inputs) else ()
+    if inputs is not None and [is_mapping(side) for side in pair] != [True, True]:
+        kind = type(inputs).__name__
         fix = 'write a mapping for each prompt: inputs=({"plan": "Pro"}, {"plan": "Free"})'
-        raise OptionError(f"inputs is a pair of mappings, not {type(inputs).__name__}", fix=fix)
+        raise OptionError(f"inputs is a pair of mappings, not {kind}", fix=fix)
 
 
 class _Facts(NamedTuple):

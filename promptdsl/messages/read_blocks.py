@@ -66,7 +66,7 @@ def contents(value: object, key: str = "") -> tuple[Block, ...]:
             fix = "write str(value)"
         elif isinstance(value, AnyBlock) or (is_mapping(value) and "type" in value):
             fix = "put it in a list: [block]"
-        elif is_mapping(value) and value.keys() == {"text"}:
+        elif is_mapping(value) and set(value) == {"text"}:
             fix = 'write its text, or [{"type": "text", "text": ...}]'
         elif isinstance(value, BaseException):
             fix = "write str(error), and is_error=True in a result"

@@ -102,7 +102,7 @@ def _setting(row: JsonDict) -> JsonDict:
 def _model(facts: Mapping[str, Any]) -> JsonDict:
     """Return the target, if its provider and its model are known here."""
     provider, model = facts.get("provider"), facts.get("model")
-    if provider not in provider_names():
+    if not isinstance(provider, str) or provider not in provider_names():
         return {"provider": None, "model": None, "known": False}
     is_known = isinstance(model, str) and _is_known(provider, model)
     return {"provider": provider, "model": model if is_known else None, "known": is_known}

@@ -59,7 +59,7 @@ class Transcript(StoredLog):
             raise ContentError(
                 "messages is a text, not a list of messages", fix=f"Transcript([{shown(messages)}])"
             )
-        if not isinstance(messages, Iterable) or is_mapping(messages):
+        if not hasattr(messages, "__iter__") or is_mapping(messages):
             fix = "write Transcript([message]), or Transcript() for an empty one"
             raise ContentError(f"messages is a list, not {kind_of(messages)}", fix=fix)
         for number, value in enumerate(messages):

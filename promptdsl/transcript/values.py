@@ -91,8 +91,10 @@ def new_message(value: object, provider: ProviderName | None = None) -> NewMessa
         if isinstance(value, tuple | list) and len(value) == 2 and value[0] in ROLES:
             fix = f"write Message({value[0]!r}, text)"
         raise ContentError(f"{kind_of(value)} cannot be appended", fix=fix)
-    if isinstance(value, GeneratorType | AsyncGeneratorType) and value.__name__ in _RUNNERS:
-        function, loop = _RUNNERS[value.__name__]
+    is_running = type(value) in (GeneratorType, AsyncGeneratorType)
+    runner = getattr(value, "__name__", "") if is_running else ""
+    if runner in _RUNNERS:
+        function, loop = _RUNNERS[runner]
         fix = f"append each: {loop} result in {function}(...): transcript.append(result)"
         raise ContentError(f"the results of {function}() are not one message", fix=fix)
     if is_mapping(value) and "role" in value and value.keys() <= KEYS:
