@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from tempfile import mkstemp
-from typing import Any, cast
+from typing import cast
 
 from promptdsl.foundation.errors import MediaError, OptionError, shown
 
@@ -37,8 +37,8 @@ NOTED_FILES: ContextVar[dict[str, str] | None] = ContextVar("NOTED_FILES", defau
 
 def checked_path(path: object, example: str) -> str:
     """Return the text of an author's path; :class:`OptionError` for anything that is no path."""
-    file: Any = path  # Any: ``fspath`` refuses what is no path
-    name: Any = os.fspath(file) if isinstance(path, str | os.PathLike) else ""
+    is_path = isinstance(path, str | os.PathLike)
+    name: object = os.fspath(cast("str | bytes", path)) if is_path else ""
     if not isinstance(name, str) or not name or "\0" in name:
         raise OptionError(f"{shown(path)} is not a path", fix=f'write a text, such as "{example}"')
     return name

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import attrs
 
 from promptdsl.foundation.errors import ContentError, DataError, TranscriptError
-from promptdsl.foundation.frozen import is_mapping, json_leaf, plain, thawed
+from promptdsl.foundation.frozen import is_list, is_mapping, json_leaf, plain, thawed
 from promptdsl.messages import Block, ReasoningBlock, TextBlock, ToolResultBlock
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.field_checks import kind_of
@@ -88,7 +88,7 @@ def new_message(value: object, provider: ProviderName | None = None) -> NewMessa
         return NewMessage(checked(value), {})
     if type(value) in _NO_MESSAGES:
         fix = "append each message, a text, a reply of a client, or a written turn"
-        if isinstance(value, tuple | list) and len(value) == 2 and value[0] in ROLES:
+        if is_list(value) and len(value) == 2 and value[0] in ROLES:
             fix = f"write Message({value[0]!r}, text)"
         raise ContentError(f"{kind_of(value)} cannot be appended", fix=fix)
     is_running = type(value) in (GeneratorType, AsyncGeneratorType)
