@@ -9,6 +9,7 @@ from typing import NamedTuple
 from promptdsl.config.wire import CALL, TEXT, Part, Wire
 from promptdsl.config.wires import provider_formats
 from promptdsl.foundation.frozen import is_mapping
+from promptdsl.foundation.remedies import is_reply
 from promptdsl.messages.blocks import CLASSES
 
 
@@ -21,7 +22,7 @@ class ProviderPart(NamedTuple):
 
 def provider_part(value: object) -> ProviderPart | None:
     """Return what the part of a provider's request is, ``None`` for any other value."""
-    if not is_mapping(value):
+    if not is_mapping(value) or is_reply(value):
         return None
     for wire in provider_formats():
         name = _keyed_name(value, wire) if wire.keyed else _typed_name(value, wire)

@@ -39,7 +39,7 @@ _WORDS = frozenset(_WORDS_TEXT.split())
 """The words that the package itself writes into these values."""
 _RUN = re.compile(r"[^\W\d]+")
 _DIGITS = re.compile(r"\d{7}")
-_SECTION = re.compile(r"section '[A-Za-z_][A-Za-z0-9_.-]*'\Z")
+_SECTION = re.compile(r"section ('?)[A-Za-z_][A-Za-z0-9_.-]*\1\Z")
 _TIME = re.compile(r"[0-9]{4}-[0-9T:.+Z-]{1,40}\Z")
 _LAYER = re.compile(r"library|provider|model|server|render|config|transformation")
 _ENCODING = re.compile(r"\b[a-z]?[0-9a-z]{1,4}k_base\b")

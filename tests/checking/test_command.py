@@ -84,11 +84,11 @@ def test_every_target_is_looked_at(shop: Path, capsys: pytest.CaptureFixture[str
 def test_help_fits_a_screen(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The help has at most 24 lines of 80 characters."""
+    """The help has at most 25 lines of 80 characters."""
     monkeypatch.setenv("COLUMNS", "80")
     main(["check", "--help"])
     lines = capsys.readouterr().out.splitlines()
-    assert [] == [it for it in lines if len(it) > 80] + lines[24:]
+    assert [] == [it for it in lines if len(it) > 80] + lines[25:]
 
 
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -156,8 +156,8 @@ BROKEN, TITLE, MARK, GPT, CLAUDE, BUILT, TWICE = (
     "in a user message; write it as text, or use another model\n",
     "two.py:5:28: PD101 an f-string puts `plan` into an instruction, whatever its text is; write "
     "Value(plan) next to the text\n",
-    "two.py:6: PD002 the prompt cannot be rendered: the id 'a' is used twice in one Timeline; this "
-    'line runs twice: make the id an argument, or number it: f"a-{number}"\n',
+    "two.py:6: PD002 the prompt cannot be rendered: the id 'a' is used twice in one Timeline; two "
+    "parts on this line have this id: rename one of them\n",
 )
 MODELS = "--model gpt-5 --model claude-sonnet-4-5"
 ONLY_FILES = "only files were checked: to check a prompt, name it, such as prompts.py:support\n"

@@ -509,7 +509,7 @@ def test_what_was_dropped_stands_where_it_stood() -> None:
     assert [
         (2, 2, "section tone", 3),
         (5, 1, "history", 16),
-        (7, 0, "user turn", 9),
+        (7, 0, "user turn", 5),
     ] == gone
 
 

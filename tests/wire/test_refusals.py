@@ -150,10 +150,10 @@ class Unsayable(BaseModel):
 @pytest.mark.parametrize(
     ("data", "what", "fix"),
     [
-        (3, "'messages' is a list, not int", ""),
-        ("x", "'messages' is a list, not str", ""),
-        (b"x", "'messages' is a list, not bytes", ""),
-        ({"messages": {}}, "'messages' is a list, not dict", ""),
+        (3, "'messages' is a list, not int", "give the list itself"),
+        ("x", "'messages' is a list, not str", "read it with json.loads first"),
+        (b"x", "'messages' is a list, not bytes", "read it with json.loads first"),
+        ({"messages": {}}, "'messages' is a list, not dict", "give the list itself"),
         ({"message": []}, "'messages' is needed", "did you mean 'message'?"),
         ([3], "messages[0]: a dictionary is needed, not int", ""),
         ([{"role": "user", "content": []}, None], "messages[1]: {}, not NoneType", ""),
