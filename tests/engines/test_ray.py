@@ -144,7 +144,7 @@ def test_another_version_on_the_cluster(folder: Folder, monkeypatch: pytest.Monk
 def test_an_address_needs_the_engine(folder: Folder) -> None:
     """The address of a cluster says nothing without Ray."""
     done = folder.batch("ask", folder.table([GOOD]), "--address", "127.0.0.1:1")
-    assert (2, True) == (done.code, "--address is that of a Ray cluster: add" in done.err)
+    assert (2, True) == (done.code, "--address names a Ray cluster: add" in done.err)
 
 
 def test_no_cluster_at_an_address(folder: Folder) -> None:
