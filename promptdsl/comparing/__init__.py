@@ -6,10 +6,10 @@ if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table bel
     from promptdsl.comparing.changes import Change as Change
     from promptdsl.comparing.compared_prompts import PromptComparison as PromptComparison
     from promptdsl.comparing.compared_prompts import Status as Status
-    from promptdsl.comparing.content_policy import content_policy as content_policy
     from promptdsl.comparing.escapes import visible as visible
     from promptdsl.comparing.escapes import visible_json as visible_json
     from promptdsl.comparing.groups import ChangeGroup as ChangeGroup
+    from promptdsl.comparing.html_policy import content_policy as content_policy
     from promptdsl.comparing.lines import changed_words as changed_words
     from promptdsl.comparing.matrix import applied as applied
     from promptdsl.comparing.payloads import payload_file as payload_file
@@ -35,7 +35,7 @@ else:
         {
             "canonical": "prompt_file",
             "changes": "Change",
-            "content_policy": "content_policy",
+            "html_policy": "content_policy",
             "compared_prompts": "PromptComparison Status",
             "prompt_diff": "PromptDiff diff",
             "escapes": "visible visible_json",

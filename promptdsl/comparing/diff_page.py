@@ -12,8 +12,8 @@ from typing import Literal
 
 from promptdsl.comparing.changes import Change
 from promptdsl.comparing.compared_prompts import ComparedPrompts, PromptComparison
-from promptdsl.comparing.content_policy import content_policy
 from promptdsl.comparing.groups import ChangeGroup, tokens_each
+from promptdsl.comparing.html_policy import content_policy
 from promptdsl.comparing.lines import Row, rows_of
 from promptdsl.comparing.text import note_of
 from promptdsl.foundation.unicode import visible
