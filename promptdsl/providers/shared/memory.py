@@ -76,7 +76,8 @@ class Memory:
     newest: int = 4
     growth: int = 8
     most: int = 256
-    # Only changed by single operations on a dictionary, which no other thread can interrupt.
+    # Only changed by single operations on a dictionary, which no other thread can interrupt, and
+    # read by ``list``: the garbage collector may call ``forget`` in the middle of a ``copy``.
     write_caches: dict[int, WriteCache] = attrs.field(factory=dict[int, WriteCache], init=False)
 
     def serves(self, messages: Sequence[Message]) -> bool:
@@ -93,7 +94,7 @@ class Memory:
         """Return the longest cached write with which the messages of a request begin."""
         anchored = [
             (stop, known)
-            for known in self.write_caches.copy().values()
+            for known in list(self.write_caches.values())
             if (stop := len(known.messages)) < len(request.messages)
             and known.anchor() is request.messages[stop]
         ]
@@ -113,14 +114,14 @@ class Memory:
         known = write_cache.before and write_cache.before()
         if known and known.before:
             self.write_caches.pop(id(known.before()), None)
-        for key in [*self.write_caches.copy()][: -self.most]:
+        for key in list(self.write_caches)[: -self.most]:
             self.write_caches.pop(key, None)
 
     def forget(self, anchor: "ref[Message]") -> None:
         """Forget the cached write before a message that is gone."""
-        for key, write_cache in self.write_caches.copy().items():
+        for write_cache in list(self.write_caches.values()):
             if write_cache.anchor is anchor:
-                self.write_caches.pop(key, None)
+                self.write_caches.pop(id(write_cache), None)
 
     def end(self, messages: Sequence[Message], start: int) -> int:
         """Return the index after the cached write of these messages, 0 if none is worth it.
