@@ -93,22 +93,30 @@ TARGETS = st.sampled_from([None, "openai", "anthropic", "gemini"])
 def test_a_written_conversation_is_cut_like_a_recorded_one(
     exchanges: list[list[dict[str, Any]]], words: int, keep: int, target: str | None
 ) -> None:
-    """Any conversation loses the same of its turns, written or recorded, or is refused."""
+    """Any conversation loses the same of its turns, written or recorded, or is refused.
+
+    A written turn is planned with a frame of its own, which it has not if it is merged.
+    """
     question = [Q] if words % 2 else []
     turns: list[dict[str, Any]] = []
     for number, exchange in enumerate(exchanges):
         turns += _numbered(exchange, number)
 
-    def outcome(history: History) -> Any:
+    def outcome(history: History) -> tuple[Any, int]:
         prompt = Timeline(System("SYS"), history, *question)
         try:
             done: Rendered = render(prompt, provider=target, budget=words * 100, counter=hundreds)
         except BudgetError as error:
-            return error.required
-        lost = [(part.what, part.path, part.tokens, part.why) for part in done.dropped]
-        return capitals(done.messages), [message.role for message in done.messages], lost
+            return error.required, 0
+        lost = [(part.what, part.path, part.why) for part in done.dropped]
+        roles = [message.role for message in done.messages]
+        tokens = sum(part.tokens for part in done.dropped)
+        return (capitals(done.messages), roles, lost), tokens
 
-    assert outcome(History(turns, keep=keep)) == outcome(written(turns, keep=keep))
+    recorded, recorded_tokens = outcome(History(turns, keep=keep))
+    planned, planned_tokens = outcome(written(turns, keep=keep))
+    assert recorded == planned
+    assert 0 <= planned_tokens - recorded_tokens <= 4 * len(turns)
 
 
 def _numbered(turns: list[dict[str, Any]], number: int) -> list[dict[str, Any]]:

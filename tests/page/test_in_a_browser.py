@@ -116,7 +116,7 @@ def test_a_prompt(page: Browser) -> None:
     assert "written as developer" in text_of(page, "[data-message='1']")
     dropped = text_of(page, ".card.dropped")
     assert "terms/hours.md" in dropped
-    assert "117 tokens to keep it" in dropped
+    assert "122 tokens to keep it" in dropped
     assert "It is there at 2" in dropped
     cards = texts_of(page, "article h3")
     assert ["grounding"] == [card.split()[0] for card in cards[2:3]]
