@@ -52,7 +52,7 @@ class Project:
         """Return what a run tells, without times; ``apart`` is in a process of its own."""
         runs = self.pytester.runpytest_subprocess if apart else self.here
         lines = runs(*QUIETLY, *options).outlines
-        return re.sub(r" in [\d.]+s", "", "\n".join(lines))
+        return re.sub(r" in [\d.]+s( \([\d:]+\))?", "", "\n".join(lines))
 
     def here(self, *options: str) -> pytest.RunResult:
         """Return how a run in this process went."""
