@@ -230,6 +230,8 @@ def test_a_fork_while_a_thread_appends(make: Make, shared: Path) -> None:
 
     thread = threading.Thread(target=work)
     thread.start()
+    while not store.load("a"):
+        time.sleep(0.001)
     children = list[int]()
     for number in range(4):
         time.sleep(0.01)
