@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import is_
-from typing import TypeVar
 
 import attrs
 
@@ -47,8 +46,6 @@ from promptdsl.tree.turn_nodes import (
     ToolTurnNode,
     TurnNode,
 )
-
-T = TypeVar("T")
 
 PRICED = frozenset({"image", "audio", "document", "video", "reasoning", "unknown"})
 """The types of the blocks that an adapter may send in another format, or not at all."""
@@ -106,13 +103,11 @@ class Measuring:
 
         A message that is sent as one with the message before it has no frame.
         """
-        if self.with_bytes is not None or len(run.items) < conversation_cache.SHORTEST:
-            # Bytes are those of this render.
-            return self._in_run(run.items)
-        config, first = self.config, first_of(run)
-        merging = config.merge_consecutive, config.event_role
+        if self.with_bytes is not None:
+            return self._in_run(run.items)  # Bytes are those of this render.
+        merging = self.config.merge_consecutive, self.config.event_role
         key = ("planned", self.tokens, self.facts, *merging)
-        return remember(run, key, self._in_run)[first : first + len(run.items)]
+        return _run_counts(run, key, self._in_run)
 
     def _in_run(
         self, messages: Sequence[Message], before: Sequence[int] | None = None
@@ -278,17 +273,17 @@ def _error_around(part: WrittenNode, turn: Node) -> bool | None:
     return turn.is_error if isinstance(turn, ToolTurnNode) else None
 
 
-def _run_counts(run: RecordedNode, key: object, count: Callable[[Message], T]) -> Sequence[T]:
-    """Return the count of each message of a run; the conversation caches the counts by ``key``."""
+def _run_counts(
+    run: RecordedNode,
+    key: object,
+    counted: Callable[[Sequence[Message], Sequence[int] | None], Sequence[int]],
+) -> Sequence[int]:
+    """Return the count of each message of a run; the conversation caches the counts by ``key``.
+
+    ``counted`` counts messages, continued from the counts of their beginning.
+    """
     if len(run.items) < conversation_cache.SHORTEST:
-        return [*map(count, run.items)]
-
-    def counted(messages: Sequence[Message], before: list[T] | None) -> list[T]:
-        counts = before or []
-        if len(counts) >= len(messages):
-            return counts
-        return [*counts, *map(count, messages[len(counts) :])]
-
+        return counted(run.items, None)
     first = first_of(run)
     return remember(run, key, counted)[first : first + len(run.items)]
 
@@ -310,6 +305,12 @@ def message_counts(
     def count(message: Message) -> int:
         return message_tokens(message, tokens, facts)
 
+    def counted(run: Sequence[Message], before: Sequence[int] | None) -> Sequence[int]:
+        known = before or ()
+        if len(known) >= len(run):
+            return known
+        return [*known, *map(count, run[len(known) :])]
+
     counts: list[int] = []
     for run in tree.content:
         if isinstance(run, RecordedNode):
@@ -319,7 +320,7 @@ def message_counts(
             # If a message of the run was changed or left out, the run is counted below.
             if start is not None and all(map(is_, messages[start : start + size], run.items)):
                 counts += map(count, messages[len(counts) : start])
-                counts += _run_counts(run, ("sent", tokens, facts), count)
+                counts += _run_counts(run, ("sent", tokens, facts), counted)
     return [*counts, *map(count, messages[len(counts) :])]
 
 
