@@ -51,7 +51,7 @@ class SharedValues:
         """Return what stands for a value: a reference if it is long, else the value."""
         if isinstance(value, str):
             return self._text(value)
-        if value is None or isinstance(value, int | float):
+        if isinstance(value, int | float):
             return value if _is_exact(value) else f"{NUMBER}{json.dumps(value)}"
         if isinstance(value, bytes | bytearray):
             return self._text(base64.b64encode(value).decode())
@@ -71,7 +71,7 @@ class SharedValues:
 
     def _text(self, text: str) -> object:
         if len(text) + 2 < LONG:
-            return f"{MARK}{text}" if text.startswith(MARK) else text
+            return _escaped(text)
         if text not in self._texts:
             parts = [*_lines(text)] if len(text) > 2 * PART else [text]
             if len(parts) > 1:
@@ -107,10 +107,10 @@ def _escaped(text: str) -> str:
     return f"{MARK}{text}" if text.startswith(MARK) else text
 
 
-def _is_exact(number: float | None) -> bool:
+def _is_exact(number: float) -> bool:
     """Return whether JavaScript writes a number as Python does."""
-    if number is None or isinstance(number, int):
-        return number is None or -EXACT < number < EXACT
+    if isinstance(number, int):
+        return -EXACT < number < EXACT
     return isfinite(number) and not number.is_integer() and "e" not in repr(number)
 
 
