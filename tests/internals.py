@@ -46,6 +46,7 @@ from promptdsl.comparing.snapshot_file import (
     serialise,
 )
 from promptdsl.comparing.text import failure_text
+from promptdsl.components import custom as custom_module
 from promptdsl.components import type_schemas as type_schemas_module
 from promptdsl.components.block import finish
 from promptdsl.components.function_schemas import Signature, signature_of
@@ -494,6 +495,7 @@ __all__ = [
     "control_tokens",
     "controls",
     "covering",
+    "custom_module",
     "cut_run",
     "data_text",
     "dedent_parts",

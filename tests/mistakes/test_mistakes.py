@@ -4,10 +4,12 @@ import gc
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import pytest
 
 from tests.folding import failures, unequal
+from tests.internals import custom_module
 from tests.mistakes.pages import PAGES, Mistake, fill, mistakes
 
 MARKS = {"langchain": [pytest.mark.sdk("langchain_core")], "threads": [pytest.mark.native]}
@@ -24,9 +26,10 @@ EACH = [pytest.param(page, marks=MARKS.get(page.stem, ())) for page in PAGES]
 
 @pytest.fixture(autouse=True)
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Work in the folder of a shop, with its files, and leave nothing that another test finds."""
+    """Work in the folder of a shop, with its files, apart from the components of other tests."""
     fill(tmp_path)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(custom_module, "_MADE", WeakKeyDictionary())
     yield
     gc.collect()
 
