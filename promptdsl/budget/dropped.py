@@ -44,8 +44,8 @@ class Dropped:
     A tool call or a result that ``tool_pairing`` removed is reported, too; ``text`` is then its
     complete text. ``what`` names the part, ``path`` is its address in the prompt. ``tokens`` is the
     number of its tokens that are left out; neighbours that merge share a frame, so the request may
-    get shorter by fewer. ``priority`` is the priority of the part, ``None`` without one.
-    ``why`` is the reason in words, ``source`` the author's file and line.
+    get shorter by a few tokens more or fewer. ``priority`` is the priority of the part, ``None``
+    without one. ``why`` is the reason in words, ``source`` the author's file and line.
     :attr:`Rendered.dropped` lists them.
 
     >>> from promptdsl import Section, System, Timeline, User, render

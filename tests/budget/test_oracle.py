@@ -3,7 +3,17 @@
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.budget.descriptions import Part, below
+from tests.budget.descriptions import (
+    K,
+    Part,
+    assistant,
+    below,
+    history,
+    numbered,
+    timeline,
+    user,
+    words,
+)
 from tests.budget.fitted import dropped_tokens, fitted, heard, in_order
 from tests.budget.oracle import FRAME, FRAMED, kept, leaves, size
 from tests.budget.trees import Room, conversations, exact_rooms, rooms, trees
@@ -62,14 +72,31 @@ def test_a_budget_that_is_met_exactly(case: tuple[Part, Room]) -> None:
 def test_what_is_dropped(case: tuple[Part, Room]) -> None:
     """The tokens of what was dropped are those of all that is missing, frames and titles too.
 
-    Each message has a frame of its own there, although neighbours that merge share one.
+    Each message has a frame of its own there, although neighbours that merge share one: those that
+    were dropped, and those on both sides of what was dropped.
     """
     tree, room = case
-    found = fitted(tree, room)
+    rendered = fitted(tree, room)
     expected = kept(tree, room.limit, room.step)
-    missing = size(tree, leaves(tree)) - size(tree, frozenset(expected or []))
-    merged = FRAME * len([part for part in below(tree) if part.kind in FRAMED])
-    assert expected is None or missing <= dropped_tokens(found) <= missing + merged
+    assert (rendered is None) == (expected is None)
+    if rendered is not None and expected is not None:
+        missing = size(tree, leaves(tree)) - size(tree, frozenset(expected))
+        merged = FRAME * len([part for part in below(tree) if part.kind in FRAMED])
+        joined = FRAME * len(rendered.dropped)
+        assert missing - joined <= dropped_tokens(rendered) <= missing + merged
+
+
+def test_neighbours_of_a_cut_share_a_frame() -> None:
+    """What is dropped counts its own frames; the turns on both sides of it may then share one."""
+    answer = assistant(words(12))
+    recorded = history(answer, user(words(12)), answer, user(words(12)), answer, keep=1, step=0)
+    tree = numbered(timeline(user(words(1)), recorded))
+    rendered = fitted(tree, Room(budget=30 * K, reserve=0))
+    everything = fitted(tree, Room(budget=90 * K, reserve=0))
+    assert rendered is not None
+    assert everything is not None
+    assert 36 * K + 3 * FRAME == dropped_tokens(rendered)
+    assert 36 * K + 4 * FRAME == everything.tokens.total - rendered.tokens.total
 
 
 @examples(60)
