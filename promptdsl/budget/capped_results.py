@@ -5,12 +5,13 @@ Text is cut at the end of a line; JSON is cut to shorter JSON that is still vali
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
+from functools import lru_cache, partial
 
 import attrs
 
 from promptdsl.budget.cut_text import ELLIPSIS
+from promptdsl.budget.edited_history import with_blocks
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.json import is_json
 from promptdsl.messages import Block, DataBlock, TextBlock, ToolResultBlock
@@ -30,26 +31,24 @@ _BEGINNINGS = {*'[{"-0123456789tfn'}
 """The characters with which JSON begins."""
 
 
-def capped_message(message: Message, most: int, tokens: Tokens, facts: ModelFacts) -> Message:
-    """Return a message whose results have at most ``most`` tokens each.
+def capped_messages(
+    messages: Sequence[Message], start: int, *, most: int, tokens: Tokens, facts: ModelFacts
+) -> Iterator[Message]:
+    """Yield the messages from ``start`` on, with at most ``most`` tokens in each of their results.
 
-    It is the same message if no result is longer.
+    A message is the same if no result is longer.
     """
-    blocks = [
-        _capped(block, most, tokens, facts) if isinstance(block, ToolResultBlock) else block
-        for block in message.content
-    ]
-    same = all(new is old for new, old in zip(blocks, message.content, strict=True))
-    return message if same else message.replace(content=tuple(blocks))
+    for message in messages[start:]:
+        yield with_blocks(message, partial(_capped, most=most, tokens=tokens, facts=facts))
 
 
-def _capped(
-    result: ToolResultBlock, most: int, tokens: Tokens, facts: ModelFacts
-) -> ToolResultBlock:
-    """Return the beginning of a result that fits into ``most`` tokens.
+def _capped(result: Block, *, most: int, tokens: Tokens, facts: ModelFacts) -> Block:
+    """Return the beginning of a result that fits into ``most`` tokens; another block is the same.
 
     An attachment that does not fit becomes a line that names it.
     """
+    if not isinstance(result, ToolResultBlock):
+        return result
     sizes = [block_tokens(block, tokens, facts) for block in result.content]
     if sum(sizes) <= most:
         return result

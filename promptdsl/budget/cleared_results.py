@@ -9,22 +9,32 @@ Results that are cleared later make room again. So that the cut does not move ba
 before the cut of any earlier request that was longer.
 """
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import accumulate
+from operator import sub
 from typing import NamedTuple
 
 import attrs
 
-from promptdsl.budget.edited_history import EditedHistory, with_items
+from promptdsl.budget.edited_history import (
+    EditedHistory,
+    edited_run,
+    members_of,
+    with_blocks,
+    with_items,
+)
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pins import Ranges
 from promptdsl.foundation.json import write_json
-from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from promptdsl.messages.message import Message
+from promptdsl.tree.calls import answers_in
 from promptdsl.tree.group_nodes import ClearResults, ConversationNode
 from promptdsl.tree.node import Node
-from promptdsl.tree.recorded import first_of, recording, remember
+from promptdsl.tree.recorded import recording
 from promptdsl.tree.rewrite import with_content
 from promptdsl.tree.turn_nodes import RecordedNode
 
@@ -47,8 +57,9 @@ class Clearing:
     """
 
     node: ConversationNode
-    members: Sequence[tuple[Message, ...]]
-    """By part of the history, its messages with all results cleared. A written turn has none."""
+    options: ClearResults
+    cleared: Sequence[Message | None]
+    """By message, the message with all results cleared, ``None`` for a written turn."""
     sizes: Sequence[int]
     """By message, its tokens if it is cleared."""
     saved: Sequence[int]
@@ -81,23 +92,23 @@ class Clearing:
         Empty if there are none.
         """
         within = {index for start, stop in kept for index in range(start, min(stop, clear_before))}
-        count = begin = 0
-        for member, cleared in zip(self.node.content, self.members, strict=True):
-            items: Sequence[Message] = member.items if isinstance(member, RecordedNode) else ()
-            for index, (old, new) in enumerate(zip(items, cleared, strict=True), begin):
-                if old is not new and index in within:
+        count = 0
+        for begin, _, items in members_of(self.node):
+            for index, old in enumerate(items, begin):
+                new = self.cleared[index]
+                if new is not None and index in within:
                     pairs = zip(old.content, new.content, strict=True)
                     count += sum(a is not b for a, b in pairs if b.type == "tool_result")
-            begin += len(items) if isinstance(member, RecordedNode) else 1
-        return f"{count} of its results {'is' if count == 1 else 'are'} cleared" if count else ""
+        if count == 1:
+            return "1 of its results is cleared"
+        return f"{count} of its results are cleared" if count else ""
 
     def reached(self, stop: int) -> int:
         """Return how many values of ``clear_before`` are possible for the messages before ``stop``.
 
         The results of their last calls stay.
         """
-        options = self.node.clear_results or ClearResults()
-        kept = bisect_right(self.called_at, self.called[stop] - options.keep)
+        kept = bisect_right(self.called_at, self.called[stop] - self.options.keep)
         return bisect_right(self.locations, self.starts[max(kept - 1, 0)])
 
     def clear_before(self, stop: int) -> int:
@@ -108,8 +119,7 @@ class Clearing:
         """Return how a request with the messages before ``stop`` is cleared."""
         clear_points = self.locations[: self.reached(stop)]
         longer = [*self._longer(stop, self.total[stop] - self.saved[clear_points[-1]])]
-        options = self.node.clear_results
-        if options is not None and options.at_least is not None:
+        if self.node.clears_early:
             clear_points = (0,)  # such a history is cleared before
         return attrs.evolve(self, clear_points=clear_points, longer=longer)
 
@@ -125,19 +135,15 @@ class Clearing:
     def applied(self, clear_before: int) -> ConversationNode:
         """Return the history with all results before a message cleared."""
         members: list[Node] = []
-        begin = 0
-        for member, cleared in zip(self.node.content, self.members, strict=True):
-            if not isinstance(member, RecordedNode):
+        for begin, member, messages in members_of(self.node):
+            if isinstance(member, RecordedNode):
+                stop = max(min(clear_before, begin + len(messages)), begin)
+                items = (*self.cleared[begin:stop], *messages[stop - begin :])
+                old = recording(member)
+                known = EditedHistory(member.items, items, old.mask, member.start, made_of=old)
+                members.append(with_items(member, items, known))
+            else:
                 members.append(member)
-                begin += 1
-                continue
-            size = len(member.items)
-            count = min(max(clear_before - begin, 0), size)
-            items = (*cleared[:count], *member.items[count:])
-            old = recording(member)
-            known = EditedHistory(member.items, items, old.mask, member.start, made_of=old)
-            members.append(with_items(member, items, known))
-            begin += size
         return with_content(self.node, tuple(members))
 
 
@@ -156,36 +162,33 @@ def clearing_of(
     The messages in ``pinned`` are not cleared.
     """
     options = node.clear_results or ClearResults()
-    cleared: list[tuple[Message, ...]] = []
+    cleared: list[Message | None] = [None] * len(tokens)
     sizes, results = [*tokens], [0] * len(tokens)
     stays = {index for start, stop in pinned for index in range(start, stop)}
-    begin = 0
-    for member in node.content:
-        if not isinstance(member, RecordedNode):
-            cleared.append(())
-            begin += 1
-            continue
-        run = _cleared_run(member, options)
-        counts = tokens[begin : begin + len(run.items)] if run is member else measure.messages(run)
-        items = [*member.items]
-        for number, message in enumerate(run.items):
-            index = begin + number
-            if counts[number] < sizes[index] and index not in stays:
-                sizes[index], items[number] = counts[number], message
-            if message._plain is None:
-                results[index] = sum(block.type == "tool_result" for block in message.content)
-        cleared.append(tuple(items))
-        begin += len(items)
-    saved = [0, *accumulate(a - b for a, b in zip(tokens, sizes, strict=True))]
-    at_least = max(step, 1) if options.at_least is None else options.at_least
+    for begin, member, items in members_of(node):
+        if isinstance(member, RecordedNode):
+            run = edited_run(member, ("cleared", options), partial(_cleared, options=options))
+            cleared[begin : begin + len(items)] = items
+            counts = zip(run.items, measure.messages(run), strict=True)
+            for index, (message, count) in enumerate(counts, begin):
+                results[index] = len(answers_in(message))
+                if count < sizes[index] and index not in stays:
+                    sizes[index], cleared[index] = count, message
+    saved = [0, *accumulate(map(sub, tokens, sizes))]
+    at_least = options.at_least
+    if at_least is None:
+        at_least = max(step, 1)
     locations, reached = [0], at_least
     for start in rounds:
         if saved[start] >= reached:
             locations.append(start)
             reached = at_least * (saved[start] // at_least + 1)
-    called, total, starts = [0, *accumulate(results)], [0, *accumulate(tokens)], [0, *rounds]
+    called, starts = [0, *accumulate(results)], [0, *rounds]
+    total = [0, *accumulate(tokens)]
     called_at = [called[start] for start in starts]
-    clearing = Clearing(node, cleared, sizes, saved, called, locations, starts, called_at, total)
+    clearing = Clearing(
+        node, options, cleared, sizes, saved, called, locations, starts, called_at, total
+    )
     # One request was sent before each turn of the model.
     clearing.needed = [total[stop] - saved[clearing.clear_before(stop)] for stop in rounds]
     clearing.longer_before = [*_longer_before(clearing.needed)]
@@ -202,55 +205,31 @@ def _longer_before(sizes: Sequence[int]) -> Iterator[int]:
         larger.append(index)
 
 
-def _cleared_run(run: RecordedNode, options: ClearResults) -> RecordedNode:
-    """Return a run with all results cleared, the same run if it has none.
+def _cleared(
+    messages: Sequence[Message], start: int, *, options: ClearResults
+) -> Iterator[Message]:
+    """Yield the messages from ``start`` on, with placeholders for their results.
 
-    The conversation caches the cleared messages.
+    With ``inputs``, the inputs of their calls are replaced, too.
     """
-
-    def fold(messages: Sequence[Message], before: EditedHistory | None) -> EditedHistory:
-        done = before.items if before else ()
-        if before and len(done) >= len(messages):
-            return before
-        names: dict[str, str] = {}
-        first = len(done)
-        while first and not names:
-            first -= 1
-            names = {call.id: call.name for call in messages[first].calls}
-        items = [*done]
-        for message in messages[len(done) :]:
-            if message.role == "assistant":
-                names = {call.id: call.name for call in message.calls}
-            is_plain = message._plain is not None
-            items.append(message if is_plain else _cleared(message, options, names))
-        start = recording(run).start
-        edited = EditedHistory(tuple(messages), tuple(items), run._mask, start)
-        edited.findings = before.findings if before else {}
-        return edited
-
-    edited, first = remember(run, ("cleared", options), fold), first_of(run)
-    return with_items(run, edited.items[first : first + len(run.items)], edited)
+    # A result may have no name; its call, in the last message with calls before it, has one.
+    calls = next((m.calls for m in reversed(messages[:start]) if m.calls), ())
+    for message in messages[start:]:
+        calls = message.calls or calls
+        names = {call.id: call.name for call in calls}
+        yield with_blocks(message, partial(_cleared_block, options=options, names=names))
 
 
-def _cleared(message: Message, options: ClearResults, names: dict[str, str]) -> Message:
-    """Return a message with placeholders for its results, and with ``inputs`` for its calls.
-
-    ``names`` has the names of tools by the id of the call.
-    """
-
-    def stays(name: str) -> bool:
-        return name in options.exclude or as_sent(name) in options.exclude
-
-    blocks = [*message.content]
-    for index, block in enumerate(blocks):
-        if isinstance(block, ToolResultBlock):
-            if not stays(block.name or names.get(block.tool_use_id, "")):
-                blocks[index] = attrs.evolve(block, content=(TextBlock(options.placeholder),))
-        elif isinstance(block, ToolUseBlock) and options.inputs and not stays(block.name):
-            arguments = write_json({"input": options.placeholder})
-            blocks[index] = attrs.evolve(block, arguments=arguments)
-    same = all(new is old for new, old in zip(blocks, message.content, strict=True))
-    return message if same else message.replace(content=tuple(blocks))
+def _cleared_block(block: Block, *, options: ClearResults, names: dict[str, str]) -> Block:
+    if isinstance(block, ToolResultBlock):
+        name = block.name or names.get(block.tool_use_id, "")
+        new = attrs.evolve(block, content=(TextBlock(options.placeholder),))
+    elif isinstance(block, ToolUseBlock) and options.inputs:
+        name = block.name
+        new = attrs.evolve(block, arguments=write_json({"input": options.placeholder}))
+    else:
+        return block
+    return new if {name, as_sent(name)}.isdisjoint(options.exclude) else block
 
 
 def as_sent(name: str) -> str:
@@ -258,6 +237,4 @@ def as_sent(name: str) -> str:
 
     Each other sign becomes ``_``.
     """
-    return "".join(
-        sign if sign.isascii() and (sign.isalnum() or sign in "_-") else "_" for sign in name
-    )
+    return re.sub("[^A-Za-z0-9_-]", "_", name)

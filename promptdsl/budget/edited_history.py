@@ -1,14 +1,22 @@
 """What a budget did to recorded messages: edited results in place of them, or a cut."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import is_
+from typing import TypeAlias
 
 import attrs
 
+from promptdsl.messages import Block
 from promptdsl.messages.conversation_cache import ReadCache
 from promptdsl.messages.message import Message
-from promptdsl.tree.recorded import recording
+from promptdsl.tree.group_nodes import ConversationNode
+from promptdsl.tree.node import Node
+from promptdsl.tree.recorded import first_of, recording, remember
 from promptdsl.tree.rewrite import copied
 from promptdsl.tree.turn_nodes import RecordedNode
+
+Edit: TypeAlias = Callable[[Sequence[Message], int], Iterable[Message]]
+"""A function that gets the messages of a conversation, and yields them edited from an index on."""
 
 
 @attrs.frozen
@@ -30,15 +38,61 @@ class Trimmed:
 
 @attrs.define(eq=False)
 class EditedHistory(ReadCache):
-    """Recorded messages whose results were edited; ``given`` are the original messages."""
+    """Recorded messages whose results were edited; ``messages`` are the original ones."""
 
     made_of: ReadCache | None = None
     """The recording of the original messages, if they were cleared."""
 
 
+def members_of(history: ConversationNode) -> Iterator[tuple[int, Node, Sequence[Message]]]:
+    """Yield each part of a history: its first message, the part, and its recorded messages.
+
+    A turn that is written in the history counts as one message; it has no recorded messages.
+    """
+    begin = 0
+    for member in history.content:
+        if isinstance(member, RecordedNode):
+            yield begin, member, member.items
+            begin += len(member.items)
+        else:
+            yield begin, member, ()
+            begin += 1
+
+
+def edited_run(run: RecordedNode, key: object, edit: Edit) -> RecordedNode:
+    """Return a run with each message edited, the same run if no message changed.
+
+    The conversation caches the edited messages under ``key``.
+    """
+
+    def fold(messages: Sequence[Message], before: EditedHistory | None) -> EditedHistory:
+        before = before or EditedHistory((), (), run._mask, recording(run).start)
+        start = len(before.items)
+        if start >= len(messages):
+            return before
+        items = (*before.items, *edit(messages, start))
+        edited = EditedHistory(tuple(messages), items, run._mask, before.start)
+        edited.findings = before.findings
+        return edited
+
+    edited, first = remember(run, key, fold), first_of(run)
+    return with_items(run, edited.items[first : first + len(run.items)], edited)
+
+
+def with_blocks(message: Message, change: Callable[[Block], Block]) -> Message:
+    """Return a message with each of its blocks changed, the same message if no block changed.
+
+    ``change`` does not see the text of a message that is one text.
+    """
+    if message._plain is not None:
+        return message
+    blocks = tuple(map(change, message.content))
+    return message if all(map(is_, blocks, message.content)) else message.replace(content=blocks)
+
+
 def with_items(run: RecordedNode, items: tuple[Message, ...], known: EditedHistory) -> RecordedNode:
     """Return a run with other messages, the same run if no message differs."""
-    if all(new is old for new, old in zip(items, run.items, strict=True)):
+    if all(map(is_, items, run.items)):
         return run
     edited = copied(run, run.content, run._mask)
     object.__setattr__(edited, "items", items)

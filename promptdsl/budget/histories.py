@@ -252,9 +252,8 @@ class CutPoints:
         """
         clearing, clear_before = self.clearing, 0
         if clearing:
-            options = clearing.node.clear_results
             clear_before = clearing.clear_points[min(point, self.clears)]
-            if options is not None and options.at_least is not None:
+            if clearing.node.clears_early:
                 clear_before = clearing.clear_before(self.size)
         return self.starts[point], self.is_between_rounds(point), clear_before
 

@@ -1,12 +1,13 @@
 """Recorded conversations whose tool results are cut or cleared, and the reports of that."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
+from operator import is_not
 
-from promptdsl.budget.capped_results import capped_message
+from promptdsl.budget.capped_results import capped_messages
 from promptdsl.budget.cleared_results import Clearing, clearing_of
 from promptdsl.budget.dropped import Dropped, in_tokens
-from promptdsl.budget.edited_history import EditedHistory, with_items
+from promptdsl.budget.edited_history import EditedHistory, edited_run
 from promptdsl.budget.histories import measure_history
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pins import Ranges, pinned_messages, pinned_ranges
@@ -15,26 +16,23 @@ from promptdsl.tokens.messages import message_tokens
 from promptdsl.tree.group_nodes import ConversationNode
 from promptdsl.tree.masks import OPAQUE
 from promptdsl.tree.node import Node, walk
-from promptdsl.tree.recorded import first_of, recording, remember
+from promptdsl.tree.recorded import first_of, recording
 from promptdsl.tree.rewrite import copied, replace, rewrite, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
-
-Change = Callable[[Message], Message]
 
 
 def capped_histories(root: RootNode, measure: Measure) -> RootNode:
     """Return a tree in which no recorded result is longer than its history allows."""
 
     def change(node: Node) -> Node:
-        most = node.max_result_tokens if isinstance(node, ConversationNode) else None
-        if most is None:
+        if not isinstance(node, ConversationNode) or node.max_result_tokens is None:
             return node
-        cap = partial(capped_message, most=most, tokens=measure.tokens, facts=measure.facts)
-        key = ("capped", most, measure.tokens, measure.facts)
-        members = (
-            edited_run(part, key, cap) if isinstance(part, RecordedNode) else part
-            for part in node.content
-        )
+        most, tokens, facts = node.max_result_tokens, measure.tokens, measure.facts
+        cap = partial(capped_messages, most=most, tokens=tokens, facts=facts)
+        members = [*node.content]
+        for index, member in enumerate(members):
+            if isinstance(member, RecordedNode):
+                members[index] = edited_run(member, ("capped", most, tokens, facts), cap)
         return with_content(node, tuple(members))
 
     return rewrite(root, change, within=OPAQUE)
@@ -50,8 +48,7 @@ def cleared_histories(
     reports: list[tuple[Node | None, Dropped]] = []
 
     def change(node: Node) -> Node:
-        options = node.clear_results if isinstance(node, ConversationNode) else None
-        if not isinstance(node, ConversationNode) or options is None or options.at_least is None:
+        if not isinstance(node, ConversationNode) or not node.clears_early:
             return node
         tokens, structure = measure_history(node, measure)
         pinned: Ranges = ()
@@ -94,47 +91,25 @@ def _uncleared(member: Node) -> Node:
     return run
 
 
-def edited_run(run: RecordedNode, key: object, change: Change) -> RecordedNode:
-    """Return a run in which ``change`` edited each message with blocks.
-
-    It is the same run if no message changed. The conversation caches the messages under ``key``.
-    """
-
-    def fold(messages: Sequence[Message], before: EditedHistory | None) -> EditedHistory:
-        done = before.items if before else ()
-        if before and len(done) >= len(messages):
-            return before
-        new = [m if m._plain is not None else change(m) for m in messages[len(done) :]]
-        edited = EditedHistory(tuple(messages), (*done, *new), run._mask, recording(run).start)
-        edited.findings = before.findings if before else {}
-        return edited
-
-    edited, first = remember(run, key, fold), first_of(run)
-    return with_items(run, edited.items[first : first + len(run.items)], edited)
-
-
 def edits_in(tree: RootNode, measure: Measure) -> Iterator[Dropped]:
     """Yield a report of the cut results of each history in a tree."""
+    count_of = partial(message_tokens, tokens=measure.tokens, facts=measure.facts)
     for history, _ in walk(tree):
         if not isinstance(history, ConversationNode):
             continue
         runs = (part for part in history.content if isinstance(part, RecordedNode))
         edited = [pair for run in runs for pair in _edited(run)]
-        saved = [
-            message_tokens(old, measure.tokens, measure.facts)
-            - message_tokens(new, measure.tokens, measure.facts)
-            for old, new in edited
-        ]
-        if saved:
-            count = sum(_cut_results(old, new) for old, new in edited)
+        if edited:
+            old, new = zip(*edited, strict=True)
+            saved = sum(map(count_of, old)) - sum(map(count_of, new))
+            count = sum(map(_cut_results, old, new))
             results = "a result is" if count == 1 else f"{count} results are"
             why = f"{results} cut to {in_tokens(history.max_result_tokens or 0)}"
-            at, gone = history.source, tuple(old for old, _ in edited)
-            yield Dropped("history", "history", sum(saved), None, why, at, gone=gone)
+            yield Dropped("history", "history", saved, None, why, history.source, gone=old)
 
 
 def _cut_results(old: Message, new: Message) -> int:
-    return sum(before is not after for before, after in zip(old.content, new.content, strict=True))
+    return sum(map(is_not, old.content, new.content))
 
 
 def _edited(run: RecordedNode) -> Iterator[tuple[Message, Message]]:
