@@ -20,6 +20,7 @@ from promptdsl.budget.plan import Plan
 from promptdsl.budget.units import ConversationUnit
 from promptdsl.config.wires import wire_of
 from promptdsl.messages.message import Message
+from promptdsl.tree.calls import asks
 from promptdsl.tree.group_nodes import ConversationNode
 from promptdsl.tree.masks import CALL, REQUEST, SECTION, SHIFT, SYSTEM, TURN
 from promptdsl.tree.node import Node
@@ -40,9 +41,13 @@ def reasoning_run(node: Node, provider: str | None) -> RecordedNode | None:
     run = node.content[0]
     if not isinstance(run, RecordedNode) or not run._mask & CALL << SHIFT:
         return None
-    blocks = (b for m in run.items if m._plain is None for b in m.content)
     origins = wire_of(provider).origins
-    return run if any(b.type == "reasoning" and b.origin in origins for b in blocks) else None
+    for message in run.items:
+        if message._plain is None and any(
+            block.type == "reasoning" and block.origin in origins for block in message.content
+        ):
+            return run
+    return None
 
 
 @attrs.define(eq=False)
@@ -59,7 +64,7 @@ class _Requests:
 
     def before_question(self, stop: int) -> int:
         """Return the end of the messages before ``stop``, without the questions at their end."""
-        while stop and _is_question(self.items[stop - 1]):
+        while stop and _is_before_answer(self.items[stop - 1]):
             stop -= 1
         return stop
 
@@ -131,7 +136,5 @@ def bound_choice(plan: Plan) -> tuple[Choice, Trimmed | None] | None:
     return choice, Trimmed(run.items[fresh])
 
 
-def _is_question(message: Message) -> bool:
-    if message.role == "user":
-        return message._plain is not None or all(b.type != "tool_result" for b in message.content)
-    return message.role not in ("assistant", "tool")
+def _is_before_answer(message: Message) -> bool:
+    return asks(message) or message.role not in ("user", "assistant", "tool")

@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
+from promptdsl.budget.edited_history import members_of
 from promptdsl.budget.measure_protocol import Measure
+from promptdsl.budget.pins import united
 from promptdsl.messages import ToolResultBlock, ToolUseBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import LEADING
-from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
+from promptdsl.tree.calls import answers_in, answers_of, asks, calls_in, calls_of
 from promptdsl.tree.group_nodes import ConversationNode
 from promptdsl.tree.node import Node
 from promptdsl.tree.recorded import cut, remember
@@ -94,9 +96,9 @@ def exchanges_of(messages: Sequence[Message], before: Exchanges | None = None) -
             required += 1
             continue
         if role == "user":
-            blocks = () if message._plain is not None else message.content
-            is_question = not any(isinstance(block, ToolResultBlock) for block in blocks)
-            questions += [index] if is_question else []
+            is_question = asks(message)
+            if is_question:
+                questions.append(index)
             if is_question and not open_calls and last != "user":
                 start = index
                 while start and messages[start - 1].role == "event":
@@ -174,6 +176,16 @@ def default_step(
         for sizes in (before, cleared or before)
     )
     return budget // 8 if cut * 8 + new <= budget * (1 - REUSE) else budget // 4
+
+
+def part_of(history: ConversationNode, first: int, stop: int) -> Iterator[Node]:
+    """Yield the parts of a history with the messages from ``first`` to ``stop``."""
+    for begin, member, items in members_of(history):
+        start, end = max(first - begin, 0), min(stop - begin, max(len(items), 1))
+        if start < end and isinstance(member, RecordedNode) and end - start < len(items):
+            yield cut(member, start, end)
+        elif start < end:
+            yield member
 
 
 @attrs.define(eq=False)
@@ -266,23 +278,21 @@ class CutPoints:
         ranges = [(0, self.lead), (self.starts[point], self.size)]
         if self.is_between_rounds(point):
             ranges.insert(1, self.question)
-        if self.pinned:
-            from promptdsl.budget.pins import united
-
-            return united([*ranges, *self.pinned])
-        return ranges
+        return united([*ranges, *self.pinned]) if self.pinned else ranges
 
     def pieces(self, point: int) -> Iterator[tuple[int, int] | None]:
-        """Yield the messages that a cut keeps, as ranges in order; ``None`` for the cut line."""
+        """Yield the messages that a cut keeps, as ranges in order; ``None`` for the cut line.
+
+        A range may be empty.
+        """
         ranges = self.ranges(point)
         if self.cut_line is None or point <= self.clears:
             yield from ranges
             return
-        first, stop = self.question
-        gap = stop if first < stop and self.is_between_rounds(point) else self.starts[point]
-        yield from [(begin, min(end, gap)) for begin, end in ranges if begin < gap]
+        gap = self.question[1] if self.is_between_rounds(point) else self.starts[point]
+        yield from [(begin, min(end, gap)) for begin, end in ranges]
         yield None
-        yield from [(max(begin, gap), end) for begin, end in ranges if end > gap]
+        yield from [(max(begin, gap), end) for begin, end in ranges]
 
     def kept(self, point: int) -> ConversationNode:
         """Return the conversation cut at a point."""
@@ -291,19 +301,10 @@ class CutPoints:
         if self.clearing and self.clears:
             node = self.clearing.applied(self.clearing.clear_points[min(point, self.clears)])
         for piece in self.pieces(point):
-            begin = 0
-            if piece is None:
-                members += [self.cut_line] if self.cut_line else []
-                continue
-            first, stop = piece
-            for member in node.content:
-                size = len(member.items) if isinstance(member, RecordedNode) else 1
-                start, end = max(first - begin, 0), min(stop - begin, size)
-                if start < end and isinstance(member, RecordedNode) and end - start < size:
-                    members.append(cut(member, start, end))
-                elif start < end:
-                    members.append(member)
-                begin += size
+            if piece:
+                members += part_of(node, *piece)
+            elif self.cut_line:
+                members.append(self.cut_line)
         return with_content(self.node, tuple(members))
 
 
@@ -331,51 +332,49 @@ def cut_points(
     - ``pinned``: the messages that stay.
     - ``cut_line``: the message that a cut sends in place of what it drops, and its tokens.
     """
-    if size < len(tokens):
-        tokens, structure = tokens[:size], structure.until(size)
-        pinned = [(start, min(stop, size)) for start, stop in pinned if start < size]
-    clearing = clearing and clearing.until(size)
-    clear_points: Sequence[int] = (0,)
+    tokens, structure = tokens[:size], structure.until(size)
+    exchanges, rounds, lead = structure.exchanges, structure.rounds, structure.required
+    pinned = [(min(start, size), min(stop, size)) for start, stop in pinned]
+    sizes = tokens
     if clearing:
-        clear_points = clearing.clear_points
-        tokens = [*clearing.sizes[: clear_points[-1]], *tokens[clear_points[-1] :]]
-    alone = before = [0, *accumulate(tokens)]
-    if clearing:
-        # Count results as cleared: they will be cleared in each later request.
-        before = [0, *accumulate(clearing.sizes)]
+        clearing = clearing.until(size)
+        cleared = clearing.clear_points[-1]
+        # Each later request will have these results cleared: the steps count them so.
+        sizes, tokens = clearing.sizes, [*clearing.sizes[:cleared], *tokens[cleared:]]
+    before, alone = [0, *accumulate(sizes)], [0, *accumulate(tokens)]
     # Messages before the first exchange are dropped with it, except results of earlier calls.
-    exchanges, lead = structure.exchanges, structure.required
     if answers:
-        lead = max(min((*exchanges[:1], *structure.rounds[:1], structure.count)), lead)
+        lead = max(min((*exchanges[:1], *rounds[:1], size)), lead)
+    points = CutPoints(node, [], [], [], lead, size, step=step)
+
+    def add(start: int, kept: int = 0) -> None:
+        """Add the point that keeps the messages from ``start`` on, and ``kept`` tokens before."""
+        points.starts.append(start)
+        points.before.append(before[start] - before[lead])
+        points.saved.append(alone[start] - alone[lead] - kept)
+
     kept = max(node.keep, int(required))
     droppable = max(len(exchanges) - max(kept, 1), 0)
-    starts = [lead, *exchanges[1 : droppable + 1]]
-    points = CutPoints(node, starts, [before[start] - before[lead] for start in starts], [])
-    points.step = step
-    points.saved = [alone[start] - alone[lead] for start in starts]
-    points.lead, points.size, points.first_round = lead, size, len(starts)
+    for start in (lead, *exchanges[1 : droppable + 1]):
+        add(start)
+    points.first_round = len(points.starts)
     # If all exchanges but the last may be dropped, so may its rounds. The newest round stays.
-    last = None
+    last = size
     if droppable == len(exchanges) - 1:
         last = exchanges[-1]
     elif required and not exchanges:
         last = lead
-    rounds = [] if last is None else [start for start in structure.rounds if start >= last]
-    if last is not None and len(rounds) > 1:
+    rounds = rounds[bisect_left(rounds, last) :]
+    if len(rounds) > 1:
         points.question = (last, rounds[0])
-        question = alone[rounds[0]] - alone[last]
         # A user may have asked again before all calls were answered.
         asked = structure.last_question
         stop = asked if asked > rounds[0] else rounds[-1]
         for start in rounds[1 : bisect_right(rounds, stop)]:
-            points.starts.append(start)
-            points.before.append(before[start] - before[lead])
-            points.saved.append(alone[start] - alone[lead] - question)
+            add(start, alone[rounds[0]] - alone[last])
     # The complete conversation may be dropped.
     if not kept and size > lead:
-        points.starts.append(size)
-        points.before.append(before[size] - before[lead])
-        points.saved.append(alone[size] - alone[lead])
+        add(size)
     if pinned:
         _keep_pinned(points, pinned, alone)
     if clearing:

@@ -1,11 +1,11 @@
 """Calls and their results: they are dropped together, or stay together."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
 from promptdsl.budget.units import LAST, Alternatives, ConversationUnit, Entry
-from promptdsl.tree.calls import answers_of, calls_of
+from promptdsl.tree.calls import answers_in, answers_of, asks, calls_of
 from promptdsl.tree.group_nodes import FirstFitNode, FragmentNode
 from promptdsl.tree.masks import CALL, RESULT, SHIFT
 from promptdsl.tree.node import Node
@@ -28,30 +28,21 @@ def turns_in(entry: Node) -> Iterator[Node]:
 def last_question(entries: Sequence[Entry]) -> int:
     """Return the number of the last entry in which a user asks something, -1 for none."""
     for number in range(len(entries) - 1, -1, -1):
-        if any(len(questions_in(turn)) for turn in turns_in(entries[number].slot.node)):
+        if any(map(_asks_in, turns_in(entries[number].slot.node))):
             return number
     return -1
 
 
-def questions_in(turn: Node) -> Collection[int]:
-    """Return the indices of the messages of a run in which a user asks something.
+def _asks_in(turn: Node) -> bool:
+    """Return whether a user asks something in a turn or a run.
 
-    For a turn the index is 0. Tool results and the summary of a transcript are no questions.
+    Tool results and the summary of a transcript are no questions.
     """
     if isinstance(turn, RecordedNode):
-        return [
-            index
-            for index, message in enumerate(turn.items)
-            if message.role == "user"
-            and message.kind != "summary"
-            and (
-                message._plain is not None or all(b.type != "tool_result" for b in message.content)
-            )
-        ]
+        return any(asks(message) and message.kind != "summary" for message in turn.items)
     if not isinstance(turn, TurnNode) or turn.role != "user" or turn.kind != "written":
-        return ()
-    is_question = not turn._mask & RESULT << SHIFT and has_content(turn.content)
-    return (0,) if is_question else ()
+        return False
+    return not turn._mask & RESULT << SHIFT and has_content(turn.content)
 
 
 def answered_by(turn: Node) -> Sequence[str]:
@@ -65,7 +56,7 @@ def answered_by(turn: Node) -> Sequence[str]:
     for message in turn.items:
         if message.role == "assistant":
             break
-        ids += [block.tool_use_id for block in message.content if block.type == "tool_result"]
+        ids += answers_in(message)
     return ids
 
 
@@ -78,8 +69,7 @@ def left_open_by(turn: Node) -> Sequence[str]:
         return calls_of(turn)
     answered: set[str] = set()
     for message in reversed(turn.items):
-        if message._plain is None:
-            answered |= {b.tool_use_id for b in message.content if b.type == "tool_result"}
+        answered.update(answers_in(message))
         if message.role == "assistant":
             return [call.id for call in message.calls if call.id not in answered]
     return ()

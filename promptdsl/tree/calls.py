@@ -1,6 +1,6 @@
 """The ids of the tool calls that turns and messages make and answer."""
 
-from promptdsl.messages import ToolResultBlock, ToolUseBlock
+from promptdsl.messages import ToolResultBlock
 from promptdsl.messages.message import Message
 from promptdsl.tree.masks import CALL, RESULT, SHIFT
 from promptdsl.tree.node import Node, walk
@@ -28,10 +28,17 @@ def calls_in(message: Message) -> tuple[str, ...]:
     """Return the ids of the calls a message makes, in order; only an assistant makes any."""
     if message.role != "assistant":
         return ()
-    return tuple(block.id for block in message.content if isinstance(block, ToolUseBlock))
+    return tuple(call.id for call in message.calls)
 
 
 def answers_in(message: Message) -> tuple[str, ...]:
     """Return the ids of the calls a message answers, in order."""
+    if message._plain is not None:
+        return ()
     blocks = message.content
     return tuple(block.tool_use_id for block in blocks if isinstance(block, ToolResultBlock))
+
+
+def asks(message: Message) -> bool:
+    """Return whether a message is a question of a user: it answers no call."""
+    return message.role == "user" and not answers_in(message)

@@ -198,8 +198,7 @@ def _with_calls(content: Iterable[Node]) -> Iterator[tuple[Node, set[str], set[s
         messages: tuple[Message, ...] = child.items
         head = tail = len(messages)
         if not child._mask & masks.DEVELOPER << masks.SHIFT:
-            plain = (i for i, m in enumerate(messages) if m._plain is not None or not answers_in(m))
-            head = next(plain, len(messages))
+            head = next((i for i, m in enumerate(messages) if not answers_in(m)), len(messages))
             assistants = (
                 i for i in reversed(range(len(messages))) if messages[i].role == "assistant"
             )
@@ -212,8 +211,4 @@ def _with_calls(content: Iterable[Node]) -> Iterator[tuple[Node, set[str], set[s
                 continue
             surface = masks.DEVELOPER if message.role in ("developer", "system") else 0
             part = cut(child, start, stop, mask=child._mask | surface)
-            # A plain message is text, without calls and results.
-            if message._plain is not None:
-                yield part, set(), set()
-            else:
-                yield part, set(calls_in(message)), set(answers_in(message))
+            yield part, set(calls_in(message)), set(answers_in(message))
