@@ -1,9 +1,9 @@
 """Reports of a budget: the parts it dropped, and the parts that have to stay."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import attrs
 
@@ -160,58 +160,74 @@ def described(node: Node) -> str:
     return in_words(label(node))
 
 
+class _Report(NamedTuple):
+    """What a choice did to the node of a slot."""
+
+    slot: Slot
+    tokens: int
+    priority: float | None
+    why: str
+    note: str = ""
+
+
 def dropped_by(choice: Choice, entries: Sequence[Entry], free: int) -> tuple[Dropped, ...]:
     """Return the parts that a choice drops or makes smaller, in the order of the document.
 
     ``free`` is the number of tokens that stay free.
     """
-    notes = {unit.slot: _step_cost(choice, unit, free) for unit in choice.cuts}
-    reports: list[tuple[Slot, int, float | None, str]] = []
-    units = [unit for lead in choice.dropped for unit in (lead, *lead.linked_units)]
-    dropped = {unit.slot for unit in units}
-    for unit in units:
-        reason = f"there is no room for it, its priority is {unit.priority}"
-        if unit.is_linked:
-            reason = "it goes with the calls or results it belongs to"
-        reports.append((unit.slot, unit.tokens, unit.priority, reason))
+    dropped = {unit.slot for lead in choice.dropped for unit in (lead, *lead.linked_units)}
+    reports = [*_reports(choice, dropped, free)]
+    reports.sort(key=lambda report: [above.index for above in report.slot.ancestry])
+    addresses = _addresses(entries)
+    parts: list[Dropped] = []
+    for slot, tokens, priority, why, note in reports:
+        node, ancestry = slot.node, slot.ancestry
+        sends_nothing = not tokens and not node._mask & MEDIA << SHIFT
+        if sends_nothing or not dropped.isdisjoint(ancestry[:-1]):
+            continue
+        path = "/".join(filter(None, (_address_of(above, addresses) for above in ancestry)))
+        gone: tuple[object, ...] = (node,)
+        if isinstance(node, FirstFitNode):
+            gone = node.content[:1]  # without a budget, the first alternative would be sent
+        what, at = described(node), node.source
+        parts.append(Dropped(what, path, tokens, priority, why, at, gone=gone, note=note))
+    return tuple(parts)
+
+
+def _reports(choice: Choice, dropped: Container[Slot], free: int) -> Iterator[_Report]:
+    """Yield what a choice did to each slot, those in ``dropped`` first."""
+    for lead in choice.dropped:
+        why = f"there is no room for it, its priority is {lead.priority}"
+        yield _Report(lead.slot, lead.tokens, lead.priority, why)
+        why = "it goes with the calls or results it belongs to"
+        for unit in lead.linked_units:
+            yield _Report(unit.slot, unit.tokens, unit.priority, why)
     for first_fit, number in choice.shrunk.items():
         if number and first_fit.slot not in dropped:
             index, tokens = first_fit.sizes[number]
-            reason = f"alternative {index + 1} of {len(first_fit.node.content)} is sent"
+            why = f"alternative {index + 1} of {len(first_fit.node.content)} is sent"
             saved = first_fit.sizes[0][1] - tokens
-            reports.append((first_fit.slot, saved, first_fit.node.priority, reason))
+            yield _Report(first_fit.slot, saved, first_fit.node.priority, why)
     for container, left in choice.live.items():
-        # A container without parts is dropped with the text around its parts.
-        if not left and not container.fixed and container not in dropped:
-            reports.append((container, container.container_tokens, None, EMPTY))
-    for conversation, point in choice.cuts.items():
+        # A container without parts is dropped with the text around its parts, if there is any.
+        stays = left or container.fixed or not container.container_tokens
+        if not stays and container not in dropped:
+            yield _Report(container, container.container_tokens, None, EMPTY)
+    for history, point in choice.cuts.items():
         if point:
-            cuts = conversation.cuts
-            reason = _lost_by_cut(cuts, point)
-            slot, saved = conversation.slot, cuts.saved[point]
-            reports.append((slot, saved, conversation.priority, reason))
-    reports.sort(key=lambda report: [above.index for above in report[0].ancestry])
-    addresses = _addresses(entries)
-    parts: list[Dropped] = []
-    for slot, tokens, priority, reason in reports:
-        ancestry, has_media = slot.ancestry, slot.node._mask & MEDIA << SHIFT
-        if not (tokens or has_media) or not dropped.isdisjoint(ancestry[:-1]):
-            continue
-        entry = next(index for index, above in enumerate(ancestry) if above in addresses)
-        below = ancestry[entry + 1 :]
-        sections = [inner.node for inner in below if isinstance(inner.node, SectionNode)]
-        ids = [addresses[ancestry[entry]], *(str(section.options.id) for section in sections)]
-        what, path = described(slot.node), "/".join(id for id in ids if id)
-        # Without a budget, the first alternative would be sent.
-        gone = slot.node.content[:1] if isinstance(slot.node, FirstFitNode) else (slot.node,)
-        source, note = slot.node.source, notes.get(slot, "")
-        parts.append(Dropped(what, path, tokens, priority, reason, source, gone=gone, note=note))
-    return tuple([part for part in parts if part.tokens or part.why != EMPTY])
+            why, note = _lost_by_cut(history.cuts, point), _step_cost(history.cuts, point, free)
+            yield _Report(history.slot, history.cuts.saved[point], history.priority, why, note)
 
 
-def _step_cost(choice: Choice, unit: ConversationUnit, free: int) -> str:
+def _address_of(slot: Slot, addresses: Mapping[Slot, str]) -> str:
+    """Return the address of an entry, or the id of a section in it; empty for neither."""
+    if isinstance(slot.node, SectionNode):
+        return str(slot.node.options.id)
+    return addresses.get(slot, "")
+
+
+def _step_cost(cuts: CutPoints, point: int, free: int) -> str:
     """Return in words what the step of a cut costs; empty if nothing more would fit without it."""
-    cuts, point = unit.cuts, choice.cuts[unit]
     if cuts.clearing or not cuts.step:
         return ""  # the step is that of clearing, too
     more = point - bisect_left(cuts.saved, cuts.saved[point] - free)
@@ -309,10 +325,11 @@ def _inside(entry: Entry, dropped: Mapping[int, int], measure: Measure) -> Itera
                 for index, (message, tokens) in enumerate(counts, run.start):
                     yield Needed(f"{message.role} message history[{index}]", tokens, None)
     elif isinstance(node, TurnNode):
-        sections = [part for part in node.content if isinstance(part, SectionNode)]
-        sections = [part for part in sections if part.options.priority is None]
-        if not sections:
-            return
+        sections = [
+            part
+            for part in node.content
+            if isinstance(part, SectionNode) and part.options.priority is None
+        ]
         # Without this, all alternatives of a part would be measured.
         sent = {id(part): first_alternatives(part) for part in sections}
         turn = with_content(node, tuple([sent.get(id(part), part) for part in node.content]))

@@ -4,7 +4,7 @@ Read ``fit`` first, then ``_drop_to_fit``.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import TypeAlias, TypeVar
 
 from promptdsl.budget.budget import Budget
@@ -25,13 +25,10 @@ from promptdsl.budget.slots import first_alternatives, reserved
 from promptdsl.budget.units import Entry
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import BudgetError, OptionError, PromptError
-from promptdsl.messages import conversation_cache
-from promptdsl.messages.message import Message
 from promptdsl.tokens.tools import TOOLS_TEXT
-from promptdsl.tree.group_nodes import ClearResults, ConversationNode, ReserveNode
-from promptdsl.tree.node import Child, Node
-from promptdsl.tree.recorded import remember
-from promptdsl.tree.rewrite import leaves_no_choice, opaque
+from promptdsl.tree.group_nodes import ConversationNode, ReserveNode
+from promptdsl.tree.node import Child
+from promptdsl.tree.rewrite import opaque
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 
 NEAR = 8
@@ -71,38 +68,40 @@ def fit(
 
     :class:`BudgetError` if the parts that have to stay are too long.
     """
-    has_choices = not leaves_no_choice(opaque(tree))
-    measure = measuring() if has_choices else None
-    cut_tree, cuts = limited(tree, measure) if measure else (tree, ())
-    complete = first_alternatives(cut_tree) if has_choices else cut_tree
-    cut_parts = still_cut(cuts, complete) if cuts else ()
+    measuring = cache(measuring)
+    tree, cuts = limited(tree, measuring)
+    complete = first_alternatives(tree)
+    cut_parts = still_cut(cuts, complete)
     as_cut = Trimmed() if cut_parts else None
     total = budget.of(facts.window, facts.model)
-    clearings = [*_clearings(cut_tree)] if has_choices else []
-    is_cleared = any(options.at_least for _, options in clearings)
-    binds = facts.binds_reasoning and _has_reasoning(cut_tree, facts.provider)
+    cleared = [*_cleared_histories(tree)]
+    is_cleared = any(history.clears_early for history in cleared)
+    binds = facts.binds_reasoning and _has_reasoning(tree, facts.provider)
     if total is None:
-        _check_clearing(clearings)
+        _check_clearing(cleared)
         if not (binds and is_cleared):
             return partial(tuple, cut_parts), prepare(complete, as_cut)
         total = ANY_TOKENS
-    free = budget.reserve + (reserved(cut_tree) if has_choices else 0)
+    free = budget.reserve + reserved(tree)
     limit = total - free
-    if limit < 0:
-        refused = Plan(cut_tree, measuring(), total, limit)
-        smallest = refused.tree_of(refused.choose(refused.spare))
-        raise _no_room(refused, cut_tree, free, tokens(prepare(smallest, Trimmed())))
+
+    @cache
+    def plan() -> Plan:
+        return Plan(tree, measuring(), total, limit)
 
     def attempt(rest: RootNode, missing: Trimmed | None) -> tuple[S, int]:
         """Return a tree ready to be sent, and by how many tokens it exceeds the limit."""
         ready = prepare(rest, missing)
         return ready, tokens(ready) - limit
 
+    if limit < 0:
+        smallest = plan().tree_of(plan().choose(plan().spare))
+        least = attempt(smallest, Trimmed())[1] + limit
+        raise _no_room(plan(), tree, free, least)
     # Try the complete prompt, unless it is certain to be too long.
-    plan, over, fits = None, None, None
-    if is_cleared or has_far_too_many_characters(complete, limit):
-        plan = Plan(cut_tree, measuring(), total, limit)
-    if plan is None or _may_fit(plan, limit):
+    over, fits = None, None
+    is_long = is_cleared or has_far_too_many_characters(complete, limit)
+    if not is_long or _may_fit(plan(), limit):
         try:
             ready, over = attempt(complete, as_cut)
         except PromptError:
@@ -112,9 +111,8 @@ def fit(
                 fits = partial(tuple, cut_parts), ready
                 if not binds:
                     return fits
-    plan = plan or Plan(cut_tree, measuring(), total, limit)
-    bound = _fit_bound(plan, cuts, attempt) if binds else None
-    return bound or fits or _drop_to_fit(plan, cuts, attempt, over=over, limit=limit)
+    bound = _fit_bound(plan(), cuts, attempt) if binds else None
+    return bound or fits or _drop_to_fit(plan(), cuts, attempt, over=over, limit=limit)
 
 
 def _may_fit(plan: Plan, limit: int) -> bool:
@@ -154,21 +152,20 @@ def _fit_bound(
     return (dropped, ready) if over <= 0 else None
 
 
-def _clearings(tree: RootNode) -> Iterator[tuple[Node, ClearResults]]:
-    """Yield each history whose results are cleared, and its options for that."""
+def _cleared_histories(tree: RootNode) -> Iterator[ConversationNode]:
+    """Yield each history whose results are cleared."""
     for node in opaque(tree):
-        options = node.clear_results if isinstance(node, ConversationNode) else None
-        if options is not None:
-            yield node, options
+        if isinstance(node, ConversationNode) and node.clear_results:
+            yield node
 
 
-def _check_clearing(clearings: Iterable[tuple[Node, ClearResults]]) -> None:
+def _check_clearing(histories: Iterable[ConversationNode]) -> None:
     """Raise :class:`OptionError` for a history that only a budget clears: there is no budget."""
-    for node, options in clearings:
-        if options.at_least is None:
+    for history in histories:
+        if not history.clears_early:
             problem = "clear_results without a budget"
             fix = "render with budget=..., or write ClearResults(..., at_least=4_000)"
-            raise OptionError(problem, fix=fix, at=(node.source,))
+            raise OptionError(problem, fix=fix, at=(history.source,))
 
 
 def has_far_too_many_characters(tree: RootNode, limit: int) -> bool:
@@ -183,30 +180,10 @@ def has_far_too_many_characters(tree: RootNode, limit: int) -> bool:
         if isinstance(part, str):
             room -= len(part)
         elif isinstance(part, RecordedNode):
-            is_long = len(part.items) >= conversation_cache.SHORTEST
-            counts = (
-                remember(part, _characters, _characters) if is_long else _characters(part.items)
-            )
-            room -= counts[1]
+            room -= sum(len(message._plain or "") for message in part.items)
         else:
             waiting += part.content
     return room < 0
-
-
-def _characters(
-    messages: Sequence[Message], before: tuple[int, int] | None = None
-) -> tuple[int, int]:
-    """Return the count of messages and of the characters in their texts.
-
-    The count continues from ``before``, the result for the first messages.
-    """
-    count, total = before or (0, 0)
-    if count == len(messages) and before is not None:
-        return before
-    if count > len(messages):
-        count, total = 0, 0
-    added = sum(len(message._plain or "") for message in messages[count:])
-    return len(messages), total + added
 
 
 def _drop_to_fit(

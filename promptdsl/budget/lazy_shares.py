@@ -27,7 +27,7 @@ def room_for(tree: RootNode, budget: Budget, measure: Measure) -> float:
         # A node around the lazy is sent as soon as the lazy writes anything: a text replaces it.
         return None if id(node) in in_timeline else _TEXT
 
-    without, _ = limited(rewrite(tree, without_lazy, within=OPAQUE), measure)
+    without, _ = limited(rewrite(tree, without_lazy, within=OPAQUE), lambda: measure)
     plan = Plan(without, measure, total, total)
     required = plan.need(0) - plan.spare
     room = total - budget.reserve - reserved(without) - required

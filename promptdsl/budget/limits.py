@@ -8,7 +8,7 @@ from promptdsl.budget.dropped import Dropped, in_tokens
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.tree.group_nodes import FragmentNode, LimitNode
 from promptdsl.tree.masks import OPAQUE, SYSTEM, TURN, bits
-from promptdsl.tree.node import Node, make
+from promptdsl.tree.node import Child, Node, make
 from promptdsl.tree.rewrite import edits_results, opaque, rewrite, with_content
 from promptdsl.tree.turn_nodes import RootNode, TurnNode
 
@@ -19,7 +19,7 @@ CHARACTERS_PER_TOKEN = 4
 """The first guess of the characters in a token."""
 
 
-def limited(root: RootNode, measure: Measure) -> tuple[RootNode, LimitCuts]:
+def limited(root: RootNode, measuring: Callable[[], Measure]) -> tuple[RootNode, LimitCuts]:
     """Return the tree with the raw text of each ``Limit`` cut to its size, and the cuts.
 
     The results of histories are cut and cleared, too. Only the cleared ones are among the cuts.
@@ -29,13 +29,22 @@ def limited(root: RootNode, measure: Measure) -> tuple[RootNode, LimitCuts]:
     if any(map(edits_results, nodes)):
         from promptdsl.budget.recorded_results import capped_histories, cleared_histories
 
-        root, cuts = cleared_histories(capped_histories(root, measure), measure)
+        root, cuts = cleared_histories(capped_histories(root, measuring()), measuring())
     if not any(isinstance(node, LimitNode) for node in nodes):
         return root, tuple(cuts)
-    content: list[Node] = []
-    for entry in root.content:
-        content += _limited_entry(entry, measure, cuts) if entry._mask & OPAQUE else [entry]
-    return with_content(root, tuple(content)), tuple(cuts)
+    turns: set[int] = set()
+    waiting: list[Child] = [*root.content]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, FragmentNode) and not isinstance(part, LimitNode):
+            waiting += part.content
+        else:
+            turns.add(id(part))
+
+    def limit_turn(node: Node) -> Node | None:
+        return _limited_turn(node, measuring(), cuts) if id(node) in turns else node
+
+    return rewrite(root, limit_turn, within=OPAQUE), tuple(cuts)
 
 
 def still_cut(cuts: LimitCuts, root: Node) -> tuple[Dropped, ...]:
@@ -46,60 +55,31 @@ def still_cut(cuts: LimitCuts, root: Node) -> tuple[Dropped, ...]:
     return tuple(dropped for left, dropped in cuts if left is None or id(left) in ids)
 
 
-def _limited_entry(
-    entry: Node, measure: Measure, cuts: list[tuple[Node | None, Dropped]]
-) -> list[Node]:
-    """Return the nodes that replace an entry of the timeline when its limits are applied."""
-    if isinstance(entry, FragmentNode) and not isinstance(entry, LimitNode):
-        turns: set[int] = set()
-        waiting: list[Node] = [entry]
-        while waiting:
-            part = waiting.pop()
-            if isinstance(part, FragmentNode) and not isinstance(part, LimitNode):
-                waiting += [child for child in part.content if not isinstance(child, str)]
-            else:
-                turns.add(id(part))
-
-        def limit_turn(node: Node) -> Node | None:
-            if id(node) not in turns:
-                return node
-            return next(iter(_limited_turn(node, measure, cuts)), None)
-
-        return [rewrite(entry, limit_turn, within=OPAQUE)]
-    return _limited_turn(entry, measure, cuts)
-
-
 def _limited_turn(
     turn: Node, measure: Measure, cuts: list[tuple[Node | None, Dropped]]
-) -> list[Node]:
-    """Return the node that replaces a turn, or text outside of turns, when its limits are applied.
-
-    The list is empty if nothing is left.
-    """
+) -> Node | None:
+    """Return a turn, or text outside of turns, with its limits applied; ``None`` for nothing."""
 
     def change(node: Node) -> Node | None:
         if not isinstance(node, LimitNode):
             return node
-        by_tokens = node.unit == "tokens"
-        cutter = _LimitCutter(node, turn, measure if by_tokens else measure.in_characters)
-        size = cutter.size(node)
-        is_cut = size > node.most
-        kept = cutter.cut() if is_cut else node
-        fragment = None if kept is None else _fragment_of(kept)
-        if is_cut:
-            counter = cutter if by_tokens else _LimitCutter(node, turn, measure)
-            tokens = size if by_tokens else counter.size(node)
-            saved = tokens - (0 if kept is None else counter.size(kept))
-            most = in_tokens(node.most) if by_tokens else f"{node.most:,} characters"
-            reason = f"its limit is {most}"
-            dropped = Dropped("text", "", saved, None, reason, node.source, gone=(node,))
-            cuts.append((fragment, dropped))
+        counter = cutter = _LimitCutter(node, turn, measure)
+        reason = f"its limit is {in_tokens(node.most)}"
+        if node.unit != "tokens":
+            cutter = _LimitCutter(node, turn, measure.in_characters)
+            reason = f"its limit is {node.most:,} characters"
+        if cutter.size(node) <= node.most:
+            return _fragment_of(node)
+        kept, fragment, saved = cutter.cut(), None, counter.size(node)
+        if kept is not None:
+            fragment, saved = _fragment_of(kept), saved - counter.size(kept)
+        dropped = Dropped("text", "", saved, None, reason, node.source, gone=(node,))
+        cuts.append((fragment, dropped))
         return fragment
 
     # In a fragment, so that text outside of turns may be replaced, too.
     outer = with_content(make(FragmentNode, mask=OPAQUE), (turn,))
-    content = rewrite(outer, change, within=OPAQUE).content
-    return [child for child in content if not isinstance(child, str)]
+    return next(iter(rewrite(outer, change, within=OPAQUE).content), None)
 
 
 def _fragment_of(limit: Node) -> Node:
