@@ -11,7 +11,7 @@ before the cut of any earlier request that was longer.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate
 from operator import sub
@@ -58,8 +58,8 @@ class Clearing:
 
     node: ConversationNode
     options: ClearResults
-    cleared: Sequence[Message | None]
-    """By message, the message with all results cleared, ``None`` for a written turn."""
+    cleared: Mapping[int, Message]
+    """By recorded message, the message with all results cleared."""
     sizes: Sequence[int]
     """By message, its tokens if it is cleared."""
     saved: Sequence[int]
@@ -95,9 +95,8 @@ class Clearing:
         count = 0
         for begin, _, items in members_of(self.node):
             for index, old in enumerate(items, begin):
-                new = self.cleared[index]
-                if new is not None and index in within:
-                    pairs = zip(old.content, new.content, strict=True)
+                if index in within:
+                    pairs = zip(old.content, self.cleared[index].content, strict=True)
                     count += sum(a is not b for a, b in pairs if b.type == "tool_result")
         if count == 1:
             return "1 of its results is cleared"
@@ -138,7 +137,10 @@ class Clearing:
         for begin, member, messages in members_of(self.node):
             if isinstance(member, RecordedNode):
                 stop = max(min(clear_before, begin + len(messages)), begin)
-                items = (*self.cleared[begin:stop], *messages[stop - begin :])
+                items = (
+                    *map(self.cleared.__getitem__, range(begin, stop)),
+                    *messages[stop - begin :],
+                )
                 old = recording(member)
                 known = EditedHistory(member.items, items, old.mask, member.start, made_of=old)
                 members.append(with_items(member, items, known))
@@ -162,18 +164,17 @@ def clearing_of(
     The messages in ``pinned`` are not cleared.
     """
     options = node.clear_results or ClearResults()
-    cleared: list[Message | None] = [None] * len(tokens)
+    cleared: dict[int, Message] = {}
     sizes, results = [*tokens], [0] * len(tokens)
     stays = {index for start, stop in pinned for index in range(start, stop)}
     for begin, member, items in members_of(node):
         if isinstance(member, RecordedNode):
             run = edited_run(member, ("cleared", options), partial(_cleared, options=options))
-            cleared[begin : begin + len(items)] = items
-            counts = zip(run.items, measure.messages(run), strict=True)
-            for index, (message, count) in enumerate(counts, begin):
-                results[index] = len(answers_in(message))
+            counts = zip(items, run.items, measure.messages(run), strict=True)
+            for index, (message, edited, count) in enumerate(counts, begin):
+                results[index], cleared[index] = len(answers_in(message)), message
                 if count < sizes[index] and index not in stays:
-                    sizes[index], cleared[index] = count, message
+                    sizes[index], cleared[index] = count, edited
     saved = [0, *accumulate(map(sub, tokens, sizes))]
     at_least = options.at_least
     if at_least is None:
@@ -221,6 +222,7 @@ def _cleared(
 
 
 def _cleared_block(block: Block, *, options: ClearResults, names: dict[str, str]) -> Block:
+    new: Block
     if isinstance(block, ToolResultBlock):
         name = block.name or names.get(block.tool_use_id, "")
         new = attrs.evolve(block, content=(TextBlock(options.placeholder),))

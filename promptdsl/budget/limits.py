@@ -1,7 +1,7 @@
 """Limits: texts that are always cut to a size, after a sentence or a word if possible."""
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from promptdsl.budget.cut_text import Leaves
 from promptdsl.budget.dropped import Dropped, in_tokens
@@ -79,7 +79,7 @@ def _limited_turn(
 
     # In a fragment, so that text outside of turns may be replaced, too.
     outer = with_content(make(FragmentNode, mask=OPAQUE), (turn,))
-    return next(iter(rewrite(outer, change, within=OPAQUE).content), None)
+    return cast("Node | None", next(iter(rewrite(outer, change, within=OPAQUE).content), None))
 
 
 def _fragment_of(limit: Node) -> Node:

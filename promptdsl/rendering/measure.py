@@ -1,6 +1,6 @@
 """The tokens of the parts of a tree, counted in the format that its target receives."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from operator import is_
 
 import attrs
@@ -14,7 +14,6 @@ from promptdsl.messages import (
     TextBlock,
     ToolResultBlock,
     ToolUseBlock,
-    conversation_cache,
 )
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt
@@ -35,7 +34,7 @@ from promptdsl.tree.group_nodes import NoteNode, ReserveNode
 from promptdsl.tree.masks import EVENT, SECTION, SPOKEN, SYSTEM
 from promptdsl.tree.node import Node, make, walk
 from promptdsl.tree.part_nodes import EventBlockNode, ToolResultNode
-from promptdsl.tree.recorded import first_of, remember
+from promptdsl.tree.recorded import counted
 from promptdsl.tree.rewrite import with_content
 from promptdsl.tree.turn_nodes import (
     CacheBreakpointNode,
@@ -104,24 +103,15 @@ class Measuring:
         A message that is sent as one with the message before it has no frame.
         """
         if self.with_bytes is not None:
-            return self._in_run(run.items)  # Bytes are those of this render.
+            return [*self._in_run(run.items, 0)]  # Bytes are those of this render.
         merging = self.config.merge_consecutive, self.config.event_role
-        key = ("planned", self.tokens, self.facts, *merging)
-        return _run_counts(run, key, self._in_run)
+        return counted(run, ("planned", self.tokens, self.facts, *merging), self._in_run)
 
-    def _in_run(
-        self, messages: Sequence[Message], before: Sequence[int] | None = None
-    ) -> Sequence[int]:
-        """Return the tokens of messages in a row, continued from those of their beginning."""
-        counts = [*(before or ())]
-        if len(counts) >= len(messages):
-            return before or counts
-        for index in range(len(counts), len(messages)):
-            message = messages[index]
+    def _in_run(self, messages: Sequence[Message], start: int) -> Iterator[int]:
+        """Yield the tokens of messages in a row, from ``start`` on."""
+        for index, message in enumerate(messages[start:], start):
             is_merged = index > 0 and self._merges(messages[index - 1], message)
-            frame = self.frame(message.role) if is_merged else 0
-            counts.append(self._message(message) - frame)
-        return counts
+            yield self._message(message) - (self.frame(message.role) if is_merged else 0)
 
     def _merges(self, before: Message, message: Message) -> bool:
         """Return whether a recorded message is sent as one with the message before it."""
@@ -273,21 +263,6 @@ def _error_around(part: WrittenNode, turn: Node) -> bool | None:
     return turn.is_error if isinstance(turn, ToolTurnNode) else None
 
 
-def _run_counts(
-    run: RecordedNode,
-    key: object,
-    counted: Callable[[Sequence[Message], Sequence[int] | None], Sequence[int]],
-) -> Sequence[int]:
-    """Return the count of each message of a run; the conversation caches the counts by ``key``.
-
-    ``counted`` counts messages, continued from the counts of their beginning.
-    """
-    if len(run.items) < conversation_cache.SHORTEST:
-        return counted(run.items, None)
-    first = first_of(run)
-    return remember(run, key, counted)[first : first + len(run.items)]
-
-
 def messages_total(prompt: Prompt, tree: RootNode, tokens: Tokens, facts: ModelFacts) -> int:
     """Return the tokens of a prompt without a target: of its messages and its tools."""
     counts = message_counts(tree, prompt.messages, tokens, facts)
@@ -302,14 +277,8 @@ def message_counts(
     The counts of recorded messages are cached with their conversation.
     """
 
-    def count(message: Message) -> int:
-        return message_tokens(message, tokens, facts)
-
-    def counted(run: Sequence[Message], before: Sequence[int] | None) -> Sequence[int]:
-        known = before or ()
-        if len(known) >= len(run):
-            return known
-        return [*known, *map(count, run[len(known) :])]
+    def count(run: Sequence[Message], start: int) -> Iterable[int]:
+        return (message_tokens(message, tokens, facts) for message in run[start:])
 
     counts: list[int] = []
     for run in tree.content:
@@ -319,9 +288,9 @@ def message_counts(
             start = next((i for i in candidates if messages[i] is first), None)
             # If a message of the run was changed or left out, the run is counted below.
             if start is not None and all(map(is_, messages[start : start + size], run.items)):
-                counts += map(count, messages[len(counts) : start])
-                counts += _run_counts(run, ("sent", tokens, facts), counted)
-    return [*counts, *map(count, messages[len(counts) :])]
+                counts += count(messages[:start], len(counts))
+                counts += counted(run, ("sent", tokens, facts), count)
+    return [*counts, *count(messages, len(counts))]
 
 
 def definition_tokens(prompt: Prompt, tokens: Tokens, facts: ModelFacts) -> int:

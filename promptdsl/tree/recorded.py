@@ -1,8 +1,9 @@
 """Runs of recorded messages: cut them, and remember results about their conversation."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar, cast
 
+from promptdsl.messages import conversation_cache
 from promptdsl.messages.conversation_cache import ReadCache
 from promptdsl.messages.message import Message
 from promptdsl.tree.masks import RECORDED
@@ -51,6 +52,26 @@ def remember(run: RecordedNode, key: object, fold: Callable[[Sequence[Message], 
             del kept[next(iter(kept))]
         known.findings = kept
     return result
+
+
+def counted(
+    run: RecordedNode, key: object, count: Callable[[Sequence[Message], int], Iterable[int]]
+) -> Sequence[int]:
+    """Return a count for each message of a run; the conversation caches the counts by ``key``.
+
+    ``count`` gets messages, and yields the counts of those from an index on.
+    """
+
+    def fold(messages: Sequence[Message], before: Sequence[int] | None) -> Sequence[int]:
+        known = before or ()
+        if len(known) >= len(messages):
+            return known
+        return [*known, *count(messages, len(known))]
+
+    if len(run.items) < conversation_cache.SHORTEST:
+        return [*count(run.items, 0)]
+    first = first_of(run)
+    return remember(run, key, fold)[first : first + len(run.items)]
 
 
 def recordings(root: Node) -> Iterator[RecordedNode]:
