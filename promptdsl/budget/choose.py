@@ -1,13 +1,17 @@
 """The choice of a budget: which parts are dropped, cut or replaced, and which come back.
 
-An example of three units, the lowest priority first: a hint (1) of 50 tokens, a conversation (2) of
-300, a log (3) of 500. The actions in their order are: drop the hint, cut the conversation, drop the
-log. They save 50, 350 and 850 tokens in all; a bisection of these sums finds how many actions are
-needed.
+The order: of neighbouring units the one with the lowest priority goes first, of equal priorities
+one that no cache mark of the author follows (so a cache still serves the others), of these the
+first in the document. The units inside a unit go directly before it.
+
+An example of three units: a hint (1) of 50 tokens, a conversation (2) of 300 that is cut in steps,
+a log (3) of 500. The actions in their order are: drop the hint, cut the conversation, drop the log.
+They save 50, 350 and 850 tokens in all; a bisection of these sums finds how many are needed.
 
 - 40 tokens too many: the hint is dropped. Nothing fits into the 10 tokens that are left over.
-- 150 too many: the hint is dropped, and the conversation is cut. The cut is the last action: it
-  ends at the first point that saves the 100 missing tokens. The tokens left over stay free.
+- 150 too many: the hint is dropped, and the conversation is cut, at the end of a step. The tokens
+  left over stay free. Without steps the cut saves no more than is missing, and then the hint comes
+  back if there is room for it.
 - 400 too many: all three actions are done, and 450 tokens are left over. Then actions are undone
   where there is room, the last one first: the log (500) does not fit, the conversation and the hint
   come back. So the drop of one large part does not also drop the small ones.
@@ -17,6 +21,7 @@ Read first ``actions_of``, then ``Order.choose``.
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from operator import attrgetter
 
 import attrs
@@ -100,7 +105,7 @@ class Choice:
         """
         self.saved += gone * action.saves
         for unit in (action.unit, *action.unit.linked_units):
-            # A slot that is not fixed was taken out before, with the last of its parts.
+            # Another slot was taken out before, with the last of its parts.
             if not unit.slot.fixed:
                 continue
             for container in unit.slot.containers:
@@ -134,11 +139,9 @@ class Order:
         self.actions: Sequence[Action] = [*actions_of(units)]
         self.saved = [0]
         """The tokens saved by the first 0, 1, 2... actions."""
-        self.within: dict[Slot, int] = {}
-        """By slot of the timeline or directly in a turn, the tokens that may be dropped there."""
-        self.slack = 0
-        """By how many tokens an earlier request was longer than this one."""
-        trial, within = Choice(), self.within
+        self.earlier_excess = 0
+        """By how many tokens an earlier request of a cleared history was longer than this one."""
+        trial = Choice()
         inside: dict[Unit, int] = {}  # by unit, the tokens saved by the actions inside it
         for action in self.actions:
             unit, around = action.unit, action.unit.around
@@ -149,14 +152,10 @@ class Order:
             before = trial.saved
             if isinstance(action, Cut) and action.unit.cuts.clearing:
                 longer = [request.more for request in action.unit.cuts.clearing.longer]
-                self.slack = max(self.slack, *longer, 0)
+                self.earlier_excess = max(self.earlier_excess, *longer, 0)
             trial.do(action)
             saved = trial.saved - before
             self.saved.append(trial.saved)
-            for slot in {unit.entry, unit.slot.part}:
-                within[slot] = within.get(slot, 0) + saved
-            for linked in unit.linked_units:
-                within[linked.entry] = within.get(linked.entry, 0) + linked.tokens
             # A unit is dropped after everything inside it, so the sum of its parts is complete.
             if isinstance(unit, Alternatives):
                 inside[unit] = inside.get(unit, 0) + saved
@@ -165,11 +164,22 @@ class Order:
             if around is not None:
                 inside[around] = inside.get(around, 0) + saved
 
+    def droppable_in(self) -> dict[Slot, int]:
+        """Return the tokens that may be dropped, by slot of the timeline or directly in a turn."""
+        inside: dict[Slot, int] = {}
+        for action, (before, after) in zip(self.actions, pairwise(self.saved), strict=True):
+            unit = action.unit
+            for slot in {unit.entry, unit.slot.part}:
+                inside[slot] = inside.get(slot, 0) + after - before
+            for linked in unit.linked_units:
+                inside[linked.entry] = inside.get(linked.entry, 0) + linked.tokens
+        return inside
+
     def choose(self, need: int) -> Choice:
         """Return the choice that saves at least ``need`` tokens, or all that can be saved."""
         choice = Choice()
         # If an earlier, longer request needed a cut, the cut stays.
-        needed = need + self.slack
+        needed = need + self.earlier_excess
         if needed <= 0:
             return choice
         count = bisect_left(self.saved, min(needed, self.saved[-1]))

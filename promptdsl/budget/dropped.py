@@ -233,7 +233,7 @@ def _step_cost(cuts: CutPoints, point: int, free: int) -> str:
     more = point - bisect_left(cuts.saved, cuts.saved[point] - free)
     if more <= 0:
         return ""
-    kept = "round" if point - more >= cuts.first_round else "exchange"
+    kept = "round" if point - more >= cuts.first_round_point else "exchange"
     what = f"{more} {kept}{'' if more == 1 else 's'} more"
     return f"{in_tokens(free)} free: the cut moves in steps of {cuts.step:,}; step=0 keeps {what}"
 
@@ -246,12 +246,12 @@ def _lost_by_cut(cuts: CutPoints, point: int) -> str:
         cleared = cuts.clearing.summary(clear_before, cuts.ranges(point))
     if point <= cuts.clears:
         return cleared
-    exchanges = min(point, cuts.first_round - 1) - cuts.clears
+    exchanges = min(point, cuts.first_round_point - 1) - cuts.clears
     parts: list[str] = []
     if exchanges:
         parts = [f"its oldest {exchanges} exchanges" if exchanges > 1 else "its oldest exchange"]
     if cuts.is_between_rounds(point):
-        rounds = point - cuts.first_round + 1
+        rounds = point - cuts.first_round_point + 1
         first = f"the first {rounds} rounds" if rounds > 1 else "the first round"
         parts.append(f"{first} of its last exchange")
     elif cuts.starts[point] == cuts.size:

@@ -1,6 +1,8 @@
 """Fitting: the complete prompt is sent if it is within its budget, else parts are dropped.
 
-Read ``fit`` first, then ``_drop_to_fit``.
+A plan only chooses what is tried next. A prompt is returned after it was made ready to be sent and
+counted, so it is never over its budget, whatever the plan expected. Read ``fit`` first, then
+``_drop_to_fit``.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -32,7 +34,7 @@ from promptdsl.tree.rewrite import opaque
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 
 NEAR = 8
-"""The complete prompt is tried if its plan, where nothing merges, is over by an eighth of it."""
+"""The complete prompt is tried if its plan is over by at most an eighth of the budget."""
 CHARACTERS = 6
 """The most characters of a token, on average. Ordinary text has about four."""
 SHOWN = 5
@@ -60,8 +62,8 @@ def fit(
 
     The complete tree is tried first. A plan is made only when that is too long, or certain to be.
 
-    - ``prepare`` makes a tree ready to be sent. Its second argument is ``None`` if the tree has all
-      parts.
+    - ``prepare`` makes a tree ready to be sent. Its second argument is what the budget did to
+      histories, ``None`` if the tree has all parts.
     - ``tokens`` counts the tokens of such a result.
     - ``measuring`` returns the counter of parts. It is called only for choices or a plan, because
       most prompts fit completely.
@@ -95,7 +97,7 @@ def fit(
         return ready, tokens(ready) - limit
 
     if limit < 0:
-        smallest = plan().tree_of(plan().choose(plan().spare))
+        smallest = plan().tree_of(plan().choose(plan().droppable))
         least = attempt(smallest, Trimmed())[1] + limit
         raise _no_room(plan(), tree, free, least)
     # Try the complete prompt, unless it is certain to be too long.
@@ -111,14 +113,15 @@ def fit(
                 fits = partial(tuple, cut_parts), ready
                 if not binds:
                     return fits
+    # With bound reasoning, a prompt that fits keeps the cut of its earlier requests (``fresh.py``).
     bound = _fit_bound(plan(), cuts, attempt) if binds else None
     return bound or fits or _drop_to_fit(plan(), cuts, attempt, over=over, limit=limit)
 
 
 def _may_fit(plan: Plan, limit: int) -> bool:
     """Return whether a complete prompt may be within its limit, as far as its plan knows."""
-    if plan.slack:
-        return plan.need(limit) + plan.slack <= 0
+    if plan.earlier_excess:
+        return plan.need(limit) + plan.earlier_excess <= 0
     return plan.need(limit) <= plan.budget // NEAR + plan.frames
 
 
@@ -204,16 +207,16 @@ def _drop_to_fit(
     rate = 1.0  # how many tokens a request loses for each token that is saved of its parts
     before: tuple[int, int] | None = None
     if over is not None:
-        need = min(max(need, 1), over)  # reasoning may be left out as soon as a part is dropped
+        need = min(max(need, 1), over)  # the drop of any part may leave out reasoning, too
         least, before = 1, (0, over)
     best: tuple[ListDropped, S] | None = None
-    best_saved = most = plan.spare + 1  # if that much is asked for, the rest is the best so far
+    best_saved = most = plan.droppable + 1  # whoever asks for ``most`` gets ``best``
     while best is None or least < most:
         choice = plan.choose(need)
         saved = choice.saved
         if best is not None and saved >= best_saved:
-            if plan.slack:
-                break  # to ask for less would move back the cut of an earlier request
+            if plan.earlier_excess:
+                break  # with less to save, the cut would be before that of an earlier request
             most = need
             need = (least + most) // 2
             continue
@@ -229,15 +232,15 @@ def _drop_to_fit(
         if over <= 0:
             best_saved, most = saved, need
             best = partial(_all_dropped, cut_parts, choice, plan.entries, -over), ready
-        elif saved >= plan.spare:
+        elif saved >= plan.droppable:
             raise _too_long(plan, limit, limit + over)
         else:
             least = saved + 1
         # Neighbours that merge have one frame, so a request has fewer tokens than its parts.
-        if before is not None and before[0] != saved and not plan.slack:
+        if before is not None and before[0] != saved and not plan.earlier_excess:
             rate = min(max((before[1] - over) / (saved - before[0]), 0), 1)
         before = saved, over
-        need = saved + int(over / rate) if rate else plan.spare
+        need = saved + int(over / rate) if rate else plan.droppable
         need = max(min(need, most - 1), least)
     return best
 

@@ -1,8 +1,7 @@
 """The points where a recorded conversation may be cut: between exchanges, then between rounds.
 
-A cut moves in steps of tokens, counted from the beginning of the conversation. So it does not
-depend on other parts of the prompt, and the next requests begin alike: a provider's cache keeps
-their beginning for many turns.
+A cut moves in steps of tokens, counted from the beginning of the conversation. So it stays where it
+is for many turns, and the next requests begin alike: a provider's cache keeps their beginning.
 
 Positions are indices of messages; a turn that is written in a history counts as one message. Read
 ``Exchanges`` first, then ``cut_points``, which makes ``CutPoints``.
@@ -59,7 +58,7 @@ class Exchanges:
     """The count of messages at the beginning that belong to the system text."""
     questions: tuple[int, ...] = ()
     """The index of each user message that is not only results."""
-    required: int = 0
+    leading: int = 0
     """The count of messages at the beginning that a budget never drops: system text, a summary."""
 
     @property
@@ -88,12 +87,12 @@ def exchanges_of(messages: Sequence[Message], before: Exchanges | None = None) -
     rounds: list[int] = []
     open_calls: frozenset[str] | set[str] = before.open_calls
     questions: list[int] = []
-    last, system, required = before.role, before.system, before.required
+    last, system, leading = before.role, before.system, before.leading
     for index in range(before.count, len(messages)):
         message = messages[index]
         role = message.role
-        if message.kind == "summary" and required == index:
-            required += 1
+        if message.kind == "summary" and leading == index:
+            leading += 1
             continue
         if role == "user":
             is_question = asks(message)
@@ -109,8 +108,8 @@ def exchanges_of(messages: Sequence[Message], before: Exchanges | None = None) -
             rounds.append(index)
             open_calls = frozenset()
         elif role != "tool":
-            leads = required == index and role == "system" and message.kind in LEADING
-            required += leads
+            leads = leading == index and role == "system" and message.kind in LEADING
+            leading += leads
             system += leads and system == index
             continue
         last = role
@@ -124,7 +123,7 @@ def exchanges_of(messages: Sequence[Message], before: Exchanges | None = None) -
         last,
         system,
         (*before.questions, *questions),
-        required,
+        leading,
     )
 
 
@@ -203,7 +202,7 @@ class CutPoints:
     """The count of messages at the beginning that always stay."""
     size: int = 0
     """The count of all messages."""
-    first_round: int = 0
+    first_round_point: int = 0
     """The first of the points between rounds of the last exchange."""
     question: tuple[int, int] = (0, 0)
     """The start of the last exchange, and of its first round. The question between them stays."""
@@ -226,13 +225,14 @@ class CutPoints:
     def point(self, need: int) -> int:
         """Return the point to cut at to save ``need`` tokens.
 
-        It is not before the cut of an earlier request, which had fewer results cleared.
+        It is not before the cut of an earlier request: that was longer if fewer results were
+        cleared then.
         """
         least = bisect_left(self.saved, need, hi=self.last)
         if self.clearing and self.clearing.longer:
             least = max(least, self._earlier_cut(need, self.clearing))
         if least > self.clears and self.step:
-            # The cut moves on until the tokens before it reach a multiple of the step.
+            # The cut moves on to the next multiple of the step, unless it is the first point there.
             reached = self.step * (self.before[least - 1] // self.step + 1)
             least = min(bisect_left(self.before, reached), self.last)
         return least
@@ -250,7 +250,7 @@ class CutPoints:
                 if saved >= need + request.more:
                     break
                 is_behind = self.starts[point + 1] >= request.stop
-                if is_behind and point + 1 >= self.first_round:
+                if is_behind and point + 1 >= self.first_round_point:
                     break  # its newest round stayed
                 point += 1
                 if is_behind:
@@ -271,7 +271,7 @@ class CutPoints:
 
     def is_between_rounds(self, point: int) -> bool:
         """Return whether a cut at a point keeps a question and the last rounds after it."""
-        return point >= self.first_round and self.starts[point] < self.size
+        return point >= self.first_round_point and self.starts[point] < self.size
 
     def ranges(self, point: int) -> list[tuple[int, int]]:
         """Return the messages that a cut keeps, as the start and the end of each range."""
@@ -333,7 +333,7 @@ def cut_points(
     - ``cut_line``: the message that a cut sends in place of what it drops, and its tokens.
     """
     tokens, structure = tokens[:size], structure.until(size)
-    exchanges, rounds, lead = structure.exchanges, structure.rounds, structure.required
+    exchanges, rounds, lead = structure.exchanges, structure.rounds, structure.leading
     pinned = [(min(start, size), min(stop, size)) for start, stop in pinned]
     sizes = tokens
     if clearing:
@@ -357,9 +357,9 @@ def cut_points(
     droppable = max(len(exchanges) - max(kept, 1), 0)
     for start in (lead, *exchanges[1 : droppable + 1]):
         add(start)
-    points.first_round = len(points.starts)
+    points.first_round_point = len(points.starts)
     # If all exchanges but the last may be dropped, so may its rounds. The newest round stays.
-    last = size
+    last = size  # no round is after it
     if droppable == len(exchanges) - 1:
         last = exchanges[-1]
     elif required and not exchanges:
@@ -407,7 +407,7 @@ def _clear_first(points: CutPoints, clearing: "Clearing") -> None:
     points.starts = [points.lead] * points.clears + points.starts
     points.before = [0] * points.clears + points.before
     points.saved = saved[:-1] + [saved[-1] + more for more in points.saved]
-    points.first_round += points.clears
+    points.first_round_point += points.clears
 
 
 def _add_cut_line(points: CutPoints, line: RecordedNode, tokens: int) -> None:

@@ -29,10 +29,10 @@ def room_for(tree: RootNode, budget: Budget, measure: Measure) -> float:
 
     without, _ = limited(rewrite(tree, without_lazy, within=OPAQUE), lambda: measure)
     plan = Plan(without, measure, total, total)
-    required = plan.need(0) - plan.spare
+    required = plan.need(0) - plan.droppable
     room = total - budget.reserve - reserved(without) - required
     weights = sum(node.weight for node in opaque(tree) if isinstance(node, LazyNode))
-    return max(room, 0) / (weights + (1 if plan.spare else 0))
+    return max(room, 0) / (weights + (1 if plan.droppable else 0))
 
 
 _TEXT = make(TextNode, (".",), mask=bits(TEXT))

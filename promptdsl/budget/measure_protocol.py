@@ -38,5 +38,5 @@ class Measure(Protocol):
         ...
 
     def messages(self, run: RecordedNode) -> Sequence[int]:
-        """Return the tokens of each message of a run, its frame included."""
+        """Return the tokens of each message of a run, with its frame where it has its own."""
         ...

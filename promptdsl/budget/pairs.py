@@ -203,4 +203,4 @@ def _join(entries: Sequence[Entry]) -> None:
             lead.linked_units.append(unit)
             if isinstance(unit, Alternatives):
                 lead.inner.append(unit)  # they shrink before the joined unit is dropped
-    lead.priority, lead.covered, lead.order = lowest.priority, lowest.covered, lowest.order
+    lead.priority, lead.covered, lead.sent_at = lowest.priority, lowest.covered, lowest.sent_at

@@ -29,8 +29,8 @@ CUT_LINE = "Earlier messages were left out."
 class Plan:
     """The units of a prompt and the order in which they are dropped, made once for all limits.
 
-    ``total`` is the number of tokens of the prompt, each message with a frame of its own. ``spare``
-    is the number that may be dropped, ``frames`` the most that neighbours may save by merging.
+    ``total`` is the sum of the tokens of the entries, ``droppable`` the number of them that may be
+    dropped, ``frames`` the most that entries save when they merge with their neighbours.
     ``budget`` and ``limit`` are used to find the step of a history without one.
     """
 
@@ -46,22 +46,23 @@ class Plan:
             unit = entry.unit
             after_question = 0 <= question <= number
             if isinstance(unit, ConversationUnit):
-                # After the last question, only the oldest rounds may be dropped.
+                # The answer to the last question has to stay, or the calls that are answered later.
                 required = after_question or number in links.answered_later
                 answers = number in links.answering
                 _set_cut_points(
                     unit, measure, budget, room + entry.tokens, required=required, answers=answers
                 )
             elif after_question and unit and isinstance(unit.slot.node, GroupNode):
-                # The last question is dropped only with a group that has a priority of its own.
+                # The last question, and what is after it, is dropped only by a priority of its own
+                # or of its group, not by the priority of a part.
                 unit.required = unit.required or unit.slot.node.priority is None
         has_tools = any(isinstance(node, ToolNode) for node in among_turns(root))
         self._tools_frame = tools_frame(measure.facts) if has_tools else 0
         self.total = sum(entry.tokens for entry in self.entries)
         self.frames = (PER_MESSAGE + 1) * sum(map(_message_count, self.entries))
         self.order = Order(scan.units)
-        self.spare = self.order.saved[-1]
-        self.slack = self.order.slack
+        self.droppable = self.order.saved[-1]
+        self.earlier_excess = self.order.earlier_excess
 
     def need(self, limit: int) -> int:
         """Return the number of tokens that have to be saved to be within a limit."""
@@ -69,7 +70,7 @@ class Plan:
 
     def choose(self, need: int) -> Choice:
         """Return the choice that saves at least ``need`` tokens, or all that may be dropped."""
-        return self.order.choose(min(need, self.spare))
+        return self.order.choose(min(need, self.droppable))
 
     def tree_of(self, choice: Choice) -> RootNode:
         """Return the tree that a choice leaves."""
@@ -85,7 +86,7 @@ class Plan:
 
     def needed(self) -> list[Needed]:
         """Return the parts that have to stay, the largest first."""
-        needed = needed_by(self.entries, self.order.within, self.measure)
+        needed = needed_by(self.entries, self.order.droppable_in(), self.measure)
         if self._tools_frame:
             needed.append(Needed(TOOLS_TEXT, self._tools_frame, None))
         return sorted(needed, key=attrgetter("tokens"), reverse=True)
@@ -133,12 +134,12 @@ def _set_cut_points(
         from promptdsl.budget.recorded_results import planned_clearing
 
         clearing = planned_clearing(node, measure, step=step, pinned=pinned)
-        if node.step is None:
+        if node.step is None:  # what is cut is cleared before, so it is smaller
             total, saved = clearing.total, clearing.saved
             sizes = [*map(sub, total, saved)]
             step = default_step(total, structure.rounds, budget, room, cleared=sizes)
     cut_line = None
-    if node.cut_line and structure.required == structure.system:  # a summary says it already
+    if node.cut_line and structure.leading == structure.system:  # a summary says it already
         items = (spoken("user", CUT_LINE, kind="summary"),)
         start = (structure.rounds or structure.exchanges or (0,))[-1]
         run = make(

@@ -82,7 +82,7 @@ class Scan:
         units = [*self.units]
         while units:
             unit = units.pop()
-            unit.covered = unit.order <= self._last_cache_mark
+            unit.covered = unit.sent_at <= self._last_cache_mark
             units += unit.inner
 
     def _choice_entry(self, slot: Slot) -> Entry:

@@ -26,7 +26,7 @@ class Slot:
     in_turn: bool = False
     """Whether it is a turn or inside one. Empty containers are dropped only in turns."""
     fixed: bool = False
-    """Whether it never becomes empty, because a part of it stays as long as the node itself."""
+    """Whether some part of it always stays: it is dropped as a unit, never by becoming empty."""
     live: int = 0
     """The count of its parts that may be dropped."""
     container_tokens: int = 0

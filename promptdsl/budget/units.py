@@ -28,12 +28,12 @@ class Unit:
 
     slot: Slot
     priority: float
-    order: SendOrder
+    sent_at: SendOrder
     tokens: int = 0
     covered: bool = False
-    """Whether a cache mark follows it. Among units of equal priority it is then dropped last."""
+    """Whether a cache mark follows it. Of equal priorities it then goes last: it may be cached."""
     around: "Unit | None" = None
-    """The unit that contains it, or the unit that it is linked to."""
+    """The unit that it is dropped with: the one that contains it, or that it is linked to."""
     turn: Slot | None = None
     """The slot of the turn that contains it, ``None`` for an entry of the timeline."""
     inner: "list[Unit]" = attrs.field(factory=new_list)
@@ -47,8 +47,8 @@ class Unit:
 
     @property
     def rank(self) -> tuple[float, bool, int]:
-        """The rank among its siblings: the lowest is dropped first."""
-        return self.priority, self.covered, self.order.number
+        """The rank among the units next to it: the lowest is dropped first."""
+        return self.priority, self.covered, self.sent_at.number
 
     @property
     def entry(self) -> Slot:
@@ -69,7 +69,7 @@ class Alternatives(Unit):
 
 @attrs.define(eq=False)
 class ConversationUnit(Unit):
-    """The unit of a ``History``, which a budget cuts and never drops."""
+    """The unit of a ``History``, which a budget cuts; its last cut may leave nothing."""
 
     node: ConversationNode = attrs.field(kw_only=True)
     cuts: CutPoints = attrs.field(init=False)
