@@ -12,7 +12,7 @@ from promptdsl.messages.message import Message
 from promptdsl.tree.group_nodes import ConversationNode
 from promptdsl.tree.node import Node
 from promptdsl.tree.recorded import first_of, recording, remember
-from promptdsl.tree.rewrite import copied
+from promptdsl.tree.rewrite import copied, with_content
 from promptdsl.tree.turn_nodes import RecordedNode
 
 Edit: TypeAlias = Callable[[Sequence[Message], int], Iterable[Message]]
@@ -98,6 +98,18 @@ def with_items(run: RecordedNode, items: tuple[Message, ...], known: EditedHisto
     object.__setattr__(edited, "items", items)
     object.__setattr__(edited, "known", known)
     return edited
+
+
+def uncleared(history: ConversationNode) -> ConversationNode:
+    """Return a history with its results as they were before they were cleared without a budget."""
+    members = [*history.content]
+    for index, member in enumerate(members):
+        known = recording(member) if isinstance(member, RecordedNode) else None
+        if isinstance(known, EditedHistory) and known.made_of is not None:
+            members[index] = run = copied(member, member.content, member._mask)
+            object.__setattr__(run, "items", known.messages)
+            object.__setattr__(run, "known", known.made_of)
+    return with_content(history, tuple(members))
 
 
 def as_recorded(run: RecordedNode) -> Sequence[Message]:

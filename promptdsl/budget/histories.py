@@ -9,8 +9,7 @@ Positions are indices of messages; a turn that is written in a history counts as
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, pairwise
-from statistics import median
+from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
@@ -149,32 +148,23 @@ def measure_history(node: ConversationNode, measure: Measure) -> tuple[Sequence[
     return tokens, exchanges_of(messages)
 
 
-def default_step(
-    before: Sequence[int],
-    rounds: Sequence[int],
-    budget: int,
-    room: int,
-    *,
-    cleared: Sequence[int] | None = None,
-) -> int:
+def default_step(before: Sequence[int], rounds: Sequence[int], budget: int, room: int) -> int:
     """Return the step of a history without one: an eighth or a fourth of the budget.
 
     It is an eighth if a cache is then expected to serve ``REUSE`` of a request. That is estimated
-    by the median size of the first rounds: those that are within half of the budget and within
+    by the mean size of the first rounds: those that are within half of the budget and within
     ``room``, the tokens that the limit leaves for the history. So the step stays the same once
-    something is cut.
+    something is cut. A round that is cleared later counts as it was sent first: results are
+    cleared in these steps, too.
 
-    ``before`` has by message the tokens of the messages before it; ``cleared`` has the same for
-    cleared messages, because these are what is cut. A round is new once, before it is cleared.
+    ``before`` has by message the tokens of the messages before it.
     """
     eighth = max(budget // 8, 1)
-    seen = min(budget // 2, max(room, eighth) // eighth * eighth)
-    first = rounds[: bisect_right(rounds, seen, key=before.__getitem__)]
-    new, cut = (
-        median([sizes[end] - sizes[start] for start, end in pairwise(first)] or [seen])
-        for sizes in (before, cleared or before)
-    )
-    return budget // 8 if cut * 8 + new <= budget * (1 - REUSE) else budget // 4
+    size = min(budget // 2, max(room, eighth) // eighth * eighth)
+    first = rounds[: bisect_right(rounds, size, key=before.__getitem__)]
+    if len(first) > 1:
+        size = (before[first[-1]] - before[first[0]]) // (len(first) - 1)
+    return budget // 8 if size * 9 <= budget * (1 - REUSE) else budget // 4
 
 
 def part_of(history: ConversationNode, first: int, stop: int) -> Iterator[Node]:

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from functools import partial
 from itertools import accumulate
-from operator import attrgetter, sub
+from operator import attrgetter
 
 from promptdsl.budget.choose import Choice, Order
 from promptdsl.budget.dropped import Needed, needed_by
+from promptdsl.budget.edited_history import uncleared
 from promptdsl.budget.histories import cut_points, default_step, measure_history
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pairs import last_question, link_calls, turns_in
@@ -116,7 +117,8 @@ def _set_cut_points(
     tokens, structure = measure_history(node, measure)
     step = node.step
     if step is None:
-        step = default_step([0, *accumulate(tokens)], structure.rounds, budget, room)
+        written = measure_history(uncleared(node), measure)[0]
+        step = default_step([0, *accumulate(written)], structure.rounds, budget, room)
     clearing = None
     pinned: Sequence[tuple[int, int]] = ()
     if node.pin is not None:
@@ -134,10 +136,6 @@ def _set_cut_points(
         from promptdsl.budget.recorded_results import planned_clearing
 
         clearing = planned_clearing(node, measure, step=step, pinned=pinned)
-        if node.step is None:  # what is cut is cleared before, so it is smaller
-            total, saved = clearing.total, clearing.saved
-            sizes = [*map(sub, total, saved)]
-            step = default_step(total, structure.rounds, budget, room, cleared=sizes)
     cut_line = None
     if node.cut_line and structure.leading == structure.system:  # a summary says it already
         items = (spoken("user", CUT_LINE, kind="summary"),)

@@ -7,7 +7,7 @@ from operator import is_not
 from promptdsl.budget.capped_results import capped_messages
 from promptdsl.budget.cleared_results import Clearing, clearing_of
 from promptdsl.budget.dropped import Dropped, in_tokens
-from promptdsl.budget.edited_history import EditedHistory, edited_run
+from promptdsl.budget.edited_history import EditedHistory, edited_run, uncleared
 from promptdsl.budget.histories import measure_history
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pins import Ranges, pinned_messages, pinned_ranges
@@ -17,7 +17,7 @@ from promptdsl.tree.group_nodes import ConversationNode
 from promptdsl.tree.masks import OPAQUE
 from promptdsl.tree.node import Node, walk
 from promptdsl.tree.recorded import first_of, recording
-from promptdsl.tree.rewrite import copied, replace, rewrite, with_content
+from promptdsl.tree.rewrite import replace, rewrite, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 
 
@@ -76,19 +76,9 @@ def planned_clearing(
 
     Results that are cleared without a budget are cleared already. Messages in ``pinned`` stay.
     """
-    before = with_content(node, tuple(map(_uncleared, node.content)))
+    before = uncleared(node)
     tokens, structure = measure_history(before, measure)
     return clearing_of(before, tokens, structure.rounds, measure, step=step, pinned=pinned)
-
-
-def _uncleared(member: Node) -> Node:
-    known = recording(member) if isinstance(member, RecordedNode) else None
-    if not isinstance(known, EditedHistory) or known.made_of is None:
-        return member
-    run = copied(member, member.content, member._mask)
-    object.__setattr__(run, "items", known.messages)
-    object.__setattr__(run, "known", known.made_of)
-    return run
 
 
 def edits_in(tree: RootNode, measure: Measure) -> Iterator[Dropped]:

@@ -236,6 +236,15 @@ def test_the_default_step(exchange: int, budget: int, expected: int) -> None:
     assert cut(None) == cut(expected)
 
 
+def test_the_default_step_of_rounds_of_very_different_sizes() -> None:
+    """The mean of the rounds counts: most are small here, but half of the tokens are in two."""
+    tokens = [100, 100, 100, 100, 1_200, 100, 100, 100, 100, 1_200]
+    before = [0, *accumulate(tokens)]
+    rounds = [*range(10)]
+    assert 1_000 == default_step(before[:5], rounds[:5], 8_000, 8_000)
+    assert 2_000 == default_step(before, rounds, 8_000, 8_000)
+
+
 @given(st.lists(st.integers(1, 40), min_size=5, max_size=60), st.integers(100, 900))
 @examples(30)
 def test_the_default_step_is_chosen_once(sizes: list[int], budget: int) -> None:
