@@ -11,7 +11,7 @@ before the cut of any earlier request that was longer.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import accumulate
 from operator import sub
@@ -38,6 +38,8 @@ from promptdsl.tree.recorded import recording
 from promptdsl.tree.rewrite import with_content
 from promptdsl.tree.turn_nodes import RecordedNode
 
+_WRITTEN = Message("user")
+
 
 class LongerRequest(NamedTuple):
     """An earlier request of a history, which needed more tokens than the current one."""
@@ -58,8 +60,8 @@ class Clearing:
 
     node: ConversationNode
     options: ClearResults
-    cleared: Mapping[int, Message]
-    """By recorded message, the message with all results cleared."""
+    cleared: Sequence[Message]
+    """By message, the message with all results cleared; an empty one for a written turn."""
     sizes: Sequence[int]
     """By message, its tokens if it is cleared."""
     saved: Sequence[int]
@@ -93,10 +95,12 @@ class Clearing:
         """
         within = {index for start, stop in kept for index in range(start, min(stop, clear_before))}
         count = 0
-        for begin, _, items in members_of(self.node):
+        for begin, _, member in members_of(self.node):
+            items: Sequence[Message] = member.items if isinstance(member, RecordedNode) else ()
             for index, old in enumerate(items, begin):
-                if index in within:
-                    pairs = zip(old.content, self.cleared[index].content, strict=True)
+                new = self.cleared[index]
+                if new is not old and index in within:
+                    pairs = zip(old.content, new.content, strict=True)
                     count += sum(a is not b for a, b in pairs if b.type == "tool_result")
         if count == 1:
             return "1 of its results is cleared"
@@ -118,7 +122,7 @@ class Clearing:
         """Return how a request with the messages before ``stop`` is cleared."""
         clear_points = self.locations[: self.reached(stop)]
         longer = [*self._longer(stop, self.total[stop] - self.saved[clear_points[-1]])]
-        if self.node.clears_early:
+        if self.options.at_least is not None:
             clear_points = (0,)  # such a history is cleared before
         return attrs.evolve(self, clear_points=clear_points, longer=longer)
 
@@ -134,13 +138,10 @@ class Clearing:
     def applied(self, clear_before: int) -> ConversationNode:
         """Return the history with all results before a message cleared."""
         members: list[Node] = []
-        for begin, member, messages in members_of(self.node):
+        for begin, end, member in members_of(self.node):
             if isinstance(member, RecordedNode):
-                stop = max(min(clear_before, begin + len(messages)), begin)
-                items = (
-                    *map(self.cleared.__getitem__, range(begin, stop)),
-                    *messages[stop - begin :],
-                )
+                stop = max(min(clear_before, end), begin)
+                items = (*self.cleared[begin:stop], *member.items[stop - begin :])
                 old = recording(member)
                 known = EditedHistory(member.items, items, old.mask, member.start, made_of=old)
                 members.append(with_items(member, items, known))
@@ -164,17 +165,18 @@ def clearing_of(
     The messages in ``pinned`` are not cleared.
     """
     options = node.clear_results or ClearResults()
-    cleared: dict[int, Message] = {}
+    cleared: list[Message] = []
     sizes, results = [*tokens], [0] * len(tokens)
     stays = {index for start, stop in pinned for index in range(start, stop)}
-    for begin, member, items in members_of(node):
+    for begin, _, member in members_of(node):
+        cleared += member.items if isinstance(member, RecordedNode) else (_WRITTEN,)
         if isinstance(member, RecordedNode):
             run = edited_run(member, ("cleared", options), partial(_cleared, options=options))
-            counts = zip(items, run.items, measure.messages(run), strict=True)
-            for index, (message, edited, count) in enumerate(counts, begin):
-                results[index], cleared[index] = len(answers_in(message)), message
+            counts = zip(run.items, measure.messages(run), strict=True)
+            for index, (message, count) in enumerate(counts, begin):
+                results[index] = len(answers_in(message))
                 if count < sizes[index] and index not in stays:
-                    sizes[index], cleared[index] = count, edited
+                    sizes[index], cleared[index] = count, message
     saved = [0, *accumulate(map(sub, tokens, sizes))]
     at_least = options.at_least
     if at_least is None:
@@ -213,12 +215,12 @@ def _cleared(
 
     With ``inputs``, the inputs of their calls are replaced, too.
     """
-    # A result may have no name; its call, in the last message with calls before it, has one.
-    calls = next((m.calls for m in reversed(messages[:start]) if m.calls), ())
+    # A result may have no name. An id may be used again: the last call before the result counts.
+    names = {call.id: call.name for message in messages[:start] for call in message.calls}
+    change = partial(_cleared_block, options=options, names=names)
     for message in messages[start:]:
-        calls = message.calls or calls
-        names = {call.id: call.name for call in calls}
-        yield with_blocks(message, partial(_cleared_block, options=options, names=names))
+        names.update((call.id, call.name) for call in message.calls)
+        yield with_blocks(message, change)
 
 
 def _cleared_block(block: Block, *, options: ClearResults, names: dict[str, str]) -> Block:

@@ -195,7 +195,7 @@ def dropped_by(choice: Choice, entries: Sequence[Entry], free: int) -> tuple[Dro
 
 
 def _reports(choice: Choice, dropped: Container[Slot], free: int) -> Iterator[_Report]:
-    """Yield what a choice did to each slot, those in ``dropped`` first."""
+    """Yield what a choice did to each slot; ``dropped`` are the slots of dropped units."""
     for lead in choice.dropped:
         why = f"there is no room for it, its priority is {lead.priority}"
         yield _Report(lead.slot, lead.tokens, lead.priority, why)
@@ -221,9 +221,9 @@ def _reports(choice: Choice, dropped: Container[Slot], free: int) -> Iterator[_R
 
 def _address_of(slot: Slot, addresses: Mapping[Slot, str]) -> str:
     """Return the address of an entry, or the id of a section in it; empty for neither."""
-    if isinstance(slot.node, SectionNode):
-        return str(slot.node.options.id)
-    return addresses.get(slot, "")
+    if slot in addresses:
+        return addresses[slot]
+    return str(slot.node.options.id) if isinstance(slot.node, SectionNode) else ""
 
 
 def _step_cost(cuts: CutPoints, point: int, free: int) -> str:

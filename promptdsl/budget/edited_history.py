@@ -44,19 +44,16 @@ class EditedHistory(ReadCache):
     """The recording of the original messages, if they were cleared."""
 
 
-def members_of(history: ConversationNode) -> Iterator[tuple[int, Node, Sequence[Message]]]:
-    """Yield each part of a history: its first message, the part, and its recorded messages.
+def members_of(history: ConversationNode) -> Iterator[tuple[int, int, Node]]:
+    """Yield each part of a history, after its first message and the end of its messages.
 
-    A turn that is written in the history counts as one message; it has no recorded messages.
+    A turn that is written in the history counts as one message.
     """
     begin = 0
     for member in history.content:
-        if isinstance(member, RecordedNode):
-            yield begin, member, member.items
-            begin += len(member.items)
-        else:
-            yield begin, member, ()
-            begin += 1
+        end = begin + (len(member.items) if isinstance(member, RecordedNode) else 1)
+        yield begin, end, member
+        begin = end
 
 
 def edited_run(run: RecordedNode, key: object, edit: Edit) -> RecordedNode:
@@ -92,7 +89,7 @@ def with_blocks(message: Message, change: Callable[[Block], Block]) -> Message:
 
 def with_items(run: RecordedNode, items: tuple[Message, ...], known: EditedHistory) -> RecordedNode:
     """Return a run with other messages, the same run if no message differs."""
-    if all(map(is_, items, run.items)):
+    if all(new is old for new, old in zip(items, run.items, strict=True)):
         return run
     edited = copied(run, run.content, run._mask)
     object.__setattr__(edited, "items", items)

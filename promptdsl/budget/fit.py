@@ -30,7 +30,7 @@ from promptdsl.foundation.errors import BudgetError, OptionError, PromptError
 from promptdsl.tokens.tools import TOOLS_TEXT
 from promptdsl.tree.group_nodes import ConversationNode, ReserveNode
 from promptdsl.tree.node import Child
-from promptdsl.tree.rewrite import opaque
+from promptdsl.tree.rewrite import clears_early, opaque
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 
 NEAR = 8
@@ -65,8 +65,8 @@ def fit(
     - ``prepare`` makes a tree ready to be sent. Its second argument is what the budget did to
       histories, ``None`` if the tree has all parts.
     - ``tokens`` counts the tokens of such a result.
-    - ``measuring`` returns the counter of parts. It is called only for choices or a plan, because
-      most prompts fit completely.
+    - ``measuring`` returns the counter of parts. It is called only for limits, edited results and a
+      plan, because most prompts fit completely.
 
     :class:`BudgetError` if the parts that have to stay are too long.
     """
@@ -77,7 +77,7 @@ def fit(
     as_cut = Trimmed() if cut_parts else None
     total = budget.of(facts.window, facts.model)
     cleared = [*_cleared_histories(tree)]
-    is_cleared = any(history.clears_early for history in cleared)
+    is_cleared = any(map(clears_early, cleared))
     binds = facts.binds_reasoning and _has_reasoning(tree, facts.provider)
     if total is None:
         _check_clearing(cleared)
@@ -165,7 +165,7 @@ def _cleared_histories(tree: RootNode) -> Iterator[ConversationNode]:
 def _check_clearing(histories: Iterable[ConversationNode]) -> None:
     """Raise :class:`OptionError` for a history that only a budget clears: there is no budget."""
     for history in histories:
-        if not history.clears_early:
+        if not clears_early(history):
             problem = "clear_results without a budget"
             fix = "render with budget=..., or write ClearResults(..., at_least=4_000)"
             raise OptionError(problem, fix=fix, at=(history.source,))

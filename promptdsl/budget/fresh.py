@@ -64,7 +64,7 @@ class _Requests:
 
     def before_question(self, stop: int) -> int:
         """Return the end of the messages before ``stop``, without the questions at their end."""
-        while stop and _is_before_answer(self.items[stop - 1]):
+        while stop and _asks_or_instructs(self.items[stop - 1]):
             stop -= 1
         return stop
 
@@ -136,5 +136,5 @@ def bound_choice(plan: Plan) -> tuple[Choice, Trimmed | None] | None:
     return choice, Trimmed(run.items[fresh])
 
 
-def _is_before_answer(message: Message) -> bool:
+def _asks_or_instructs(message: Message) -> bool:
     return asks(message) or message.role not in ("user", "assistant", "tool")

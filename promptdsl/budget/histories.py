@@ -70,7 +70,13 @@ class Exchanges:
         parts = self.exchanges, self.rounds, self.questions
         exchanges, rounds, questions = (part[: bisect_left(part, stop)] for part in parts)
         return attrs.evolve(
-            self, count=stop, exchanges=exchanges, rounds=rounds, questions=questions
+            self,
+            count=stop,
+            exchanges=exchanges,
+            rounds=rounds,
+            system=min(self.system, stop),
+            questions=questions,
+            leading=min(self.leading, stop),
         )
 
 
@@ -169,11 +175,11 @@ def default_step(before: Sequence[int], rounds: Sequence[int], budget: int, room
 
 def part_of(history: ConversationNode, first: int, stop: int) -> Iterator[Node]:
     """Yield the parts of a history with the messages from ``first`` to ``stop``."""
-    for begin, member, items in members_of(history):
-        start, end = max(first - begin, 0), min(stop - begin, max(len(items), 1))
-        if start < end and isinstance(member, RecordedNode) and end - start < len(items):
-            yield cut(member, start, end)
-        elif start < end:
+    for begin, end, member in members_of(history):
+        start, last = max(first, begin), min(stop, end)
+        if start < last and isinstance(member, RecordedNode) and last - start < end - begin:
+            yield cut(member, start - begin, last - begin)
+        elif start < last:
             yield member
 
 
@@ -255,7 +261,7 @@ class CutPoints:
         clearing, clear_before = self.clearing, 0
         if clearing:
             clear_before = clearing.clear_points[min(point, self.clears)]
-            if clearing.node.clears_early:
+            if clearing.options.at_least is not None:
                 clear_before = clearing.clear_before(self.size)
         return self.starts[point], self.is_between_rounds(point), clear_before
 
@@ -273,13 +279,14 @@ class CutPoints:
     def pieces(self, point: int) -> Iterator[tuple[int, int] | None]:
         """Yield the messages that a cut keeps, as ranges in order; ``None`` for the cut line.
 
-        A range may be empty.
+        A range may be empty, or end before it begins.
         """
         ranges = self.ranges(point)
         if self.cut_line is None or point <= self.clears:
             yield from ranges
             return
-        gap = self.question[1] if self.is_between_rounds(point) else self.starts[point]
+        first, stop = self.question
+        gap = stop if first < stop and self.is_between_rounds(point) else self.starts[point]
         yield from [(begin, min(end, gap)) for begin, end in ranges]
         yield None
         yield from [(max(begin, gap), end) for begin, end in ranges]
@@ -322,32 +329,26 @@ def cut_points(
     - ``pinned``: the messages that stay.
     - ``cut_line``: the message that a cut sends in place of what it drops, and its tokens.
     """
-    tokens, structure = tokens[:size], structure.until(size)
+    if size < len(tokens):
+        tokens, structure = tokens[:size], structure.until(size)
+        pinned = [(min(start, size), min(stop, size)) for start, stop in pinned]
     exchanges, rounds, lead = structure.exchanges, structure.rounds, structure.leading
-    pinned = [(min(start, size), min(stop, size)) for start, stop in pinned]
-    sizes = tokens
+    before: Sequence[int] = ()
     if clearing:
         clearing = clearing.until(size)
         cleared = clearing.clear_points[-1]
         # Each later request will have these results cleared: the steps count them so.
-        sizes, tokens = clearing.sizes, [*clearing.sizes[:cleared], *tokens[cleared:]]
-    before, alone = [0, *accumulate(sizes)], [0, *accumulate(tokens)]
+        before = [0, *accumulate(clearing.sizes)]
+        tokens = [*clearing.sizes[:cleared], *tokens[cleared:]]
+    alone = [0, *accumulate(tokens)]
+    before = before or alone
     # Messages before the first exchange are dropped with it, except results of earlier calls.
     if answers:
         lead = max(min((*exchanges[:1], *rounds[:1], size)), lead)
-    points = CutPoints(node, [], [], [], lead, size, step=step)
-
-    def add(start: int, kept: int = 0) -> None:
-        """Add the point that keeps the messages from ``start`` on, and ``kept`` tokens before."""
-        points.starts.append(start)
-        points.before.append(before[start] - before[lead])
-        points.saved.append(alone[start] - alone[lead] - kept)
-
     kept = max(node.keep, int(required))
     droppable = max(len(exchanges) - max(kept, 1), 0)
-    for start in (lead, *exchanges[1 : droppable + 1]):
-        add(start)
-    points.first_round_point = len(points.starts)
+    starts = [lead, *exchanges[1 : droppable + 1]]
+    points = CutPoints(node, starts, [], [], lead, size, first_round_point=len(starts), step=step)
     # If all exchanges but the last may be dropped, so may its rounds. The newest round stays.
     last = size  # no round is after it
     if droppable == len(exchanges) - 1:
@@ -355,16 +356,22 @@ def cut_points(
     elif required and not exchanges:
         last = lead
     rounds = rounds[bisect_left(rounds, last) :]
+    question = 0
     if len(rounds) > 1:
-        points.question = (last, rounds[0])
+        points.question, question = (last, rounds[0]), alone[rounds[0]] - alone[last]
         # A user may have asked again before all calls were answered.
         asked = structure.last_question
         stop = asked if asked > rounds[0] else rounds[-1]
-        for start in rounds[1 : bisect_right(rounds, stop)]:
-            add(start, alone[rounds[0]] - alone[last])
+        starts += rounds[1 : bisect_right(rounds, stop)]
+    points.before = [before[start] - before[lead] for start in starts]
+    points.saved = [alone[start] - alone[lead] for start in starts]
+    for point in range(points.first_round_point, len(starts)):
+        points.saved[point] -= question
     # The complete conversation may be dropped.
     if not kept and size > lead:
-        add(size)
+        starts.append(size)
+        points.before.append(before[size] - before[lead])
+        points.saved.append(alone[size] - alone[lead])
     if pinned:
         _keep_pinned(points, pinned, alone)
     if clearing:

@@ -1,7 +1,7 @@
 """Limits: texts that are always cut to a size, after a sentence or a word if possible."""
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from promptdsl.budget.cut_text import Leaves
 from promptdsl.budget.dropped import Dropped, in_tokens
@@ -44,7 +44,8 @@ def limited(root: RootNode, measuring: Callable[[], Measure]) -> tuple[RootNode,
     def limit_turn(node: Node) -> Node | None:
         return _limited_turn(node, measuring(), cuts) if id(node) in turns else node
 
-    return rewrite(root, limit_turn, within=OPAQUE), tuple(cuts)
+    # A section may be a turn of its own and a part of another turn: turns are not walked into.
+    return rewrite(root, limit_turn, within=OPAQUE, kept=turns), tuple(cuts)
 
 
 def still_cut(cuts: LimitCuts, root: Node) -> tuple[Dropped, ...]:
@@ -63,11 +64,10 @@ def _limited_turn(
     def change(node: Node) -> Node | None:
         if not isinstance(node, LimitNode):
             return node
-        counter = cutter = _LimitCutter(node, turn, measure)
-        reason = f"its limit is {in_tokens(node.most)}"
+        unit, reason = measure, f"its limit is {in_tokens(node.most)}"
         if node.unit != "tokens":
-            cutter = _LimitCutter(node, turn, measure.in_characters)
-            reason = f"its limit is {node.most:,} characters"
+            unit, reason = measure.in_characters, f"its limit is {node.most:,} characters"
+        cutter, counter = _LimitCutter(node, turn, unit), _LimitCutter(node, turn, measure)
         if cutter.size(node) <= node.most:
             return _fragment_of(node)
         kept, fragment, saved = cutter.cut(), None, counter.size(node)
@@ -79,7 +79,8 @@ def _limited_turn(
 
     # In a fragment, so that text outside of turns may be replaced, too.
     outer = with_content(make(FragmentNode, mask=OPAQUE), (turn,))
-    return cast("Node | None", next(iter(rewrite(outer, change, within=OPAQUE).content), None))
+    content = rewrite(outer, change, within=OPAQUE).content
+    return next((child for child in content if not isinstance(child, str)), None)
 
 
 def _fragment_of(limit: Node) -> Node:

@@ -17,7 +17,7 @@ from promptdsl.tree.group_nodes import ConversationNode
 from promptdsl.tree.masks import OPAQUE
 from promptdsl.tree.node import Node, walk
 from promptdsl.tree.recorded import first_of, recording
-from promptdsl.tree.rewrite import replace, rewrite, with_content
+from promptdsl.tree.rewrite import clears_early, replace, rewrite, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 
 
@@ -48,7 +48,7 @@ def cleared_histories(
     reports: list[tuple[Node | None, Dropped]] = []
 
     def change(node: Node) -> Node:
-        if not isinstance(node, ConversationNode) or not node.clears_early:
+        if not isinstance(node, ConversationNode) or not clears_early(node):
             return node
         tokens, structure = measure_history(node, measure)
         pinned: Ranges = ()

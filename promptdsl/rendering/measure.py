@@ -1,4 +1,4 @@
-"""The tokens of the parts of a tree, counted in the format that its target receives."""
+"""The tokens of the parts of a tree, counts_of in the format that its target receives."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from operator import is_
@@ -34,7 +34,7 @@ from promptdsl.tree.group_nodes import NoteNode, ReserveNode
 from promptdsl.tree.masks import EVENT, SECTION, SPOKEN, SYSTEM
 from promptdsl.tree.node import Node, make, walk
 from promptdsl.tree.part_nodes import EventBlockNode, ToolResultNode
-from promptdsl.tree.recorded import counted
+from promptdsl.tree.recorded import counts_of
 from promptdsl.tree.rewrite import with_content
 from promptdsl.tree.turn_nodes import (
     CacheBreakpointNode,
@@ -105,7 +105,7 @@ class Measuring:
         if self.with_bytes is not None:
             return [*self._in_run(run.items, 0)]  # Bytes are those of this render.
         merging = self.config.merge_consecutive, self.config.event_role
-        return counted(run, ("planned", self.tokens, self.facts, *merging), self._in_run)
+        return counts_of(run, ("planned", self.tokens, self.facts, *merging), self._in_run)
 
     def _in_run(self, messages: Sequence[Message], start: int) -> Iterator[int]:
         """Yield the tokens of messages in a row, from ``start`` on."""
@@ -161,7 +161,7 @@ class Measuring:
                     counts[id(part.node)] = self._blocks(part.blocks(), role, is_error)
         missing -= counts.keys()
         if missing:
-            # Parts whose text was joined with that of their neighbours are counted alone.
+            # Parts whose text was joined with that of their neighbours are counts_of alone.
             for below, _ in walk(node):
                 if id(below) in missing and below is not node:
                     alone = self._lowered(with_content(node, (below,)))
@@ -286,10 +286,10 @@ def message_counts(
             first, size = run.items[0], len(run.items)
             candidates = range(len(counts), len(messages) - size + 1)
             start = next((i for i in candidates if messages[i] is first), None)
-            # If a message of the run was changed or left out, the run is counted below.
+            # If a message of the run was changed or left out, the run is counts_of below.
             if start is not None and all(map(is_, messages[start : start + size], run.items)):
                 counts += count(messages[:start], len(counts))
-                counts += counted(run, ("sent", tokens, facts), count)
+                counts += counts_of(run, ("sent", tokens, facts), count)
     return [*counts, *count(messages, len(counts))]
 
 

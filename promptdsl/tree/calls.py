@@ -40,5 +40,5 @@ def answers_in(message: Message) -> tuple[str, ...]:
 
 
 def asks(message: Message) -> bool:
-    """Return whether a message is a question of a user: it answers no call."""
+    """Return whether a message is a user's and holds no result of a call."""
     return message.role == "user" and not answers_in(message)

@@ -127,11 +127,6 @@ class ConversationNode(FragmentNode):
     keep_compacted: bool = False
     cut_line: bool = False
 
-    @property
-    def clears_early(self) -> bool:
-        """Whether results are cleared without a budget, too."""
-        return self.clear_results is not None and self.clear_results.at_least is not None
-
     def _name(self) -> str:
         return "History"
 

@@ -54,7 +54,7 @@ def remember(run: RecordedNode, key: object, fold: Callable[[Sequence[Message], 
     return result
 
 
-def counted(
+def counts_of(
     run: RecordedNode, key: object, count: Callable[[Sequence[Message], int], Iterable[int]]
 ) -> Sequence[int]:
     """Return a count for each message of a run; the conversation caches the counts by ``key``.

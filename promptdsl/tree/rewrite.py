@@ -354,6 +354,11 @@ def edits_results(node: Node) -> bool:
     )
 
 
+def clears_early(history: ConversationNode) -> bool:
+    """Return whether the results of a history are cleared without a budget, too."""
+    return history.clear_results is not None and history.clear_results.at_least is not None
+
+
 def is_compacted(node: Node) -> bool:
     """Return whether a node is a history that contains a provider's compaction."""
     return isinstance(node, ConversationNode) and node._mask & masks.COMPACTED == masks.COMPACTED

@@ -125,6 +125,28 @@ def test_what_is_cleared(budget: int | None, options: dict[str, Any], expected: 
     assert shape(sent(TEN, budget, **options)) == expected
 
 
+@pytest.mark.parametrize("between", ["text", "call"])
+def test_a_result_of_an_older_call(between: str) -> None:
+    """A result without a name has that of its call, also where other turns are between them."""
+
+    def call(id: str, name: str) -> ToolUseBlock:
+        return ToolUseBlock(id, name, "{}")
+
+    def result(id: str) -> Message:
+        return Message("tool", (ToolResultBlock(id, (TextBlock("w " * 30),)),))
+
+    said = [Message("user", "Go."), Message("assistant", (call("a", "memory"),))]
+    said += [Message("assistant", "Wait." if between == "text" else (call("b", "look"),))]
+    said += [result("a"), *([result("b")] if between == "call" else [])]
+    said += [Message("assistant", (call("z", "look"),)), result("z")]
+    rule = ClearResults(1, at_least=1, exclude=("memory",))
+    repaired = {"tool_pairing": "fill"}
+    prompt = Timeline(History(said, clear_results=rule), User("And?"))
+    rendered = render(prompt, counter=words, transformation=repaired)
+    reasons = [part.why for part in rendered.dropped if "cleared" in part.why]
+    assert (["1 of its results is cleared"] if between == "call" else []) == reasons
+
+
 def test_the_placeholder_and_the_arguments() -> None:
     """A cleared result keeps its id and its error; with ``inputs`` the call keeps its name."""
     how = ClearResults(keep=1, at_least=1, placeholder="(gone)", inputs=True)

@@ -61,6 +61,16 @@ def test_beside_a_summary() -> None:
     assert LINE not in [message.text for message in messages]
 
 
+def test_it_is_after_pinned_rounds_of_a_history_without_a_question() -> None:
+    """Rounds that a pin keeps were sent before those that were left out last."""
+    rounds = recorded_exchanges(10)[1:]
+    kept = History(rounds, cut_line=True, pin=["q1a4"], step=0)
+    rendered = render(Timeline(User("Do it."), kept), budget=100, counter=words)
+    lines = [message.text == "Earlier messages were left out." for message in rendered.messages]
+    ids = [message.id for message in rendered.messages]
+    assert ids.index("q1a4") < lines.index(True) < ids.index("q1a10")
+
+
 @pytest.mark.parametrize("model", ["claude-opus-5-5", "gpt-5", "gemini-3-pro-preview"])
 def test_at_a_target(model: str) -> None:
     """It is text of the user, in one turn with the question after it where these are one."""

@@ -113,6 +113,16 @@ def test_several_parts() -> None:
     assert "Seven" not in text
 
 
+@pytest.mark.parametrize("wrap", [lambda *turns: turns, lambda *turns: (Fragment(*turns),)])
+def test_a_section_that_is_a_turn_and_a_part_of_one(wrap: Callable[..., Any]) -> None:
+    """Its own limit holds in both places, and so does another one in the turn."""
+    log = "One two three four five six seven."
+    rules = Section("rules", Limit(6, log))
+    rendered = render(timeline_of(*wrap(rules, User(rules, Limit(3, log)))), counter=words)
+    cut = "One two three four five [...]"
+    assert [cut, f"{cut}\n\nOne two [...]"] == [message.text for message in rendered.messages]
+
+
 def test_a_limit_in_a_limit() -> None:
     """The inner one holds, and then the outer one."""
     text = cut(9, Limit(4, "a b c d e f"), "1 2 3 4 5 6 7 8 9")

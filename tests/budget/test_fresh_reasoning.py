@@ -66,6 +66,19 @@ def refused(sent: list[list[Any]]) -> list[str]:
     ]
 
 
+def test_system_text_of_a_history_that_stays() -> None:
+    """What has to stay is too long for the budget: it is an error of the budget, nothing else."""
+    thought = {"type": "reasoning", "text": "Hm", "signature": "c2ln", "origin": "anthropic"}
+    call = {"type": "tool_use", "id": "c1", "name": "look", "input": {}}
+    said: list[Any] = [
+        {"role": "system", "content": "a"},
+        {"role": "assistant", "content": [thought, call]},
+    ]
+    prompt = Timeline(System("s"), History(said, keep=1))
+    with pytest.raises(BudgetError):
+        render(prompt, budget=15, counter=lambda text: len(text.split()), model="claude-opus-5-5")
+
+
 @examples(40)
 @given(
     st.lists(st.sampled_from([5, 10, 20, 40]), min_size=5, max_size=40),
