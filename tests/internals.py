@@ -15,6 +15,7 @@ from promptdsl.batch.cells import json_cell
 from promptdsl.budget.histories import default_step
 from promptdsl.checking.python_file import parsed
 from promptdsl.cli.arguments import call_function, read_arguments
+from promptdsl.cli.at_revision import checked_out_inputs
 from promptdsl.cli.commands import COMMANDS
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.messages import as_messages
@@ -485,6 +486,7 @@ __all__ = [
     "check_shape",
     "check_url",
     "check_variables",
+    "checked_out_inputs",
     "cli_module",
     "closed",
     "code_fences",

@@ -83,12 +83,13 @@ def made_page(
         requests: list[JsonDict] = []
         for row in _request_rows(prompt, models, options):
             if row["error"]:
-                errors.append(f"{prompt.name}: {row['error']['what']}")
+                errors.append(f"{prompt.title}: {row['error']['what']}")
             figures = row.pop("figures")
             parts = shared.parts(row if content else without_content(row))
             requests.append({**parts, "figures": figures})
-        name = prompt.name if content else f"prompt {number}"
-        prompts.append({"name": name, "requests": requests})
+        name = prompt.title if content else f"prompt {number}"
+        inputs = prompt.inputs_name if content else None
+        prompts.append({"name": name, "inputs": inputs, "requests": requests})
     data: JsonDict = {
         "format": FORMAT,
         "content": content,
