@@ -331,3 +331,18 @@ def test_prompts_of_inputs() -> None:
     assert {"question": "Why?"} == short["record"]["inputs"]
     assert "inputs 'wrong' have no 'question', which ask needs" == wrong["error"]["what"]
     assert failed["error"]["what"].startswith("a History")
+
+
+def test_what_a_payload_is_sent_to() -> None:
+    """A payload has its format, its provider and its model, and where bytes are in it."""
+    image = Image.from_bytes(b"\x89PNG\r\n\x1a\n", "image/png")
+    (request,) = checked(
+        page_data(User("Hi.", image), models=["gpt-5", "mistral", "bedrock", "gemini"])
+    )
+    chat, server, bedrock, gemini = request["targets"].values()
+    sent = {"format": "openai", "provider": "openai", "model": "gpt-5", "lifted": [], "options": ""}
+    assert (sent, []) == (chat["api"], chat["binary"])
+    assert sent | {"provider": "mistral", "model": None} == server["api"]
+    assert [["messages", 0, "content", 1, "image", "source", "bytes"]] == bedrock["binary"]
+    assert ["system_instruction", "tools", "tool_config"] == gemini["api"]["lifted"]
+    assert "generation_config" == gemini["api"]["options"]
