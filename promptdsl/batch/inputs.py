@@ -109,6 +109,10 @@ def named_inputs(
 def inputs_of_name(inputs: tuple[NamedInputs, ...], name: str | None) -> NamedInputs:
     """Return the inputs with a name; without a name the only ones.
 
+    >>> from promptdsl.batch import inputs_of_name, named_inputs
+    >>> inputs_of_name(named_inputs({"short": {}, "long": {}}), "long").name
+    'long'
+
     Raises :class:`OptionError` for an unknown name, and where several need a name.
     """
     names = [case.name for case in inputs]

@@ -125,9 +125,8 @@ def loaded_inputs(target: str) -> tuple[NamedInputs, ...]:
         known = [key for key, value in values.items() if _may_be_inputs(key, value, module)]
         problem = f"{location} has no name {name!r}" if name else USAGE
         raise UsageError(f"{problem}{near(name, known)}")
-    return named_inputs(
-        values[name], name=f"the inputs {target}", at=_line_of_name(module, name) or target
-    )
+    at = _line_of_name(module, name)
+    return named_inputs(values[name], name=f"the inputs {target}", at=at)
 
 
 def _may_be_inputs(name: str, value: object, module: ModuleType) -> bool:
@@ -140,14 +139,22 @@ def _may_be_inputs(name: str, value: object, module: ModuleType) -> bool:
 
 
 def _line_of_name(module: ModuleType, name: str) -> str:
-    """Return the line that gives a module a name, ``file:line``; ``""`` if none is known."""
-    file = getattr(module, "__file__", None) or ""
-    line = 0
-    for statement in ast.parse("".join(linecache.getlines(file))).body:
-        targets = getattr(statement, "targets", [getattr(statement, "target", None)])
-        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
-            line = statement.lineno
-    return f"{file}:{line}" if line else ""
+    """Return the last line that gives a module a name, ``file:line``; without one, the first."""
+    file = getattr(module, "__file__", None) or module.__name__
+    lines = [
+        node.lineno
+        for statement in ast.parse("".join(linecache.getlines(file))).body
+        for node in ast.walk(statement)
+        if _names(node) == name
+    ]
+    return f"{file}:{max(lines, default=1)}"
+
+
+def _names(node: ast.AST) -> str | None:
+    """Return the name that a part of a module gives: of a variable, or of what it imports."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        return node.id
+    return (node.asname or node.name) if isinstance(node, ast.alias) else None
 
 
 def _chosen(
