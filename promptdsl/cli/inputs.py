@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 import attrs
 
@@ -141,20 +141,16 @@ def _may_be_inputs(name: str, value: object, module: ModuleType) -> bool:
 def _line_of_name(module: ModuleType, name: str) -> str:
     """Return the last line that gives a module a name, ``file:line``; without one, the first."""
     file = getattr(module, "__file__", None) or module.__name__
-    lines = [
-        node.lineno
-        for statement in ast.parse("".join(linecache.getlines(file))).body
-        for node in ast.walk(statement)
-        if _names(node) == name
-    ]
+    tree = ast.parse("".join(linecache.getlines(file)))
+    lines = [node.lineno for node in ast.walk(tree) if _gives(node, name)]
     return f"{file}:{max(lines, default=1)}"
 
 
-def _names(node: ast.AST) -> str | None:
-    """Return the name that a part of a module gives: of a variable, or of what it imports."""
+def _gives(node: ast.AST, name: str) -> TypeGuard[ast.Name | ast.alias]:
+    """Return whether a part of a module gives a name: to a value, or to what it imports."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-        return node.id
-    return (node.asname or node.name) if isinstance(node, ast.alias) else None
+        return node.id == name
+    return isinstance(node, ast.alias) and (node.asname or node.name) == name
 
 
 def _chosen(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from promptdsl import *
 from promptdsl.comparing import record_rendered
+from promptdsl.integrations.litellm import to_litellm
 from tests.internals import TARGETS
 from tests.providers.every_target import as_wire
 from tests.searching import examples
@@ -263,6 +264,20 @@ def test_the_cached_prefix() -> None:
     prefix, sent = rendered.prefix(), rendered.payload()
     assert as_wire(prefix["tools"]) == as_wire(sent["tools"])
     assert as_wire(prefix["messages"][:2]) == as_wire(sent["messages"][:2])
+
+
+@pytest.mark.parametrize("model", ["gpt-5", None])
+def test_a_gateway(model: str | None) -> None:
+    """A gateway gets sorted keys, whether the prompt was rendered for a model or for none."""
+    schema, arguments = reordered(SCHEMA, sorted), reordered(ARGUMENTS, sorted)
+
+    def sent(prompt: Timeline, **settings: Any) -> bytes:
+        converted = to_litellm(render(prompt, model=model, transformation=settings))
+        return as_wire([converted.messages, converted.tools])
+
+    before, after = prompt_with(SCHEMA, ARGUMENTS), prompt_with(schema, arguments)
+    assert sent(before) != sent(after)
+    assert sent(before, **SORTED) == sent(after, **SORTED)
 
 
 def test_a_growing_conversation() -> None:
