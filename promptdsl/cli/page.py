@@ -10,6 +10,7 @@ from promptdsl import DataError, LogEntry, PromptError, PromptRecord
 from promptdsl.cli.arguments import Arguments, file_text, read_arguments
 from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import UsageError
+from promptdsl.cli.inputs import TargetCall, refuse_inputs, target_calls
 from promptdsl.cli.log_records import (
     check_known,
     is_log,
@@ -17,13 +18,14 @@ from promptdsl.cli.log_records import (
     log_entries,
     refuse_log_file,
 )
-from promptdsl.cli.options import add_request, loaded_prompt, prices, render_options
+from promptdsl.cli.options import add_request, prices, render_options
 from promptdsl.cli.records import without_lines
 from promptdsl.cli.sides import is_record, read_json
 from promptdsl.cli.write_files import write_report
 from promptdsl.comparing import payload_rendered
 from promptdsl.page import (
     PagePrompt,
+    Shown,
     is_page,
     made_page,
     page_html,
@@ -100,6 +102,8 @@ def _prompts(
     target: str, props: Arguments, arguments: argparse.Namespace, stack: ExitStack
 ) -> tuple[Sequence[PagePrompt], list[str]]:
     """Return the prompts that a target names, and notes; of one whose code fails, its error."""
+    if os.path.isdir(target) or target.endswith(".json"):
+        refuse_inputs(arguments, target)
     if os.path.isdir(target):
         return _folder_prompts(target, arguments.id)
     refuse_log_file(target, command="page", more=" -o FILE.html")
@@ -107,12 +111,24 @@ def _prompts(
         return _file_prompts(target, arguments.id), []
     _refuse_id(arguments.id, target)
     try:
-        prompt = stack.enter_context(loaded_prompt(target, props, arguments))
+        calls = stack.enter_context(target_calls(target, props, arguments))
     except UsageError:
         raise
     except (Exception, SystemExit) as error:
         return [PagePrompt(target, (error,), props)], []
-    return [PagePrompt(target, (prompt,), props)], []
+    return [_prompt_of_call(call) for call in calls], []
+
+
+def _prompt_of_call(call: TargetCall) -> PagePrompt:
+    """Return the prompt of a call; of one whose code fails, its error."""
+    name = None if call.inputs is None else call.inputs.name
+    try:
+        request: Shown = call.prompt()
+    except UsageError:
+        raise
+    except (Exception, SystemExit) as error:
+        request = error
+    return PagePrompt(call.target, (request,), call.arguments, name)
 
 
 def _folder_prompts(folder: str, id: str | None) -> tuple[Sequence[PagePrompt], list[str]]:

@@ -37,17 +37,27 @@ def loaded_target(target: str) -> Generator[object]:
         location, name = target, ""
     paths = list(sys.path)
     try:
-        is_file = location.endswith(".py") or "/" in location or os.sep in location
-        if not is_file and _is_library(location):
+        if not _is_file(location) and _is_library(location):
             with loaded_section(target) as (library, section):
                 yield section_prompt(library, section)
             return
-        module = _load_file(location) if is_file else _import_module(location)
-        yield _value(module, name, location)
+        yield _value(loaded_module(location), name, location)
     finally:
         sys.path[:] = paths
         for key in [key for key, module in sys.modules.items() if type(module) is _LoadedFile]:
             del sys.modules[key]
+
+
+def loaded_module(location: str) -> ModuleType:
+    """Return the module of a file or of a name; a file that is loaded already is not run again.
+
+    Call it where a target is loaded: the module of a file is removed at its end.
+    """
+    return _load_file(location) if _is_file(location) else _import_module(location)
+
+
+def _is_file(location: str) -> bool:
+    return location.endswith(".py") or "/" in location or os.sep in location
 
 
 def _value(module: ModuleType, name: str, location: str) -> object:
@@ -104,6 +114,9 @@ def _load_file(path: str) -> ModuleType:
         raise UsageError(f"no such file: {path}{near(name, files)}")
     _refuse_other_file(path)
     full = os.path.abspath(path)
+    for loaded in sys.modules.values():
+        if type(loaded) is _LoadedFile and loaded.__file__ == full:
+            return loaded
     # If another module has this name, an underscore is added.
     name = os.path.splitext(os.path.basename(full))[0]
     while name in sys.modules or _is_installed(name, full):

@@ -12,7 +12,9 @@ if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table bel
     from promptdsl.page.html import page_html as page_html
     from promptdsl.page.html import write_page as write_page
     from promptdsl.page.prompts import PagePrompt as PagePrompt
+    from promptdsl.page.prompts import Shown as Shown
     from promptdsl.page.prompts import prompts_of_entries as prompts_of_entries
+    from promptdsl.page.prompts import prompts_of_inputs as prompts_of_inputs
 else:
     from promptdsl.foundation.lazy_names import lazy_names
 
@@ -21,6 +23,6 @@ else:
         {
             "data": "made_page page_data",
             "html": "is_page page_html write_page",
-            "prompts": "PagePrompt prompts_of_entries",
+            "prompts": "PagePrompt Shown prompts_of_entries prompts_of_inputs",
         },
     )

@@ -9,8 +9,10 @@ from math import inf
 from typing import Any
 
 from promptdsl import BudgetError, OptionError, PromptRecord, Rendered
+from promptdsl.batch import services
 from promptdsl.comparing import diff
 from promptdsl.foundation.errors import shown
+from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.json import JsonDict
 from promptdsl.foundation.source import author, public_api
 from promptdsl.page.bare import without_content
@@ -83,12 +85,13 @@ def made_page(
         requests: list[JsonDict] = []
         for row in _request_rows(prompt, models, options):
             if row["error"]:
-                errors.append(f"{prompt.name}: {row['error']['what']}")
+                errors.append(f"{prompt.title}: {row['error']['what']}")
             figures = row.pop("figures")
             parts = shared.parts(row if content else without_content(row))
             requests.append({**parts, "figures": figures})
-        name = prompt.name if content else f"prompt {number}"
-        prompts.append({"name": name, "requests": requests})
+        name = prompt.title if content else f"prompt {number}"
+        inputs = prompt.inputs_name if content else None
+        prompts.append({"name": name, "inputs": inputs, "requests": requests})
     data: JsonDict = {
         "format": FORMAT,
         "content": content,
@@ -232,8 +235,11 @@ def _payload(rendered: Rendered, record: JsonDict) -> JsonDict:
         {name: value for name in LOCATION if (value := getattr(location, name)) not in (None, "")}
         for location in rendered.locations()
     ]
+    payload = rendered._payload()  # a page shows losses, it does not warn
     return {
-        "payload": rendered._payload(),  # a page shows losses, it does not warn
+        "payload": payload,
+        "api": _api(rendered),
+        "binary": [*_bytes_in(payload)],
         "messages": record["messages"],
         "spans": record["spans"],
         "locations": locations,
@@ -241,3 +247,28 @@ def _payload(rendered: Rendered, record: JsonDict) -> JsonDict:
         "dropped": record["dropped"],
         "tokens": record["tokens"]["total"],
     }
+
+
+def _api(rendered: Rendered) -> JsonDict:
+    """Return what a payload is sent to, and the keys of its ``config`` where no SDK moves them."""
+    wire, service = rendered.facts.wire, services().get(rendered.facts.wire.provider_format)
+    return {
+        "format": wire.provider_format,
+        "provider": wire.name,
+        "model": rendered.facts.model,
+        "lifted": [] if service is None else [*service.lifted],
+        "options": "" if service is None else service.options,
+    }
+
+
+def _bytes_in(payload: JsonDict) -> Iterator[list[str | int]]:
+    """Yield the address of each value of a payload that is bytes, which JSON has as base64."""
+    waiting: list[tuple[list[str | int], object]] = [([], payload)]
+    while waiting:
+        address, value = waiting.pop()
+        if isinstance(value, bytes | bytearray):
+            yield address
+        elif is_mapping(value):
+            waiting += [([*address, key], part) for key, part in value.items()]
+        elif is_list(value):
+            waiting += [([*address, number], part) for number, part in enumerate(value)]

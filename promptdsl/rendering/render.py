@@ -330,9 +330,14 @@ def _prepared(
             join_texts=config.join_texts,
             merges=config.merge_consecutive,
         )
+    sent = prompt
+    if config.json_keys is not None:
+        from promptdsl.providers.shared.sorted_keys import with_sorted_keys
+
+        sent = with_sorted_keys(prompt)
     if facts.provider is None:
-        return Outgoing(tuple(stages), layout, losses, prompt, prompt, None)
-    written = _written(prompt, facts, tree=tree, request=request)
+        return Outgoing(tuple(stages), layout, losses, prompt, sent, None)
+    written = _written(sent, facts, tree=tree, request=request)
     losses += written.losses
     if prompt.stored is not None:
         losses += (_stored_elsewhere(prompt.stored, facts),)
