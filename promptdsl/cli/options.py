@@ -182,14 +182,21 @@ def loaded_prompt(
 ) -> Generator[Node | Prompt]:
     """Give the prompt that TARGET names; output of its code goes to standard error."""
     with redirect_stdout(sys.stderr), loaded_target(target) as loaded:
-        if isinstance(loaded, type):
-            raise UsageError(f"{target} is a class: name a prompt, or a function that returns one")
-        if props and not callable(loaded):
-            raise UsageError(f"{target} is not a function: it takes no parameters")
-        if arguments.provider_format not in arguments.for_people:
-            checked_provider(arguments.provider_format)
-        prompt: Any = call_function(loaded, props, target) if callable(loaded) else loaded
-        yield prompt
+        yield prompt_of(loaded, target, props, arguments)
+
+
+def prompt_of(
+    loaded: object, target: str, props: Arguments, arguments: argparse.Namespace
+) -> Node | Prompt:
+    """Return the prompt that a target is, or that it returns if it is a function."""
+    if isinstance(loaded, type):
+        raise UsageError(f"{target} is a class: name a prompt, or a function that returns one")
+    if props and not callable(loaded):
+        raise UsageError(f"{target} is not a function: it takes no parameters")
+    if arguments.provider_format not in arguments.for_people:
+        checked_provider(arguments.provider_format)
+    prompt: Any = call_function(loaded, props, target) if callable(loaded) else loaded
+    return prompt
 
 
 def render_options(arguments: argparse.Namespace) -> dict[str, Any]:  # Any: keywords of render()

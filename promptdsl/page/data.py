@@ -3,7 +3,7 @@
 ``page.schema.json`` in this package is its JSON schema. A page has no other input.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from math import inf
 from typing import Any
@@ -76,19 +76,32 @@ def made_page(
     if models and not content:
         what = "a payload has content, and this page has none"
         raise OptionError(what, fix="leave out models, or content=False", at=(author(),))
+    rows = ((prompt.name, request_rows(prompt, models, options)) for prompt in prompts_of(targets))
+    return page_of_rows(rows, price=price, content=content)
+
+
+def page_of_rows(
+    named_rows: Iterable[tuple[str, Iterable[JsonDict]]],
+    *,
+    price: Sequence[float] | None,
+    content: bool,
+) -> tuple[JsonDict, list[str]]:
+    """Return the data of a page of named prompts with rows, and a line for each that has an error.
+
+    The rows of a prompt are those of :func:`request_rows`; none is changed.
+    """
     shared = SharedValues()
     prompts: list[JsonDict] = []
     errors: list[str] = []
-    for number, prompt in enumerate(prompts_of(targets), 1):
+    for number, (name, rows) in enumerate(named_rows, 1):
         requests: list[JsonDict] = []
-        for row in _request_rows(prompt, models, options):
+        for row in rows:
             if row["error"]:
-                errors.append(f"{prompt.name}: {row['error']['what']}")
-            figures = row.pop("figures")
-            parts = shared.parts(row if content else without_content(row))
-            requests.append({**parts, "figures": figures})
-        name = prompt.name if content else f"prompt {number}"
-        prompts.append({"name": name, "requests": requests})
+                errors.append(f"{name}: {row['error']['what']}")
+            shown_row = {key: part for key, part in row.items() if key != "figures"}
+            parts = shared.parts(shown_row if content else without_content(shown_row))
+            requests.append({**parts, "figures": row["figures"]})
+        prompts.append({"name": name if content else f"prompt {number}", "requests": requests})
     data: JsonDict = {
         "format": FORMAT,
         "content": content,
@@ -111,11 +124,13 @@ def _price(price: Sequence[float]) -> JsonDict:
     return {"input": price[0], "cached": price[-1]}
 
 
-def _request_rows(
-    prompt: PagePrompt, models: Sequence[str], options: Mapping[str, Any]
+def request_rows(
+    prompt: PagePrompt,
+    models: Sequence[str],
+    options: Mapping[str, Any],  # Any: options of render()
 ) -> Iterator[JsonDict]:
     """Yield the data of each request; each is compared with the one before it."""
-    before: PageRequest | None = None
+    before = None if prompt.before is None else request_of(prompt.before, options)
     for number, part in enumerate(prompt.requests):
         request = request_of(part, options)
         record: PromptRecord | None = None

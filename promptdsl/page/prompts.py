@@ -37,6 +37,8 @@ AROUND = 3
 class PagePrompt:
     """A prompt of a page: its name, its requests in order, and the arguments it was made with.
 
+    The first request is compared with ``before``, which is not shown.
+
     >>> from promptdsl import System
     >>> from promptdsl.page import PagePrompt
     >>> PagePrompt("support", (System("Be kind."),)).name
@@ -46,6 +48,7 @@ class PagePrompt:
     name: str
     requests: Sequence[Shown]
     inputs: Mapping[str, object] | None = None
+    before: Shown | None = None
 
 
 class PageRequest:
@@ -204,6 +207,9 @@ def error_data(error: BaseException) -> JsonDict:
     """Return an error as data: what is wrong, the fix, the lines, and the code around the first."""
     if isinstance(error, PromptError):
         data: JsonDict = {"what": error.what, "fix": error.fix, "at": [*error.at]}
+    elif isinstance(error, SyntaxError):
+        lines = [f"{error.filename}:{error.lineno}"] if error.filename else []
+        data = {"what": f"{type(error).__name__}: {error.msg}", "fix": "", "at": lines}
     else:
         text = "".join(traceback.format_exception_only(error)).rstrip()
         lines = [f"{frame.filename}:{frame.lineno}" for frame in user_frames(error)[-1:]]

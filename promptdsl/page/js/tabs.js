@@ -106,12 +106,13 @@ export function errorBox(error) {
   const bars = rows.map((/** @type {Json} */ row) => element("div", { class: "row", vars: { "--share": (row.tokens / largest).toFixed(4), "--depth": 0 } },
     element("span", { class: "part" }, ...shownText(row.what)), element("span", { class: "count" }, tokens(row.tokens)), element("span", { class: "bar", "aria-hidden": "true" })));
   const budget = error.budget ? element("p", {}, `${tokens(error.required)} tokens needed, ${tokens(error.budget.room)} there (${tokens(error.budget.limit)} − ${tokens(error.budget.reserve)} for the answer)`) : null;
-  const code = (error.code ?? []).map((/** @type {Json} */ line) => `${String(line.line).padStart(5)}  ${line.text}`).join("\n");
+  const failed = Number(error.at[0]?.split(":").at(-1));
+  const code = (error.code ?? []).map((/** @type {Json} */ line) => element(line.line === failed ? "mark" : "span", {}, ...shownText(`${line.line === failed ? "→" : " "}${String(line.line).padStart(5)}  ${line.text}\n`)));
   return element("div", { class: "error", role: "alert" },
     element("p", {}, element("b", {}, "Error: "), ...shownText((error.rows ? error.what.split("\n")[0] : error.what) || "This request could not be made.")),
     error.fix ? element("p", {}, ...shownText(error.fix)) : null, budget, bars,
     error.at.length > 0 ? element("p", {}, element("code", {}, ...shownText(error.at.join(", ")))) : null,
-    code ? element("pre", { tabindex: "0" }, ...shownText(code)) : null);
+    code.length > 0 ? element("pre", { tabindex: "0" }, code) : null);
 }
 
 /** @param {Json} request @param {Context} context */

@@ -1,0 +1,188 @@
+"""A child: it runs the code of the prompts of one save, and answers until the next one."""
+
+import ctypes
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from queue import SimpleQueue
+from typing import Any, NoReturn, TypeAlias
+
+import attrs
+
+from promptdsl import PromptRecord, provider_names
+from promptdsl.foundation.json import JsonDict
+from promptdsl.page import PagePrompt, named, page_of_rows, request_rows
+from promptdsl.preview.files import FilesRead
+from promptdsl.preview.frames import (
+    ANSWER,
+    BEFORE,
+    PAGE,
+    QUESTION,
+    RECORD,
+    START,
+    Frame,
+    read_frame,
+    write_frame,
+)
+
+PARENT_DIES = 1
+"""The number of ``PR_SET_PDEATHSIG`` of Linux."""
+
+
+@attrs.frozen
+class LoadedPrompts:
+    """The prompts of a save, and how each is rendered.
+
+    ``options`` are those of :func:`promptdsl.render`; ``models`` are names of models and providers
+    whose payloads are shown; ``price`` is that of :func:`promptdsl.page.page_data`.
+    """
+
+    prompts: Sequence[PagePrompt]
+    options: Mapping[str, Any] = attrs.field(factory=dict[str, Any])  # Any: options of render()
+    models: Sequence[str] = ()
+    price: Sequence[float] | None = None
+
+
+LoadPrompts: TypeAlias = Callable[[JsonDict], AbstractContextManager[LoadedPrompts]]
+"""A function that runs the code of prompts; they can be rendered until its context ends."""
+
+
+def end_with_parent(parent: int) -> None:
+    """End this process when its parent dies, where Linux does so; else its pipe ends first."""
+    if not sys.platform.startswith("linux"):
+        return
+    ctypes.CDLL(None).prctl(PARENT_DIES, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def run_child(load: LoadPrompts) -> NoReturn:
+    """Answer the questions at standard input at standard output; what code prints is an error.
+
+    The process ends with its input.
+    """
+    questions, answers = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    frames: SimpleQueue[Frame] = SimpleQueue()
+
+    def listen() -> None:
+        while True:
+            try:
+                content = read_frame(questions)
+            except OSError:
+                content = None
+            if content is None:
+                os._exit(0)
+            frames.put(content)
+
+    threading.Thread(target=listen, daemon=True).start()
+    code = 1
+    try:
+        _answer_all(load, frames, answers)
+    except BaseException as error:  # such as a KeyboardInterrupt of the code
+        sys.excepthook(type(error), error, error.__traceback__)
+    finally:
+        _flush()
+        os._exit(code)
+
+
+def _answer_all(load: LoadPrompts, frames: "SimpleQueue[Frame]", answers: int) -> None:
+    kind, content = frames.get()
+    assert kind == START, kind
+    job: JsonDict = json.loads(content)
+    sys.argv = ["promptdsl"]
+    files = FilesRead(job["roots"])
+    before: JsonDict = {"prompt": None, "records": []}
+    with load(job["arguments"]) as loaded:
+        while True:
+            kind, content = frames.get()
+            if kind == BEFORE:
+                before = json.loads(content)
+            elif kind == QUESTION:
+                answer = _answer(loaded, json.loads(content), before)
+                answer.header["files"] = files.to_dict()
+                _flush()
+                for name, text in ((PAGE, answer.page), (RECORD, answer.record)):
+                    if text:
+                        write_frame(answers, name, text)
+                write_frame(answers, ANSWER, json.dumps(answer.header).encode())
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (AttributeError, OSError, ValueError):  # code may have closed or replaced it
+            continue
+
+
+@attrs.frozen
+class _Answer:
+    header: JsonDict
+    page: bytes = b""
+    record: bytes = b""
+
+
+def _answer(loaded: LoadedPrompts, choices: JsonDict, before: JsonDict) -> _Answer:
+    """Return the page of the prompt that was chosen, as it was chosen, or why there is none."""
+    began, cpu = time.perf_counter(), time.process_time()
+    names = [prompt.name for prompt in loaded.prompts]
+    header: JsonDict = {"names": names, "providers": [*provider_names()], "error": None}
+    index = names.index(choices["prompt"]) if choices["prompt"] in names else 0
+    header["prompt"] = names[index] if names else ""
+    if not names:
+        header["error"] = {"what": "there is no prompt to show", "fix": "", "at": [], "code": []}
+        return _Answer(header)
+    prompt = loaded.prompts[index]
+    options = {**loaded.options, **_chosen(choices)}
+    models = [*dict.fromkeys([*loaded.models, *choices["targets"]])]
+    records = before["records"] if before["prompt"] == prompt.name else []
+    row = _row(prompt, models, options, records)
+    header |= {"error": row["error"], "digest": (row["record"] or {}).get("digest")}
+    page = record = b""
+    if row["record"] is not None:
+        rows = [(name, [row] if number == index else []) for number, name in enumerate(names)]
+        page = _json(page_of_rows(rows, price=loaded.price, content=True)[0])
+        record = _json(row["record"])
+    header["seconds"] = time.perf_counter() - began
+    header["cpu"] = time.process_time() - cpu
+    return _Answer(header, page, record)
+
+
+def _chosen(choices: JsonDict) -> dict[str, Any]:  # Any: options of render()
+    """Return the options of a render that a reader chose on the page."""
+    options: dict[str, Any] = {}
+    if choices["budget"] is not None:
+        options["budget"] = choices["budget"]
+    if choices["model"] is not None:
+        options |= {"provider": None, "model": None, **named(choices["model"])}
+    return options
+
+
+def _row(
+    prompt: PagePrompt,
+    models: Sequence[str],
+    options: Mapping[str, Any],  # Any: options of render()
+    records: Sequence[JsonDict],
+) -> JsonDict:
+    """Return the request of a prompt, compared with the last record that differs from it."""
+    row: JsonDict = {}
+    for record in records or [None]:
+        compared = None if record is None else PromptRecord.from_dict(record)
+        row = [*request_rows(attrs.evolve(prompt, before=compared), models, options)][-1]
+        if row["record"] is None or record is None or row["record"]["digest"] != record["digest"]:
+            break
+    return row
+
+
+def _json(data: object) -> bytes:
+    """Return JSON on one line; it has no half of a surrogate pair, which UTF-8 cannot write."""
+    return json.dumps(data, separators=(",", ":")).encode()
