@@ -12,7 +12,7 @@ def files_of(target: str) -> list[str]:
     if not os.path.isdir(target) or is_log(target):
         return [target]
     names = sorted(os.listdir(target))
-    files = [os.path.join(target, name) for name in names if _is_code(name)]
+    files = [os.path.normpath(os.path.join(target, name)) for name in names if _is_code(name)]
     return files or [target]
 
 

@@ -117,9 +117,8 @@ def _prompts_in(module: ModuleType) -> dict[str, object]:
         for name, value in vars(module).items()
         if _is_prompt(name, value, module) and (not callable(value) or _returns_prompt(value))
     }
-    main = {name: value for name, value in prompts.items() if isinstance(value, Timeline)}
-    functions = {name: value for name, value in prompts.items() if callable(value)}
-    return main | functions or prompts
+    wanted = {id(value) for value in _unnamed_prompts([*prompts.values()])}
+    return {name: value for name, value in prompts.items() if id(value) in wanted}
 
 
 def _returns_prompt(function: Callable[..., object]) -> bool:

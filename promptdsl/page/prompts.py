@@ -206,7 +206,9 @@ def named(target: str) -> dict[str, Any]:  # Any: options of a render
 def error_data(error: BaseException) -> JsonDict:
     """Return an error as data: what is wrong, the fix, the lines, and the code around the first."""
     if isinstance(error, PromptError):
-        data: JsonDict = {"what": error.what, "fix": error.fix, "at": [*error.at]}
+        template = [getattr(error, "template_line", None)]
+        at = [line for line in (*template, *error.at) if line is not None]
+        data: JsonDict = {"what": error.what, "fix": error.fix, "at": at}
     elif isinstance(error, SyntaxError):
         lines = [f"{error.filename}:{error.lineno}"] if error.filename else []
         data = {"what": f"{type(error).__name__}: {error.msg}", "fix": "", "at": lines}

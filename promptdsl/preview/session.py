@@ -79,23 +79,26 @@ class Session:
 
     async def run(self) -> None:
         """Render and watch until the task is cancelled; then all processes end."""
-        watching = asyncio.create_task(self._watch())
         try:
-            while True:
-                self._wanted.clear()
-                if self._is_saved:
-                    await self._render_save()
-                elif self._choices != self._asked:
-                    await self._render_choice()
-                else:
-                    await self._wanted.wait()
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._watch())
+                tasks.create_task(self._render())
         finally:
-            self._is_ending = True
-            self._publish()
-            watching.cancel()
+            self.end()
             if self._reading is not None:
                 self._reading.cancel()
             await self._keeper.close()
+
+    async def _render(self) -> None:
+        """Render what was saved or chosen last, and wait for the next."""
+        while True:
+            self._wanted.clear()
+            if self._is_saved:
+                await self._render_save()
+            elif self._choices != self._asked:
+                await self._render_choice()
+            else:
+                await self._wanted.wait()
 
     def choose(self, choices: Choices) -> None:
         """Show what a reader chose; a choice that waits is replaced by it."""
@@ -223,7 +226,8 @@ class Session:
 
     def _show(self, header: JsonDict) -> None:
         """Show an answer: a page, or an error over the last page of the same prompt."""
-        self._watched.read(header["files"], is_complete=header["error"] is None)
+        if self._watched.read(header["files"], is_complete=header["error"] is None):
+            self._is_saved = True
         shown = self._shown
         self._seconds = header.get("seconds", 0)
         page, record = self._parts.get(PAGE, b""), self._parts.get(RECORD, b"")

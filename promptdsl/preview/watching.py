@@ -9,6 +9,8 @@ from promptdsl.preview.files import Signature, signature
 
 DEBOUNCE, STEP = 50, 10
 """The milliseconds in which changes are taken together at most, and at least."""
+LOOK = 250
+"""The milliseconds after which files are looked at anyway: a change may have come too early."""
 PAUSE = 0.2
 """The seconds until folders that cannot be watched are tried again."""
 
@@ -30,13 +32,19 @@ class Watched:
         self._at_begin = {path: signature(path) for path in self._files}
         self._files = dict(self._at_begin)
 
-    def read(self, files: Mapping[str, Signature], *, is_complete: bool) -> None:
-        """Note what a render read. After an error it read less: then the files before it stay."""
+    def read(self, files: Mapping[str, Signature], *, is_complete: bool) -> bool:
+        """Note what a render read, and return whether some of it was changed since then.
+
+        After an error a render read less: then the files before it stay.
+        """
+        folders = self._folders()
         known = {path: self._at_begin.get(path, of_child) for path, of_child in files.items()}
         stay = self._always if is_complete else self._at_begin
         self._files = {path: self._at_begin.get(path) for path in stay} | known
         self._is_complete = is_complete
-        self._again.set()
+        if folders != self._folders():
+            self._again.set()
+        return self._is_changed()
 
     async def changes(self) -> AsyncIterator[None]:
         """Yield whenever a file is not as it was read."""
@@ -45,8 +53,6 @@ class Watched:
         while True:
             self._again = asyncio.Event()
             folders = self._folders()
-            if self._is_changed():
-                yield None
             try:
                 async for events in awatch(
                     *folders,
@@ -55,6 +61,8 @@ class Watched:
                     step=STEP,
                     recursive=False,
                     stop_event=self._again,
+                    rust_timeout=LOOK,
+                    yield_on_timeout=True,
                     ignore_permission_denied=True,
                 ):
                     # After an error, a new module may be what was missing: nothing opened it.

@@ -8,13 +8,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Condition, Thread
 from typing import Any
 
+MARK = "PROMPTDSL_PREVIEW_TEST"
+"""The variable whose value all processes of a preview have, and no other process."""
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 120
+PATIENCE = 60
 """The seconds after which something that is waited for will not come."""
 SUPPORT = """
 from promptdsl import *
@@ -38,7 +40,9 @@ class Preview:
     """A preview that runs in a folder; ``states`` are those of its page, the newest last."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
+        self.mark = str(folder)
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error"}
+        environment[MARK] = self.mark
         self._errors = (folder.parent / f"{folder.name}.errors").open("w+b")
         self.process = subprocess.Popen(
             [sys.executable, "-m", "promptdsl", "preview", *arguments, "--no-open"],
@@ -55,7 +59,7 @@ class Preview:
         self.port = int(origin.rpartition(":")[2])
         self.states: list[dict[str, Any]] = []
         self._new = Condition()
-        self._stream: http.client.HTTPConnection | None = None
+        self._streams: list[tuple[Thread, http.client.HTTPConnection]] = []
 
     def errors(self) -> str:
         """Return what the preview wrote to standard error."""
@@ -85,22 +89,22 @@ class Preview:
         assert 200 == status, answer
 
     def follow(self) -> None:
-        """Read the states of the page from now on."""
-        self._stream = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
-        self._stream.request("GET", "/states", headers={"x-promptdsl-token": self.token})
-        response = self._stream.getresponse()
+        """Read the states of the page from now on, beside those that are read already."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        connection.request("GET", "/states", headers={"x-promptdsl-token": self.token})
+        response = connection.getresponse()
         assert 200 == response.status
-        Thread(target=self._read, args=(response,), daemon=True).start()
+        thread = Thread(target=self._read, args=(response,), daemon=True)
+        thread.start()
+        self._streams.append((thread, connection))
 
     def _read(self, response: http.client.HTTPResponse) -> None:
-        try:
+        with response, suppress(OSError, http.client.HTTPException):  # the preview was killed
             for line in response:
                 if line.strip():
                     with self._new:
                         self.states.append(json.loads(line))
                         self._new.notify_all()
-        except (OSError, ValueError, AttributeError):  # the connection was closed
-            return
 
     def wait(self, is_wanted: Callable[[dict[str, Any]], object], since: int = 0) -> dict[str, Any]:
         """Return the first state after a number of them for which a condition holds."""
@@ -110,7 +114,10 @@ class Preview:
                 wanted = [state for state in self.states[since:] if is_wanted(state)]
                 if wanted:
                     return wanted[0]
-                assert self._new.wait(end - time.monotonic()), (self.states[-1:], self.errors())
+                assert self._new.wait(end - time.monotonic()), (
+                    str(self.states[-1:])[:900],
+                    self.errors(),
+                )
 
     def shown(self, is_wanted: Callable[[dict[str, Any]], object], since: int = 0) -> str:
         """Return the page data, as text, of the first state for which a condition holds."""
@@ -123,8 +130,9 @@ class Preview:
         self.process.wait(PATIENCE)
         assert self.process.stdout is not None
         self.process.stdout.close()
-        if self._stream is not None:
-            self._stream.close()
+        for thread, connection in self._streams:
+            thread.join(PATIENCE)
+            connection.close()
         self._errors.close()
 
 
