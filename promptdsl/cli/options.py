@@ -7,7 +7,7 @@ import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from promptdsl import (
     AdapterName,
@@ -195,8 +195,10 @@ def prompt_of(
         raise UsageError(f"{target} is not a function: it takes no parameters")
     if arguments.provider_format not in arguments.for_people:
         checked_provider(arguments.provider_format)
-    prompt: Any = call_function(loaded, props, target) if callable(loaded) else loaded
-    return prompt
+    prompt: Any = loaded
+    if callable(loaded):
+        prompt = call_function(loaded, props, target)
+    return cast("Node | Prompt", prompt)
 
 
 def render_options(arguments: argparse.Namespace) -> dict[str, Any]:  # Any: keywords of render()

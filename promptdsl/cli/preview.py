@@ -10,8 +10,7 @@ from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.options import add_request, prices, whole_number
 from promptdsl.cli.preview_targets import named_files
-from promptdsl.foundation.extras import require
-from promptdsl.preview import Job, can_fork, project_folder, tunnel_command
+from promptdsl.preview import Job, can_fork, check_packages, project_folder, tunnel_command
 
 DESCRIPTION = """\
 Show a page of prompts that follows each save of their code, templates and texts, until Ctrl-C. A
@@ -19,7 +18,6 @@ TARGET is a prompt (file.py:name), a file or a folder with prompts, a section li
 log. The page is for this machine alone; it holds the texts of the prompts."""
 COMMAND = (sys.executable, "-P", "-m", "promptdsl.cli.preview_process")
 """What starts a process that runs the code of prompts."""
-PACKAGES = ("starlette", "uvicorn", "watchfiles")
 OF_CODE = (
     "targets", "id", "payloads", "pairs", "props", "model", "budget", "reserve", "media_roots",
     "cache", "tool_choice", "chat_template", "strict", "price", "provider_format", "for_people",
@@ -46,7 +44,7 @@ def add_preview(add_parser: AddParser) -> None:
         type=partial(whole_number, unit="a port"),
         default=0,
         metavar="PORT",
-        help="the port of this machine (a free one)",
+        help="the port at 127.0.0.1 (a free one)",
     )
     group.add_argument("--no-open", action="store_true", help="open no browser")
     group.add_argument("--host", help=argparse.SUPPRESS)
@@ -84,8 +82,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     if port > 65535:
         raise UsageError(f"--port {port}: the largest port is 65535")
     try:
-        for package in PACKAGES:
-            require(package, "preview")
+        check_packages()
     except PromptError as error:
         raise UsageError(f"{error.what}\n  {error.fix}") from None
     from promptdsl.preview import listening_socket, open_browser, serve

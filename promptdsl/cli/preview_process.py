@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
+from typing import Any
 
 from promptdsl import PromptError
 from promptdsl.cli.arguments import Arguments, read_arguments
@@ -12,13 +13,12 @@ from promptdsl.cli.options import prompt_of, render_options
 from promptdsl.cli.page_files import file_prompts
 from promptdsl.cli.preview_targets import files_of
 from promptdsl.cli.target import loaded_targets
-from promptdsl.foundation.json import JsonDict
 from promptdsl.page import PagePrompt
 from promptdsl.preview import LoadedPrompts, run_process
 
 
 @contextmanager
-def loaded_prompts(data: JsonDict) -> Generator[LoadedPrompts]:
+def loaded_prompts(data: dict[str, Any]) -> Generator[LoadedPrompts]:
     """Give the prompts that the arguments of a command line name; those that fail are errors."""
     arguments = argparse.Namespace(**data)
     with ExitStack() as stack, redirect_stdout(sys.stderr):

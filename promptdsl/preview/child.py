@@ -144,11 +144,12 @@ def _answer(loaded: LoadedPrompts, choices: JsonDict, before: JsonDict) -> _Answ
     prompt = loaded.prompts[index]
     options = {**loaded.options, **_chosen(choices)}
     models = [*dict.fromkeys([*loaded.models, *choices["targets"]])]
-    records = before["records"] if before["prompt"] == prompt.name else []
+    records: list[JsonDict] = before["records"] if before["prompt"] == prompt.name else []
     row = _row(prompt, models, options, records)
-    header |= {"error": row["error"], "digest": (row["record"] or {}).get("digest")}
+    header["error"] = row["error"]
     page = record = b""
     if row["record"] is not None:
+        header["digest"] = row["record"]["digest"]
         rows = [(name, [row] if number == index else []) for number, name in enumerate(names)]
         page = _json(page_of_rows(rows, price=loaded.price, content=True)[0])
         record = _json(row["record"])
@@ -174,11 +175,13 @@ def _row(
     records: Sequence[JsonDict],
 ) -> JsonDict:
     """Return the request of a prompt, compared with the last record that differs from it."""
+    if not records:
+        return [*request_rows(prompt, models, options)][-1]
     row: JsonDict = {}
-    for record in records or [None]:
-        compared = None if record is None else PromptRecord.from_dict(record)
-        row = [*request_rows(attrs.evolve(prompt, before=compared), models, options)][-1]
-        if row["record"] is None or record is None or row["record"]["digest"] != record["digest"]:
+    for record in records:
+        compared = attrs.evolve(prompt, before=PromptRecord.from_dict(record))
+        row = [*request_rows(compared, models, options)][-1]
+        if row["record"] is None or row["record"]["digest"] != record["digest"]:
             break
     return row
 

@@ -39,7 +39,7 @@ class Choices:
             raise ValueError("prompt or model is no name")
         return cls(
             cast("str | None", prompt),
-            cast("int | None", budget),
+            budget,
             cast("str | None", model),
             tuple(cast("list[str]", names)),
         )

@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 import webbrowser
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from html import unescape
 
@@ -91,8 +91,13 @@ async def _serve(
     running = asyncio.create_task(session.run())
     running.add_done_callback(lambda _: stop())
     loop = asyncio.get_running_loop()
+
+    def interrupted(number: int, frame: object) -> None:
+        del number, frame
+        loop.call_soon_threadsafe(stop)
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop))
+        signal.signal(number, interrupted)
     await server.serve(sockets=[listening])
     running.cancel()
     with suppress(asyncio.CancelledError):
@@ -103,7 +108,7 @@ class _Server(uvicorn.Server):
     """A server that leaves signals alone: here they also end the streams."""
 
     @contextmanager
-    def capture_signals(self) -> Iterator[None]:
+    def capture_signals(self) -> Generator[None]:
         """Capture none."""
         yield
 

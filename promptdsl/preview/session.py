@@ -47,7 +47,7 @@ class Shown:
     page: bytes = b""
     page_number: int = 0
     prompt: str = ""
-    header: JsonDict = attrs.Factory(dict)
+    header: JsonDict = attrs.field(factory=dict[str, Any])
     error: JsonDict | None = None
     work: str = ""
     began: float = 0

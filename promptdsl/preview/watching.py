@@ -48,7 +48,10 @@ class Watched:
 
     async def changes(self) -> AsyncIterator[None]:
         """Yield whenever a file is not as it was read."""
-        from watchfiles import Change, awatch
+        from watchfiles import (  # its types name trio, which may be missing
+            Change,
+            awatch,  # pyright: ignore[reportUnknownVariableType]
+        )
 
         while True:
             self._again = asyncio.Event()

@@ -187,7 +187,7 @@ def test_another_body(running: Preview, body: bytes, status: int) -> None:
 
 def test_a_socket_of_the_web(running: Preview) -> None:
     """A WebSocket is refused."""
-    upgrade = "Connection: Upgrade\nUpgrade: websocket\nSec-WebSocket-Version: 13\nSec-WebSocket-Key: eA=="
+    upgrade = "Connection: Upgrade\nUpgrade: websocket\nSec-WebSocket-Key: eA=="
     assert b"101" not in raw(running, f"GET / HTTP/1.1\nHost: 127.0.0.1:{running.port}\n{upgrade}")
 
 

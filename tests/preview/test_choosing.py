@@ -15,7 +15,7 @@ SLOW = (
     SUPPORT.replace('"I am ",', 'Lazy(wait), "I am ",')
     + """
 
-def wait() -> str:
+def wait(context: LazyContext) -> str:
     import os
 
     while os.path.exists("slow"):
