@@ -135,24 +135,30 @@ def _answer(loaded: LoadedPrompts, choices: JsonDict, before: JsonDict) -> _Answ
     """Return the page of the prompt that was chosen, as it was chosen, or why there is none."""
     began, cpu = time.perf_counter(), time.process_time()
     names = [prompt.name for prompt in loaded.prompts]
+    chosen_name = choices["prompt"] or next(iter(names), "")
     header: JsonDict = {"names": names, "providers": [*provider_names()], "error": None}
-    index = names.index(choices["prompt"]) if choices["prompt"] in names else 0
-    header["prompt"] = names[index] if names else ""
-    if not names:
-        header["error"] = {"what": "there is no prompt to show", "fix": "", "at": [], "code": []}
+    header |= {"prompt": chosen_name, "digest": None}
+    if chosen_name not in names:
+        what = f"there is no prompt {chosen_name!r}" if chosen_name else "there is no prompt"
+        header["error"] = {"what": what, "fix": "choose another one", "at": [], "code": []}
         return _Answer(header)
-    prompt = loaded.prompts[index]
+    prompt = loaded.prompts[names.index(chosen_name)]
     options = {**loaded.options, **_chosen(choices)}
     models = [*dict.fromkeys([*loaded.models, *choices["targets"]])]
-    records: list[JsonDict] = before["records"] if before["prompt"] == prompt.name else []
-    row = _row(prompt, models, options, records)
-    header["error"] = row["error"]
-    page = record = b""
-    if row["record"] is not None:
-        header["digest"] = row["record"]["digest"]
-        rows = [(name, [row] if number == index else []) for number, name in enumerate(names)]
-        page = _json(page_of_rows(rows, price=loaded.price, content=True)[0])
-        record = _json(row["record"])
+    record = b""
+    rows = request_rows(prompt, models, options)
+    if len(prompt.requests) == 1:
+        records: list[JsonDict] = before["records"] if before["prompt"] == prompt.name else []
+        row = _row(prompt, models, options, records)
+        header["error"] = row["error"]
+        rows = iter([row])
+        if row["record"] is not None:
+            header["digest"] = row["record"]["digest"]
+            record = _json(row["record"])
+    page = b""
+    if header["error"] is None:
+        named_rows = [(name, rows if name == chosen_name else []) for name in names]
+        page = _json(page_of_rows(named_rows, price=loaded.price, content=True)[0])
     header["seconds"] = time.perf_counter() - began
     header["cpu"] = time.process_time() - cpu
     return _Answer(header, page, record)

@@ -237,7 +237,8 @@ class Session:
         if page:
             shown.page, shown.prompt = page, header["prompt"]
             shown.page_number += 1
-            self._remember(header["digest"], record)
+            if record:
+                self._remember(header["digest"], record)
         self._publish(header=header, error=header["error"], work="")
 
     def _remember(self, digest: str, record: bytes) -> None:

@@ -1,9 +1,11 @@
 """A prompt with every kind of part: to render it loads what a render needs."""
 
 import json
+from typing import Any
 
 from promptdsl import (
     Assistant,
+    Code,
     Developer,
     Ephemeral,
     Event,
@@ -11,12 +13,17 @@ from promptdsl import (
     Grounding,
     Group,
     History,
+    Json,
+    Lazy,
+    List,
     Message,
     Node,
     Note,
+    PromptRecord,
     Reasoning,
     Section,
     System,
+    Table,
     Template,
     Text,
     TextBlock,
@@ -28,17 +35,26 @@ from promptdsl import (
     User,
     UserAction,
     Value,
+    render,
 )
-from promptdsl.page import PagePrompt, page_data
+from promptdsl.page import PagePrompt, made_page
 
+BUDGET = 700
+"""The tokens of the prompt: a part of it is left out."""
 MODELS = ("gpt-5", "claude-sonnet-4-5", "gemini-2.5-pro")
 
 
-def warm_up() -> None:
-    """Make a page of such a prompt, with two requests, a budget, and three payloads."""
-    requests = (_prompt(1), _prompt(2))
-    prompt = PagePrompt("warm", requests)
-    json.dumps(page_data(prompt, model=MODELS[0], budget=300, models=MODELS[1:], cache="auto"))
+def warm_up() -> list[str]:
+    """Make a page of such a prompt with a budget and payloads, compared with a record of it.
+
+    Returns its errors: there are none.
+    """
+    record = PromptRecord.from_dict(render(_prompt(1), model=MODELS[0]).record().to_dict())
+    prompt = PagePrompt("warm", (_prompt(2), LookupError("no plan")), before=record)
+    options: dict[str, Any] = {"model": MODELS[0], "budget": BUDGET, "cache": "auto"}
+    data, errors = made_page(prompt, models=MODELS[1:], price=None, content=True, **options)
+    json.dumps(data)
+    return errors[:-1]
 
 
 def search(query: str) -> str:
@@ -56,17 +72,18 @@ def _prompt(turns: int) -> Node:
             with Fragment(), Group():
                 Text("a\nb")
                 Note("Be short.")
-            Template("Hello {{ name }}.", name="Ada")
+            Template.from_string("Hello {{ name }}.", name="Ada")
             Untrusted("Some text.", source="mail")
         Developer("Answer in JSON.")
         Tool(search)
         History(messages)
         Grounding("terms.md", "word " * 90, priority=-1)
+        Grounding("facts", Table([{"name": "Ada"}]), Json({"a": 1}), Code("x"), List("a", "b"))
         with Assistant():
             Reasoning("Let me think.")
             ToolUse("search", {"query": "x"}, id="c1")
         ToolMessage("c1", "A result.")
         Ephemeral("Now.")
         Event(UserAction("clicked", target="help"))
-        User("Why?")
+        User("Why? ", Lazy(lambda context: str(context.model)))
     return prompt
