@@ -101,6 +101,7 @@ def _answer_all(load: LoadPrompts, frames: "SimpleQueue[Frame]", answers: int) -
     sys.argv = ["promptdsl"]
     files = FilesRead(job["roots"])
     before: JsonDict = {"prompt": None, "records": []}
+    cpu = 0.0
     with load(job["arguments"]) as loaded:
         while True:
             kind, content = frames.get()
@@ -109,6 +110,8 @@ def _answer_all(load: LoadPrompts, frames: "SimpleQueue[Frame]", answers: int) -
             elif kind == QUESTION:
                 answer = _answer(loaded, json.loads(content), before)
                 answer.header["files"] = files.to_dict()
+                answer.header["cpu"] = time.process_time() - cpu
+                cpu = time.process_time()
                 _flush()
                 for name, text in ((PAGE, answer.page), (RECORD, answer.record)):
                     if text:
@@ -133,7 +136,7 @@ class _Answer:
 
 def _answer(loaded: LoadedPrompts, choices: JsonDict, before: JsonDict) -> _Answer:
     """Return the page of the prompt that was chosen, as it was chosen, or why there is none."""
-    began, cpu = time.perf_counter(), time.process_time()
+    began = time.perf_counter()
     names = [prompt.name for prompt in loaded.prompts]
     chosen_name = choices["prompt"] or next(iter(names), "")
     header: JsonDict = {"names": names, "providers": [*provider_names()], "error": None}
@@ -160,7 +163,6 @@ def _answer(loaded: LoadedPrompts, choices: JsonDict, before: JsonDict) -> _Answ
         named_rows = [(name, rows if name == chosen_name else []) for name in names]
         page = _json(page_of_rows(named_rows, price=loaded.price, content=True)[0])
     header["seconds"] = time.perf_counter() - began
-    header["cpu"] = time.process_time() - cpu
     return _Answer(header, page, record)
 
 

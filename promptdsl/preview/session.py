@@ -67,6 +67,8 @@ class Session:
         self._changed = asyncio.Event()
         self._wanted = asyncio.Event()
         self._is_saved = True
+        self._is_burst = False
+        """Whether a save came while an older one was rendered."""
         self._watched = Watched(job.files, job.roots)
         self._reading: asyncio.Task[None] | None = None
         self._answer: asyncio.Future[JsonDict | None] | None = None
@@ -159,19 +161,19 @@ class Session:
         """Note each change of a file that was read, or that was missing."""
         async for _ in self._watched.changes():
             self._is_saved = True
+            self._is_burst = self._shown.work != ""
             self._wanted.set()
 
     async def _render_save(self) -> None:
         """Render what was saved last; of many saves, wait for the last one."""
-        await self._settle()
+        if self._is_burst:
+            await self._settle()
         await self._end_child()
-        self._is_saved = False
+        self._is_saved = self._is_burst = False
         await self._first_answer()
 
     async def _settle(self) -> None:
-        """Wait until no file was changed for a moment, if saves follow each other."""
-        if time.monotonic() - self._watched.before_last > LONGEST:
-            return
+        """Wait until no file was changed for a moment."""
         end = time.monotonic() + LONGEST
         while time.monotonic() < min(self._watched.last + QUIET, end):
             await asyncio.sleep(0.02)

@@ -19,8 +19,8 @@ class Watched:
     """The files of the newest render, each with its signature before that render read it."""
 
     def __init__(self, files: Iterable[str], roots: Iterable[str]) -> None:
-        self.last = self.before_last = 0.0
-        """When the last changes were seen, on the clock of ``time.monotonic``."""
+        self.last = 0.0
+        """When the last change was seen, on the clock of ``time.monotonic``."""
         self._always, self._roots = [*files], [*roots]
         self._files: dict[str, Signature] = {path: signature(path) for path in self._always}
         self._at_begin = dict(self._files)
@@ -88,7 +88,7 @@ class Watched:
         is_changed = now != self._files
         if is_changed:
             self._files = now
-            self.before_last, self.last = self.last, time.monotonic()
+            self.last = time.monotonic()
         return is_changed
 
 

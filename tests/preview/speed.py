@@ -1,8 +1,8 @@
 """From a save to the page: python -m tests.preview.speed [SAVES].
 
 For the support desk of the examples, and for a project of 200 modules that is made for it: the
-median time from a save until a reader has the page, and the CPU time of render and page data in the
-same run. A save may take 1.5 times as long as that, and 50 ms.
+median time from a save until a reader has the page, and the CPU time of the child in the same run:
+it imports the code, renders, and makes the page data. A save may take 1.5 times as long, and 50 ms.
 """
 
 import shutil
