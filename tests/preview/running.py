@@ -54,7 +54,9 @@ class Preview:
         )
         assert self.process.stdout is not None
         self.address = self.process.stdout.readline().strip()
-        assert self.address, self.errors()
+        if not self.address:
+            self.process.wait()
+            raise AssertionError(self.errors())
         origin, _, self.token = self.address.partition("/#token=")
         self.port = int(origin.rpartition(":")[2])
         self.states: list[dict[str, Any]] = []

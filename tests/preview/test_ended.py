@@ -2,12 +2,14 @@
 
 import json
 import os
+import random
 import signal
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.preview.killing import killed
 from tests.preview.processes import command_of, marked, none_left
 from tests.preview.running import SUPPORT, Preview, has_error, has_page, preview
 
@@ -154,3 +156,8 @@ def files_of(pid: int) -> list[tuple[str, str]]:
     folder = Path(f"/proc/{pid}/fd")
     names = [os.readlink(path) for path in folder.iterdir()]
     return [(name.partition(":")[0], name) for name in names]
+
+
+def test_killed_at_random(tmp_path: Path) -> None:
+    """A preview that is killed at random leaves no process, nor does one of its others."""
+    assert "" == killed(random.Random(7), tmp_path)
