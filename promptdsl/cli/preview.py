@@ -18,6 +18,7 @@ TARGET is a prompt (file.py:name), a file or a folder with prompts, a section li
 log. The page is for this machine alone; it holds the texts of the prompts."""
 COMMAND = (sys.executable, "-P", "-m", "promptdsl.cli.preview_process")
 """What starts a process that runs the code of prompts."""
+USUAL_PORT, LARGEST_PORT = 8765, 65535
 OF_CODE = (
     "targets", "id", "payloads", "pairs", "props", "model", "budget", "reserve", "media_roots",
     "cache", "tool_choice", "chat_template", "strict", "price", "provider_format", "for_people",
@@ -72,25 +73,14 @@ def add_preview(add_parser: AddParser) -> None:
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """Show the preview until it is ended."""
-    port: int = arguments.port
-    if arguments.host is not None:
-        command = tunnel_command(port or 8765)
-        problem = "a preview is for its own machine alone: it has no --host. On yours, run"
-        raise UsageError(
-            f"{problem}\n  {command}\n  and here: promptdsl preview --port {port or 8765}"
-        )
-    if port > 65535:
-        raise UsageError(f"--port {port}: the largest port is 65535")
-    try:
-        check_packages()
-    except PromptError as error:
-        raise UsageError(f"{error.what}\n  {error.fix}") from None
+    _check(arguments)
     from promptdsl.preview import listening_socket, open_browser, serve
 
     try:
-        listening = listening_socket(port)
+        listening = listening_socket(arguments.port)
     except OSError as error:
-        raise UsageError(f"port {port}: {error.strerror}: choose another --port") from None
+        problem = f"port {arguments.port}: {error.strerror}: choose another --port"
+        raise UsageError(problem) from None
 
     def started(address: str) -> None:
         print(address, flush=True)
@@ -106,6 +96,22 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     )
     serve(job, COMMAND, listening, title=", ".join(arguments.targets), started=started)
     return "", []
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """Raise :class:`UsageError` for another host, no port, and a missing package."""
+    port: int = arguments.port
+    if arguments.host is not None:
+        port = port or USUAL_PORT
+        problem = "a preview is for its own machine alone, so there is no --host: on yours, run"
+        here = f"and here: promptdsl preview --port {port}"
+        raise UsageError(f"{problem}\n  {tunnel_command(port)}\n  {here}")
+    if port > LARGEST_PORT:
+        raise UsageError(f"--port {port}: the largest port is {LARGEST_PORT}")
+    try:
+        check_packages()
+    except PromptError as error:
+        raise UsageError(f"{error.what}\n  {error.fix}") from None
 
 
 def _roots(targets: list[str]) -> list[str]:

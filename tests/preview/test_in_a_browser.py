@@ -85,7 +85,7 @@ def test_errors(browser: Browser, project: Path) -> None:
 
 def test_what_stays(browser: Browser, project: Path) -> None:
     """A save keeps the scroll, the parts that were opened, the tab, the search and the focus."""
-    code = SUPPORT.replace("    return prompt", "    return Timeline(History(TURNS), prompt)") + (
+    code = SUPPORT.replace("        User(", "        History(TURNS)\n        User(") + (
         'TURNS = [{"role": r, "content": f"turn {n} " * 30} for n in range(60)'
         ' for r in ("user", "assistant")]\n'
     )
@@ -151,8 +151,8 @@ def test_the_slider(browser: Browser, project: Path) -> None:
 def slide(browser: Browser, budget: int) -> None:
     """Move the slider."""
     browser.run(
-        "(slider => { slider.value = %d; slider.dispatchEvent(new Event('input')); })"
-        "(document.querySelector('#live-slider'))" % budget
+        f"(slider => {{ slider.value = {budget}; slider.dispatchEvent(new Event('input')); }})"
+        "(document.querySelector('#live-slider'))"
     )
 
 

@@ -1,7 +1,7 @@
 // The live page: it follows the states of the preview, and sends what the reader chooses.
 
 import { counted, element, shownText } from "./dom.js";
-import { intervalsOf, intervalText, tokens } from "./numbers.js";
+import { intervalsOf, intervalText } from "./numbers.js";
 import { writeAddress } from "./state.js";
 import { errorBox } from "./tabs.js";
 import { showData, shownRequest } from "./app.js";
@@ -114,7 +114,7 @@ function showParts(fits, budget) {
     const bars = intervals.map(({ first, last }) => element("i", { vars: { "--from": share(first, largest), "--to": share(last, largest) } }));
     const title = [part.what, part.path === part.what ? "" : part.path].filter(Boolean).join(" ");
     const button = intervals.length === 0 ? element("span", { class: "quiet" }, "at no budget that was tried")
-      : element("button", { type: "button", "aria-label": `budget ${tokens(intervals[0].first)}, at which ${title} is there`, click: () => choose({ budget: intervals[0].first }) }, intervalText(intervals));
+      : element("button", { type: "button", title: "move the budget to the first of them", click: () => choose({ budget: intervals[0].first }) }, intervalText(intervals), element("span", { class: "away" }, ...shownText(`: ${title}`)));
     return element("div", { class: "interval" }, element("span", { class: "part" }, ...shownText(title)), element("span", { class: "bars", "aria-hidden": "true" }, bars, budget === null ? null : element("b", { vars: { "--from": share(budget, largest) } })), button);
   });
   const more = parts.size > PARTS ? element("p", { class: "quiet" }, `and ${parts.size - PARTS} more: the tab Budgets has all`) : null;
@@ -133,7 +133,7 @@ function showState(text) {
     const waited = Math.floor((performance.now() - began) / 1000);
     zones.state.textContent = `${work.name}${waited > 0 ? `, ${waited} s` : ""}`;
   } else {
-    const took = seconds === null || seconds === undefined ? "" : `Rendered in ${Math.round(1000 * seconds)} ms. `;
+    const took = current.error || seconds === null || seconds === undefined ? "" : `Rendered in ${Math.round(1000 * seconds)} ms. `;
     zones.state.textContent = `${took}The page follows each save.${isCold ? " Each save starts a new process, which imports everything: this takes seconds." : ""}`;
   }
 }
@@ -150,8 +150,8 @@ function show(next) {
   zones.models.replaceChildren(...next.providers.map((/** @type {string} */ value) => element("option", { value })));
   showState();
   const { error, output } = next;
-  const note = error && next.hasPage ? [element("p", { class: "quiet" }, "Below is the last page without an error.")] : [];
-  zones.error.replaceChildren(...(error ? [errorBox(error), ...note] : []));
+  zones.error.replaceChildren(...(error ? [errorBox(error)] : []));
+  if (error && next.hasPage) zones.error.firstElementChild?.append(element("p", {}, "Below is the last page without an error."));
   zones.output.hidden = output === "";
   zones.printed.replaceChildren(...shownText(output));
   if (isOther) showPage(next);
