@@ -14,11 +14,14 @@ from promptdsl.batch import writer as batch_writer_module
 from promptdsl.batch.cells import json_cell
 from promptdsl.budget.histories import default_step
 from promptdsl.checking.python_file import parsed
+from promptdsl.cli import record_rows as record_rows_module
 from promptdsl.cli.arguments import call_function, read_arguments
+from promptdsl.cli.at_revision import checked_out_inputs
 from promptdsl.cli.commands import COMMANDS
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.messages import as_messages
 from promptdsl.cli.options import PROVIDERS as CLI_PROVIDERS
+from promptdsl.cli.record_rows import call_rows, row_lines
 from promptdsl.cli.show import as_explanation, as_json
 from promptdsl.cli.stubs import stub_text
 from promptdsl.comparing.alignment import (
@@ -480,6 +483,7 @@ __all__ = [
     "by_occurrence",
     "cache_blocks",
     "call_function",
+    "call_rows",
     "calls_in",
     "calls_of",
     "canonical",
@@ -495,6 +499,7 @@ __all__ = [
     "check_shape",
     "check_url",
     "check_variables",
+    "checked_out_inputs",
     "cli_module",
     "closed",
     "code_fences",
@@ -655,6 +660,7 @@ __all__ = [
     "readable_tags",
     "readings",
     "recalled",
+    "record_rows_module",
     "recorded_before",
     "recordings_module",
     "remember",
@@ -668,6 +674,7 @@ __all__ = [
     "required",
     "resolve",
     "rewrite",
+    "row_lines",
     "rows_of",
     "same_entries",
     "schema_text",

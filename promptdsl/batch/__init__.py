@@ -1,6 +1,7 @@
 """Prompts over the rows of a table: request files for batch services, and their results.
 
 Read ``rows``, ``renderer``, ``writer`` and ``job`` in this order; ``results`` reads the answers.
+``inputs`` are the arguments of a prompt for cases with a name: to look at, to check and to test.
 """
 
 TYPE_CHECKING = not __name__  # False, but not to editors that run no code: they read these imports
@@ -9,6 +10,10 @@ if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table bel
     from promptdsl.batch.engine import Pools as Pools
     from promptdsl.batch.engine import ProcessPool as ProcessPool
     from promptdsl.batch.engine import render_rows as render_rows
+    from promptdsl.batch.inputs import InputsSource as InputsSource
+    from promptdsl.batch.inputs import NamedInputs as NamedInputs
+    from promptdsl.batch.inputs import inputs_of_name as inputs_of_name
+    from promptdsl.batch.inputs import named_inputs as named_inputs
     from promptdsl.batch.job import Job as Job
     from promptdsl.batch.job import count_rows as count_rows
     from promptdsl.batch.job import write_batch as write_batch
@@ -39,6 +44,7 @@ else:
         {
             "cells": "Parameters",
             "engine": "Pools ProcessPool render_rows",
+            "inputs": "InputsSource NamedInputs inputs_of_name named_inputs",
             "job": "Job count_rows write_batch",
             "problem": "Problem is_installed user_frames",
             "ray_pool": "RayPool",

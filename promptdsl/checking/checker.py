@@ -69,6 +69,8 @@ class Checker:
         self._rules = {id: rule for id, rule in RULES.items() if self._settings.selects(id)}
         self._findings: dict[Finding, str] = {}
         """Each finding, with the name of the hint that it comes from, or ``""``."""
+        self._inputs: dict[Finding, dict[str, None]] = {}
+        """The names of the inputs of the prompts that have a finding, in order."""
         self._texts: dict[str, _Read] = {}
         self._files: dict[str, None] = {}
         self._unread: dict[str, str] = {}
@@ -89,14 +91,14 @@ class Checker:
                 elif path.endswith(ENDINGS) and rule.in_template:
                     self._note(rule.id, path, rule.in_template(path, text, self._files))
 
-    def prompt(self, rendered: Rendered) -> None:
-        """Check a rendered prompt."""
+    def prompt(self, rendered: Rendered, *, inputs: str | None = None) -> None:
+        """Check a rendered prompt; its findings have the name of its ``inputs``."""
         self._prompts += 1
         prompt = CheckedPrompt(rendered, lambda path: self._read(path).file)
         owners = {name: rule.id for rule in RULES.values() for name in rule.hints}
         for rule in self._rules.values():
             if rule.in_prompt:
-                self._note(rule.id, "<prompt>", rule.in_prompt(prompt))
+                self._note(rule.id, "<prompt>", rule.in_prompt(prompt), inputs=inputs)
         for hint in rendered.hints:
             owner = owners.get(hint.name, HINTS)
             if self._settings.selects(owner):
@@ -106,17 +108,17 @@ class Checker:
                     what = f"{what} ({hint.path})"
                 fix = fix or "correct it, or name the rule in a comment"
                 problem = hint.source, f"{what}: {why}", fix
-                self._note(owner, "<prompt>", iter([problem]), hint.name)
+                self._note(owner, "<prompt>", iter([problem]), hint.name, inputs=inputs)
 
-    def failed(self, target: str, error: PromptError) -> None:
-        """Add a finding for a prompt that cannot be rendered."""
+    def failed(self, target: str, error: PromptError, *, inputs: str | None = None) -> None:
+        """Add a finding for a prompt that cannot be rendered, with the name of its ``inputs``."""
         self._prompts += 1
         at = (location.rpartition(":") for location in error.at)
         locations = [Source(file, int(line)) for file, _, line in at if os.path.isfile(file)]
         message = f"the prompt cannot be rendered: {error.what}"
         if BROKEN in self._rules:
             problem = next(iter(locations), None), message, error.fix or "correct it"
-            self._note(BROKEN, target, iter([problem]))
+            self._note(BROKEN, target, iter([problem]), inputs=inputs)
 
     def report(self) -> CheckReport:
         """Return the findings so far, with one for each ignore comment that is not needed.
@@ -137,7 +139,10 @@ class Checker:
                 elif rule and rule.in_source and not rule.hints:
                     message = f"the comment ignores {id}, but {id} has no finding here"
                 self._note(UNUSED, path, iter([(Source(path, line), message, fix)] * bool(message)))
-        findings = self._findings.keys() - {*self._repeated()}
+        findings = {
+            attrs.evolve(finding, inputs=tuple(self._inputs.get(finding, ())))
+            for finding in self._findings.keys() - {*self._repeated()}
+        }
         unread = (f"{path}: {why}" for path, why in sorted(self._unread.items()))
         files = len(self._files.keys() - self._unread.keys())
         return CheckReport(tuple(sorted(findings)), files, self._prompts, tuple(unread))
@@ -169,7 +174,15 @@ class Checker:
         for block in around[-1:]:
             yield from ((finding.file, item.context_expr.lineno) for item in block.items)
 
-    def _note(self, rule: str, path: str, problems: Problems, hint: str = "") -> None:
+    def _note(
+        self,
+        rule: str,
+        path: str,
+        problems: Problems,
+        hint: str = "",
+        *,
+        inputs: str | None = None,
+    ) -> None:
         """Add the problems that a rule yields, except those that a comment ignores."""
         try:
             for location, message, fix in problems:
@@ -179,7 +192,10 @@ class Checker:
                 elif location is not None:
                     line, column = location.lineno, location.col_offset + 1
                 if not self._read(file).ignores.covers(line, rule):
-                    self._findings[Finding(file, line, column, rule, message, fix)] = hint
+                    finding = Finding(file, line, column, rule, message, fix)
+                    self._findings[finding] = hint
+                    if inputs is not None:
+                        self._inputs.setdefault(finding, {})[inputs] = None
         except RecursionError:  # code may be nested deeper than Python can recurse
             if path in self._files:
                 self._unread[path] = _TOO_DEEP

@@ -18,6 +18,8 @@ Location: TypeAlias = "ast.expr | ast.stmt | Source | None"
 """The location of a problem: code, a line of the author, or ``None`` if unknown."""
 Problems: TypeAlias = Iterator[tuple[Location, str, str]]
 """What a rule yields: for each problem the location, what is wrong, and what to do."""
+NAMED = 3
+"""The most names of inputs in the text of a finding."""
 
 
 @attrs.frozen(order=True)
@@ -25,6 +27,7 @@ class Finding:
     """A problem that a rule found: where it is, what is wrong, and what to do.
 
     ``rule`` is the id of the rule. ``line`` and ``column`` count from 1; 0 means unknown.
+    ``inputs`` are the names of the inputs of a prompt in which the rule found it.
 
     >>> from promptdsl.checking import Finding
     >>> print(Finding("prompts.py", 12, 5, "PD101", "`name` is built into text", "use Value(name)"))
@@ -37,10 +40,21 @@ class Finding:
     rule: str
     message: str
     fix: str
+    inputs: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         location = ":".join(str(number) for number in (self.file, self.line, self.column) if number)
-        return on_one_line(f"{location}: {self.rule} {self.message}; {self.fix}")
+        return on_one_line(f"{location}: {self.rule} {self.text}")
+
+    @property
+    def text(self) -> str:
+        """The problem, at most three names of inputs, and what to do."""
+        if not self.inputs:
+            return f"{self.message}; {self.fix}"
+        names = ", ".join(self.inputs[:NAMED])
+        if len(self.inputs) > NAMED:
+            names = f"{names} and {len(self.inputs) - NAMED} more"
+        return f"{self.message} (inputs: {names}); {self.fix}"
 
 
 @attrs.frozen(kw_only=True)

@@ -96,32 +96,47 @@ def call_function(
 ) -> object:
     """Return the result of a function for arguments by name; an asynchronous one is run.
 
-    A text is read as the type of its parameter, as the cell of a table is: ``"3"`` as 3 for
-    ``int``. Raises :class:`UsageError` for an unknown and for a missing parameter, for an argument
-    of another type, and whatever the function raises.
+    Raises :class:`UsageError` for an unknown and for a missing parameter, for an argument of
+    another type, and whatever the function raises.
     """
-    try:
-        parameters = Parameters(function, target)
-    except OptionError as error:
-        raise UsageError(error.what) from None
-    for name in arguments:
-        if not parameters.takes(name):
-            raise UsageError(f"{target} has no parameter {name!r}{near(name, parameters.types)}")
-    missing = [name for name in parameters.required if name not in arguments]
+    typed = typed_arguments(function, arguments, target)
+    missing = [name for name in _parameters(function, target).required if name not in typed]
     if missing:
         options = " ".join(f"-p {name}=..." for name in missing)
         raise UsageError(f"{target} needs {', '.join(missing)}: {options}")
-    try:
-        typed = {
-            name: parameters.argument(name, argument, texts=True)
-            for name, argument in arguments.items()
-        }
-    except DataError as error:
-        problem = error.what.replace("the cell", "the argument")
-        raise UsageError(f"{target}: {problem}\n  {error.fix or ''}".rstrip()) from None
     result = function(**typed)
     if inspect.iscoroutine(result):
         import asyncio
 
         return asyncio.run(result)
     return result
+
+
+def typed_arguments(
+    function: Callable[..., object], arguments: Mapping[str, object], target: str
+) -> Arguments:
+    """Return arguments by name, each of the type of its parameter.
+
+    A text is read as the type of its parameter, as the cell of a table is: ``"3"`` as 3 for
+    ``int``. Raises :class:`UsageError` for an unknown parameter and for an argument of another
+    type.
+    """
+    parameters = _parameters(function, target)
+    for name in arguments:
+        if not parameters.takes(name):
+            raise UsageError(f"{target} has no parameter {name!r}{near(name, parameters.types)}")
+    try:
+        return {
+            name: parameters.argument(name, argument, texts=True)
+            for name, argument in arguments.items()
+        }
+    except DataError as error:
+        problem = error.what.replace("the cell", "the argument")
+        raise UsageError(f"{target}: {problem}\n  {error.fix or ''}".rstrip()) from None
+
+
+def _parameters(function: Callable[..., object], target: str) -> Parameters:
+    try:
+        return Parameters(function, target)
+    except OptionError as error:
+        raise UsageError(error.what) from None

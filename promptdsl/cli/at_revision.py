@@ -37,15 +37,13 @@ def rendered_at(
             raise UsageError(f"{revision} has no folder {repository.inside}")
         answer, tree = files.parent / "answer.json", repository.root.resolve()
         options = vars(arguments).items()
-        # An absolute path into the working tree becomes one into the checkout.
-        path, colon, name = target.rpartition(":")
-        full = Path(path).resolve()
-        is_inside = os.path.isabs(path) and full.is_relative_to(tree)
-        checked_out = f"{files / full.relative_to(tree)}{colon}{name}" if is_inside else target
         task = {
-            "target": checked_out,
+            "target": _checked_out(target, tree, files),
             "props": props,
-            "arguments": {key: value for key, value in options if key not in ("run", "defaults")},
+            "arguments": {
+                **{key: value for key, value in options if key not in ("run", "defaults")},
+                "inputs": checked_out_inputs(arguments.inputs, tree, files),
+            },
             "working_tree": str(tree),
             "checkout": str(files),
             "answer": str(answer),
@@ -58,6 +56,28 @@ def rendered_at(
         raise UsageError(f"git:{revision}:{target}: {result['error']}")
     libraries = tuple((name, version) for name, version in result["libraries"])
     return attrs.evolve(parse(result["snapshot"]), total=result["total"], libraries=libraries)
+
+
+def _checked_out(target: str, tree: Path, files: Path) -> str:
+    """Return a target in which an absolute path into the working tree is one into the checkout."""
+    path, colon, name = target.rpartition(":")
+    full = Path(path).resolve()
+    if os.path.isabs(path) and full.is_relative_to(tree):
+        return f"{files / full.relative_to(tree)}{colon}{name}"
+    return target
+
+
+def checked_out_inputs(target: str | None, tree: Path, files: Path) -> str | None:
+    """Return the target of ``--inputs`` in the checkout; a file that it has not yet is copied."""
+    if target is None:
+        return None
+    written = Path(target.rpartition(":")[0])
+    full = written.resolve()
+    if full.is_file() and full.is_relative_to(tree):
+        copied = files / full.relative_to(tree)
+        if copied.parent.is_dir() and not copied.exists():
+            copied.write_bytes(full.read_bytes())
+    return _checked_out(target, tree, files)
 
 
 def _run(task: str, here: Path, seconds: float, name: str) -> None:

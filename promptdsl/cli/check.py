@@ -11,16 +11,16 @@ import attrs
 from promptdsl import PromptError
 from promptdsl.batch import user_frames
 from promptdsl.checking import RULES, Checker, CheckReport, CheckSettings, Finding
-from promptdsl.cli.arguments import read_arguments
+from promptdsl.cli.arguments import Arguments, read_arguments
 from promptdsl.cli.commands import AddParser, add_arguments, add_command
 from promptdsl.cli.errors import UsageError, near
-from promptdsl.cli.options import rendered_target
+from promptdsl.cli.inputs import TargetCall, add_inputs, refuse_inputs, target_calls
+from promptdsl.cli.options import rendered_call
 from promptdsl.cli.show import as_json
 from promptdsl.comparing import visible
 
 DESCRIPTION = """\
-Look for mistakes in files and prompts. Files are not run; the prompts that TARGETs name are
-rendered. Rules: promptdsl check --explain all"""
+Look for mistakes in files, which are not run, and in rendered prompts."""
 CODES = "0 nothing found; 1 findings; 2 a wrong call, or nothing to check"
 NO_TARGET = "only files were checked: to check a prompt, name it, such as prompts.py:support"
 
@@ -41,7 +41,8 @@ def add_check(add_parser: AddParser) -> None:
     add("--explain", metavar="ID", help="explain a rule, or list them: all")
     usage = "the model of the prompts; may be repeated"
     add("--model", dest="models", metavar="NAME", action="append", help=usage)
-    add_arguments(add, of="argument of the function")
+    add_arguments(add, of="argument of the function", read="as its type; KEY:=JSON is JSON")
+    add_inputs(add)
     add("--budget", type=int, metavar="TOKENS", help="the tokens for each prompt")
     add("--cache", choices=("auto",), help="place cache marks, as render does")
     parser.set_defaults(
@@ -74,25 +75,45 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
         paths.append(".")
     checker.paths(dict.fromkeys([*paths, *filter(os.path.isfile, files)]))
     props = read_arguments(arguments.pairs, arguments.props)
+    if not targets:
+        refuse_inputs(arguments, ", ".join(paths))
     for target in targets:
         arguments.target = target  # for errors
         for model in arguments.models or settings.models or [None]:
             request = argparse.Namespace(**{**vars(arguments), "model": model})
-            try:
-                with rendered_target(target, props, request) as rendered:
-                    pass
-            except UsageError:
-                raise
-            except (Exception, SystemExit) as error:
-                checker.failed(target, _failure(error))
-            else:
-                checker.prompt(rendered)
+            _check_target(checker, target, props, request)
     report = checker.report()
     if not report.files and not report.prompts:
         why = "; ".join(report.unread) or f"{', '.join(names)} has no Python and no template"
         raise UsageError(f"nothing was checked: {why}")
     notes = [*(f"not checked: {file}" for file in report.unread), *([] if targets else [NO_TARGET])]
     return FORMATS[arguments.format](report), notes, int(bool(report.findings))
+
+
+def _check_target(
+    checker: Checker, target: str, props: Arguments, request: argparse.Namespace
+) -> None:
+    """Check the prompt of a target, with each of its inputs."""
+    try:
+        with target_calls(target, props, request) as calls:
+            for call in calls:
+                _check_call(checker, call, request)
+    except UsageError:
+        raise
+    except (Exception, SystemExit) as error:
+        checker.failed(target, _failure(error))
+
+
+def _check_call(checker: Checker, call: TargetCall, request: argparse.Namespace) -> None:
+    name = None if call.inputs is None else call.inputs.name
+    try:
+        rendered = rendered_call(call, request)
+    except UsageError:
+        raise
+    except (Exception, SystemExit) as error:
+        checker.failed(call.target, _failure(error), inputs=name)
+    else:
+        checker.prompt(rendered, inputs=name)
 
 
 def _failure(error: BaseException) -> PromptError:
@@ -134,7 +155,7 @@ def _github(report: CheckReport) -> str:
 def _annotation(finding: Finding) -> str:
     location = f"file={_escaped(finding.file)}" + (f",line={finding.line}" if finding.line else "")
     location += f",col={finding.column}" if finding.column else ""
-    text = _escaped(f"{finding.message}; {finding.fix}", data=True)
+    text = _escaped(finding.text, data=True)
     return f"::error {location},title={finding.rule}::{text}"
 
 

@@ -134,7 +134,12 @@ def add_command(
     return parser
 
 
-def add_arguments(add_argument: Callable[..., object], *, of: str) -> None:
+def add_arguments(
+    add_argument: Callable[..., object],
+    *,
+    of: str,
+    read: str = "read as its type (count=3); KEY:=JSON is any JSON value; may be repeated",
+) -> None:
     """Add the options ``-p`` and ``--props`` to a parser or to a group of a parser."""
     add_argument(
         "-p",
@@ -142,6 +147,6 @@ def add_arguments(add_argument: Callable[..., object], *, of: str) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help=f"an {of}, read as its type (count=3); KEY:=JSON is any JSON value; may be repeated",
+        help=f"an {of}, {read}",
     )
     add_argument("--props", metavar="FILE", help="a JSON object of arguments; -p takes precedence")

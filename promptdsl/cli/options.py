@@ -3,15 +3,13 @@
 import argparse
 import os
 import re
-import sys
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from functools import partial
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 from promptdsl import (
     AdapterName,
-    Node,
     Prompt,
     ProviderId,
     ProviderName,
@@ -21,10 +19,10 @@ from promptdsl import (
     render,
 )
 from promptdsl.batch import rendered_prompt
-from promptdsl.cli.arguments import Arguments, call_function
+from promptdsl.cli.arguments import Arguments
 from promptdsl.cli.commands import add_arguments
 from promptdsl.cli.errors import UsageError
-from promptdsl.cli.target import loaded_target
+from promptdsl.cli.inputs import TargetCall, add_inputs, target_call
 
 PROVIDERS: tuple[str, ...] = get_args(AdapterName)
 """The providers with an adapter of their own; ``provider_names()`` also has the servers."""
@@ -72,6 +70,8 @@ def add_request(
         add(name, dest="provider_format", metavar=metavar, help=usage)
     add("--model", metavar="NAME", help="the model, such as claude-opus-5-5")
     add_arguments(add, of="argument of the function")
+    if not formats:
+        add_inputs(add)
     add(
         "--budget",
         type=_token_budget,
@@ -172,33 +172,15 @@ def rendered_target(
     target: str, props: Arguments, arguments: argparse.Namespace
 ) -> Generator[Rendered]:
     """Give the rendered prompt that TARGET names; output of its code goes to standard error."""
-    with loaded_prompt(target, props, arguments) as prompt:
-        yield rendered_prompt(prompt, render_options(arguments))
+    with target_call(target, props, arguments) as call:
+        yield rendered_call(call, arguments)
 
 
-@contextmanager
-def loaded_prompt(
-    target: str, props: Arguments, arguments: argparse.Namespace
-) -> Generator[Node | Prompt]:
-    """Give the prompt that TARGET names; output of its code goes to standard error."""
-    with redirect_stdout(sys.stderr), loaded_target(target) as loaded:
-        yield prompt_of(loaded, target, props, arguments)
-
-
-def prompt_of(
-    loaded: object, target: str, props: Arguments, arguments: argparse.Namespace
-) -> Node | Prompt:
-    """Return the prompt that a target is, or that it returns if it is a function."""
-    if isinstance(loaded, type):
-        raise UsageError(f"{target} is a class: name a prompt, or a function that returns one")
-    if props and not callable(loaded):
-        raise UsageError(f"{target} is not a function: it takes no parameters")
+def rendered_call(call: TargetCall, arguments: argparse.Namespace) -> Rendered:
+    """Return the rendered prompt of a call; a module that it is in may register providers."""
     if arguments.provider_format not in arguments.for_people:
         checked_provider(arguments.provider_format)
-    prompt: Any = loaded
-    if callable(loaded):
-        prompt = call_function(loaded, props, target)
-    return cast("Node | Prompt", prompt)
+    return rendered_prompt(call.prompt(), render_options(arguments))
 
 
 def render_options(arguments: argparse.Namespace) -> dict[str, Any]:  # Any: keywords of render()

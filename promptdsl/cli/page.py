@@ -7,10 +7,11 @@ from contextlib import ExitStack
 from promptdsl.cli.arguments import Arguments, read_arguments
 from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import UsageError
-from promptdsl.cli.options import add_request, loaded_prompt, prices, render_options
+from promptdsl.cli.inputs import TargetCall, target_calls
+from promptdsl.cli.options import add_request, prices, render_options
 from promptdsl.cli.page_files import file_prompts
 from promptdsl.cli.write_files import write_report
-from promptdsl.page import PagePrompt, is_page, made_page, page_html
+from promptdsl.page import PagePrompt, Shown, is_page, made_page, page_html
 
 DESCRIPTION = """\
 Write one file to look at: what is sent, what was left out, what a cache serves, and the payload for
@@ -82,13 +83,25 @@ def _prompts(
     target: str, props: Arguments, arguments: argparse.Namespace, stack: ExitStack
 ) -> tuple[Sequence[PagePrompt], list[str]]:
     """Return the prompts that a target names, and notes; of one whose code fails, its error."""
-    of_files = file_prompts(target, arguments.id)
+    of_files = file_prompts(target, arguments)
     if of_files is not None:
         return of_files
     try:
-        prompt = stack.enter_context(loaded_prompt(target, props, arguments))
+        calls = stack.enter_context(target_calls(target, props, arguments))
     except UsageError:
         raise
     except (Exception, SystemExit) as error:
         return [PagePrompt(target, (error,), props)], []
-    return [PagePrompt(target, (prompt,), props)], []
+    return [prompt_of_call(call) for call in calls], []
+
+
+def prompt_of_call(call: TargetCall) -> PagePrompt:
+    """Return the prompt of a call; of one whose code fails, its error."""
+    name = None if call.inputs is None else call.inputs.name
+    try:
+        request: Shown = call.prompt()
+    except UsageError:
+        raise
+    except (Exception, SystemExit) as error:
+        request = error
+    return PagePrompt(call.target, (request,), call.arguments, name)

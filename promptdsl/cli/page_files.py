@@ -1,5 +1,6 @@
 """The prompts of a page that are in files: logs, records and payloads."""
 
+import argparse
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 from promptdsl import DataError, LogEntry, PromptError, PromptRecord
 from promptdsl.cli.arguments import file_text
 from promptdsl.cli.errors import UsageError
+from promptdsl.cli.inputs import refuse_inputs
 from promptdsl.cli.log_records import (
     check_known,
     is_log,
@@ -20,15 +22,20 @@ from promptdsl.comparing import payload_rendered
 from promptdsl.page import PagePrompt, prompts_of_entries
 
 
-def file_prompts(target: str, id: str | None) -> tuple[Sequence[PagePrompt], list[str]] | None:
+def file_prompts(
+    target: str, arguments: argparse.Namespace
+) -> tuple[Sequence[PagePrompt], list[str]] | None:
     """Return the prompts of a log, a folder or a JSON file, and notes; ``None`` for code.
 
-    ``id`` chooses the requests of a log. Raises :class:`UsageError` for a file that is none.
+    ``--id`` chooses the requests of a log. Raises :class:`UsageError` for a file that is none.
     """
+    id: str | None = arguments.id
     if os.path.isdir(target):
+        refuse_inputs(arguments, target)
         return _folder_prompts(target, id)
     refuse_log_file(target, command="page", more=" -o FILE.html")
     if target.endswith(".json"):
+        refuse_inputs(arguments, target)
         return _json_prompts(target, id), []
     _refuse_id(id, target)
     return None

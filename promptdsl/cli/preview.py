@@ -20,8 +20,9 @@ COMMAND = (sys.executable, "-P", "-m", "promptdsl.cli.preview_process")
 """What starts a process that runs the code of prompts."""
 USUAL_PORT, LARGEST_PORT = 8765, 65535
 OF_CODE = (
-    "targets", "id", "payloads", "pairs", "props", "model", "budget", "reserve", "media_roots",
-    "cache", "tool_choice", "chat_template", "strict", "price", "provider_format", "for_people",
+    "targets", "id", "payloads", "pairs", "props", "inputs", "input", "model", "budget",
+    "reserve", "media_roots", "cache", "tool_choice", "chat_template", "strict", "price",
+    "provider_format", "for_people",
 )  # fmt: skip
 """The arguments that the code of prompts needs."""
 
@@ -89,13 +90,18 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
 
     job = Job(
         arguments={name: getattr(arguments, name) for name in OF_CODE},
-        files=named_files(arguments.targets),
-        roots=_roots(arguments.targets),
+        files=named_files(_in_code(arguments)),
+        roots=_roots(_in_code(arguments)),
         timeout=arguments.timeout,
         is_cold=arguments.cold,
     )
     serve(job, COMMAND, listening, title=", ".join(arguments.targets), started=started)
     return "", []
+
+
+def _in_code(arguments: argparse.Namespace) -> list[str]:
+    """Return all targets of a command line: those of the prompts, and that of their inputs."""
+    return [*arguments.targets, *([] if arguments.inputs is None else [arguments.inputs])]
 
 
 def _check(arguments: argparse.Namespace) -> None:

@@ -9,7 +9,9 @@ from typing import Any
 from promptdsl import PromptError
 from promptdsl.cli.arguments import Arguments, read_arguments
 from promptdsl.cli.errors import UsageError
-from promptdsl.cli.options import prompt_of, render_options
+from promptdsl.cli.inputs import calls_of
+from promptdsl.cli.options import render_options
+from promptdsl.cli.page import prompt_of_call
 from promptdsl.cli.page_files import file_prompts
 from promptdsl.cli.preview_targets import files_of
 from promptdsl.cli.target import loaded_targets
@@ -50,13 +52,14 @@ def _prompts(
 def _prompts_in(
     target: str, props: Arguments, arguments: argparse.Namespace, stack: ExitStack
 ) -> Sequence[PagePrompt]:
-    of_files = file_prompts(target, arguments.id)
+    of_files = file_prompts(target, arguments)
     if of_files is not None:
         return of_files[0]
     prompts: list[PagePrompt] = []
     for name, loaded in stack.enter_context(loaded_targets(target)).items():
         try:
-            prompts.append(PagePrompt(name, (prompt_of(loaded, name, props, arguments),), props))
+            calls = calls_of(loaded, name, props, arguments)
+            prompts += [prompt_of_call(call) for call in calls]
         except (Exception, SystemExit) as error:
             prompts.append(_failed(name, error))
     return prompts

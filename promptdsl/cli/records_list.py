@@ -3,7 +3,6 @@
 import argparse
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
 
 from promptdsl import LogEntry
 from promptdsl.cli.commands import AddParser, add_command
@@ -16,14 +15,15 @@ from promptdsl.cli.log_records import (
     losses_of,
     lost_lines,
 )
-from promptdsl.cli.show import as_json, fields
+from promptdsl.cli.record_rows import call_rows, notes_on, row_lines
+from promptdsl.cli.show import as_json, fields, terminal_width
 from promptdsl.comparing import visible
 
 DESCRIPTION = """\
-List the records of a PromptLog: the time in UTC, the name and the id of each, its model, its
-tokens, and the number of its messages, losses and dropped parts. With --dropped and --lost, these
-are shown below each record. With --json, print complete records, which records show and diff
-read."""
+List the records of a PromptLog by day: the time in UTC, the name and the id of each, its model, its
+tokens as a bar, those that a cache serves after the call before, and the number of its messages,
+losses and dropped parts. With --dropped and --lost, these are shown below each record. With --json,
+print complete records, which records show and diff read."""
 
 
 def add_list(add_parser: AddParser) -> None:
@@ -68,15 +68,16 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     if arguments.json:
         data = [fields(entry, "at", "name", "id", "record") for entry in wanted]
         return as_json(data), notes
-    rows = [[visible(cell, one_line=True) for cell in _row(entry)] for entry in wanted]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines: list[str] = []
-    for entry, row in zip(wanted, rows, strict=True):
-        lines.append("  ".join(map(str.ljust, row, widths)).rstrip())
-        missing = dropped_lines(entry.record) if arguments.dropped else []
-        missing += lost_lines(entry.record) if arguments.lost else []
-        lines += [f"  {visible(line, one_line=True)}" for line in missing]
-    return "\n".join(lines), notes
+    for row, line in row_lines(call_rows(entries, wanted), terminal_width()):
+        lines.append(line)
+        missing: list[str] = []
+        if row is not None and arguments.dropped:
+            missing += dropped_lines(row.entry.record)
+        if row is not None and arguments.lost:
+            missing += lost_lines(row.entry.record)
+        lines += [f"    {visible(text, one_line=True)}" for text in missing]
+    return "\n".join(lines), [*notes, *notes_on(wanted)]
 
 
 def _wanted(entries: tuple[LogEntry, ...], arguments: argparse.Namespace) -> Iterator[LogEntry]:
@@ -94,21 +95,3 @@ def _wanted(entries: tuple[LogEntry, ...], arguments: argparse.Namespace) -> Ite
             is_kept = False
         if entry.at >= since and is_named and is_kept:
             yield entry
-
-
-def _row(entry: LogEntry) -> list[str]:
-    record: Any = entry.record  # Any: JSON
-    model, tokens = record.get("model"), record.get("tokens")
-    if not isinstance(model, str | None):
-        model = model.get("model") or model.get("provider")
-    total = None if tokens is None else tokens.get("total")
-    return [
-        entry.at[:19].replace("T", " "),
-        entry.name or "-",
-        entry.id or "-",
-        model or "-",
-        "-" if total is None else f"{total:,} tokens",
-        f"{len(record.get('messages') or ()):,} messages",
-        f"{len(losses_of(record)):,} losses",
-        f"{len(record.get('dropped') or ()):,} dropped",
-    ]

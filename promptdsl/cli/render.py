@@ -4,12 +4,13 @@ import argparse
 
 from promptdsl.cli.arguments import read_arguments
 from promptdsl.cli.commands import TARGET, AddParser, add_command
+from promptdsl.cli.inputs import target_call
 from promptdsl.cli.messages import as_messages
 from promptdsl.cli.options import (
     FOR_PEOPLE,
     add_request,
     render_notes,
-    rendered_target,
+    rendered_call,
 )
 from promptdsl.cli.show import (
     as_explanation,
@@ -56,10 +57,11 @@ def add_render(add_parser: AddParser) -> None:
 def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """Return the data and the notes of the command."""
     props = read_arguments(arguments.pairs, arguments.props)
-    with rendered_target(arguments.target, props, arguments) as rendered:
+    with target_call(arguments.target, props, arguments) as call:
+        rendered = rendered_call(call, arguments)
         notes = render_notes(rendered, arguments)
         if arguments.record is not None:
-            text = rendered.record(inputs=props).to_json()
+            text = rendered.record(inputs=call.arguments).to_json()
             write_report(arguments.record, f"{text}\n", is_record_text)
         if arguments.outline:
             return visible(relative(rendered.outline(width=terminal_width()))), notes

@@ -38,7 +38,7 @@ def loaded_target(target: str) -> Generator[object]:
             with loaded_section(target) as (library, section):
                 yield section_prompt(library, section)
             return
-        yield _value(_module(location), name, location)
+        yield _value(loaded_module(location), name, location)
 
 
 @contextmanager
@@ -59,7 +59,7 @@ def loaded_targets(target: str) -> Generator[dict[str, object]]:
                 names = [*library.sections]
                 yield {f"{location}:{name}": section_prompt(library, name) for name in names}
         else:
-            module = _module(location)
+            module = loaded_module(location)
             prompts = _prompts_in(module) or {"": _value(module, "", location)}
             yield {f"{location}:{name}".rstrip(":"): value for name, value in prompts.items()}
 
@@ -72,14 +72,6 @@ def split_target(target: str) -> tuple[str, str]:
     return location, name
 
 
-def _is_file(location: str) -> bool:
-    return location.endswith(".py") or "/" in location or os.sep in location
-
-
-def _module(location: str) -> ModuleType:
-    return _load_file(location) if _is_file(location) else _import_module(location)
-
-
 @contextmanager
 def _paths_kept() -> Generator[None]:
     """Remove what loading a target adds to the paths and modules of the interpreter."""
@@ -90,6 +82,18 @@ def _paths_kept() -> Generator[None]:
         sys.path[:] = paths
         for key in [key for key, module in sys.modules.items() if type(module) is _LoadedFile]:
             del sys.modules[key]
+
+
+def loaded_module(location: str) -> ModuleType:
+    """Return the module of a file or of a name; a file that is loaded already is not run again.
+
+    Call it where a target is loaded: the module of a file is removed at its end.
+    """
+    return _load_file(location) if _is_file(location) else _import_module(location)
+
+
+def _is_file(location: str) -> bool:
+    return location.endswith(".py") or "/" in location or os.sep in location
 
 
 def _value(module: ModuleType, name: str, location: str) -> object:
@@ -164,6 +168,9 @@ def _load_file(path: str) -> ModuleType:
         raise UsageError(f"no such file: {path}{near(name, files)}")
     _refuse_other_file(path)
     full = os.path.abspath(path)
+    for loaded in sys.modules.values():
+        if type(loaded) is _LoadedFile and loaded.__file__ == full:
+            return loaded
     # If another module has this name, an underscore is added.
     name = os.path.splitext(os.path.basename(full))[0]
     while name in sys.modules or _is_installed(name, full):

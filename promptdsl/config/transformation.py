@@ -34,6 +34,8 @@ from promptdsl.messages.prompt import LoneText
 EphemeralPosition: TypeAlias = Literal["flow", "after_system", "start", "before_user", "end"]
 Format: TypeAlias = Literal["markdown", "xml"]
 FORMATS: tuple[str, ...] = get_args(Format)
+JsonKeys: TypeAlias = Literal["sorted"]
+"""The order of keys in the tools and calls of a payload."""
 ToolPairing: TypeAlias = Literal["error", "fill", "prune", "keep"]
 BodyEncoding: TypeAlias = Literal["minimal", "full"]
 """How values between delimiters or tags are encoded."""
@@ -89,6 +91,7 @@ class ConfigOptions(TypedDict, total=False):
     merge_separator: str
     lone_text: LoneText | None
     join_texts: bool
+    json_keys: JsonKeys | None
     tool_pairing: ToolPairing
     guard_conversation: bool
     silent_hints: Iterable[str]
@@ -110,6 +113,7 @@ LIBRARY: Mapping[str, SettingValue] = {
     "merge_separator": "\n\n",
     "lone_text": None,
     "join_texts": True,
+    "json_keys": None,
     "tool_pairing": "error",
     "guard_conversation": False,
     "silent_hints": (),
@@ -150,6 +154,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "ephemeral_position": get_args(EphemeralPosition),
     "format": FORMATS,
     "lone_text": get_args(LoneText),
+    "json_keys": get_args(JsonKeys),
     "tool_pairing": get_args(ToolPairing),
 }
 """The allowed values of each setting that is one of several words."""
@@ -268,6 +273,9 @@ class MessageTransformationConfig:
     - ``join_texts``: whether neighbouring texts that you write in a message become one text, if the
       target reads them as one; true by default. With ``False`` each is a part of its own. Texts
       that were recorded as several parts always stay separate.
+    - ``json_keys``: with ``"sorted"`` the keys of tools and of the inputs of calls are sent in
+      sorted order, so that equal data is equal bytes; by default (``None``) in the order in which
+      they were written.
     - ``tool_pairing``: what happens to calls without results, and to results without calls:
       ``"error"`` (default), ``"fill"``, ``"prune"`` or ``"keep"``. ``"keep"`` is for a conversation
       of which the provider stores a part.
@@ -315,6 +323,7 @@ class Resolved:
     merge_separator: str
     lone_text: LoneText | None
     join_texts: bool
+    json_keys: JsonKeys | None
     tool_pairing: ToolPairing
     guard_conversation: bool
     silent_hints: tuple[str, ...]

@@ -15,9 +15,11 @@ if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table bel
     from promptdsl.page.html import page_html as page_html
     from promptdsl.page.html import write_page as write_page
     from promptdsl.page.prompts import PagePrompt as PagePrompt
+    from promptdsl.page.prompts import Shown as Shown
     from promptdsl.page.prompts import error_data as error_data
     from promptdsl.page.prompts import named as named
     from promptdsl.page.prompts import prompts_of_entries as prompts_of_entries
+    from promptdsl.page.prompts import prompts_of_inputs as prompts_of_inputs
 else:
     from promptdsl.foundation.lazy_names import lazy_names
 
@@ -26,6 +28,6 @@ else:
         {
             "data": "made_page page_data page_of_rows request_rows",
             "html": "is_page live_page_html page_html write_page",
-            "prompts": "PagePrompt error_data named prompts_of_entries",
+            "prompts": ("PagePrompt Shown error_data named prompts_of_entries prompts_of_inputs"),
         },
     )

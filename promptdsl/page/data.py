@@ -9,8 +9,10 @@ from math import inf
 from typing import Any
 
 from promptdsl import BudgetError, OptionError, PromptRecord, Rendered
+from promptdsl.batch import services
 from promptdsl.comparing import diff
 from promptdsl.foundation.errors import shown
+from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.json import JsonDict
 from promptdsl.foundation.source import author, public_api
 from promptdsl.page.bare import without_content
@@ -76,32 +78,34 @@ def made_page(
     if models and not content:
         what = "a payload has content, and this page has none"
         raise OptionError(what, fix="leave out models, or content=False", at=(author(),))
-    rows = ((prompt.name, request_rows(prompt, models, options)) for prompt in prompts_of(targets))
+    rows = ((prompt, request_rows(prompt, models, options)) for prompt in prompts_of(targets))
     return page_of_rows(rows, price=price, content=content)
 
 
 def page_of_rows(
-    named_rows: Iterable[tuple[str, Iterable[JsonDict]]],
+    prompt_rows: Iterable[tuple[PagePrompt, Iterable[JsonDict]]],
     *,
     price: Sequence[float] | None,
     content: bool,
 ) -> tuple[JsonDict, list[str]]:
-    """Return the data of a page of named prompts with rows, and a line for each that has an error.
+    """Return the data of a page of prompts with rows, and a line for each row with an error.
 
     The rows of a prompt are those of :func:`request_rows`; none is changed.
     """
     shared = SharedValues()
     prompts: list[JsonDict] = []
     errors: list[str] = []
-    for number, (name, rows) in enumerate(named_rows, 1):
+    for number, (prompt, rows) in enumerate(prompt_rows, 1):
         requests: list[JsonDict] = []
         for row in rows:
             if row["error"]:
-                errors.append(f"{name}: {row['error']['what']}")
+                errors.append(f"{prompt.title}: {row['error']['what']}")
             shown_row = {key: part for key, part in row.items() if key != "figures"}
             parts = shared.parts(shown_row if content else without_content(shown_row))
             requests.append({**parts, "figures": row["figures"]})
-        prompts.append({"name": name if content else f"prompt {number}", "requests": requests})
+        name = prompt.title if content else f"prompt {number}"
+        inputs = prompt.inputs_name if content else None
+        prompts.append({"name": name, "inputs": inputs, "requests": requests})
     data: JsonDict = {
         "format": FORMAT,
         "content": content,
@@ -247,8 +251,11 @@ def _payload(rendered: Rendered, record: JsonDict) -> JsonDict:
         {name: value for name in LOCATION if (value := getattr(location, name)) not in (None, "")}
         for location in rendered.locations()
     ]
+    payload = rendered._payload()  # a page shows losses, it does not warn
     return {
-        "payload": rendered._payload(),  # a page shows losses, it does not warn
+        "payload": payload,
+        "api": _api(rendered),
+        "binary": [*_bytes_in(payload)],
         "messages": record["messages"],
         "spans": record["spans"],
         "locations": locations,
@@ -256,3 +263,28 @@ def _payload(rendered: Rendered, record: JsonDict) -> JsonDict:
         "dropped": record["dropped"],
         "tokens": record["tokens"]["total"],
     }
+
+
+def _api(rendered: Rendered) -> JsonDict:
+    """Return what a payload is sent to, and the keys of its ``config`` where no SDK moves them."""
+    wire, service = rendered.facts.wire, services().get(rendered.facts.wire.provider_format)
+    return {
+        "format": wire.provider_format,
+        "provider": wire.name,
+        "model": rendered.facts.model,
+        "lifted": [] if service is None else [*service.lifted],
+        "options": "" if service is None else service.options,
+    }
+
+
+def _bytes_in(payload: JsonDict) -> Iterator[list[str | int]]:
+    """Yield the address of each value of a payload that is bytes, which JSON has as base64."""
+    waiting: list[tuple[list[str | int], object]] = [([], payload)]
+    while waiting:
+        address, value = waiting.pop()
+        if isinstance(value, bytes | bytearray):
+            yield address
+        elif is_mapping(value):
+            waiting += [([*address, key], part) for key, part in value.items()]
+        elif is_list(value):
+            waiting += [([*address, number], part) for number, part in enumerate(value)]

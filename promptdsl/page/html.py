@@ -38,6 +38,7 @@ BATCH = 100_000
 MODULES = (
     "values",
     "dom",
+    "code",
     "state",
     "numbers",
     "tree",

@@ -21,11 +21,17 @@ from promptdsl import (
     Rendered,
     provider_names,
 )
-from promptdsl.batch import rendered_prompt, user_frames
+from promptdsl.batch import (
+    InputsSource,
+    NamedInputs,
+    named_inputs,
+    rendered_prompt,
+    user_frames,
+)
 from promptdsl.comparing import ComparedRender, record_rendered
 from promptdsl.foundation.errors import shown
 from promptdsl.foundation.json import JsonDict
-from promptdsl.foundation.source import author
+from promptdsl.foundation.source import author, public_api
 
 Shown: TypeAlias = Node | Prompt | Rendered | PromptRecord | LogEntry | BaseException
 """What a page shows as a request; an error is a request that could not be made."""
@@ -37,6 +43,7 @@ AROUND = 3
 class PagePrompt:
     """A prompt of a page: its name, its requests in order, and the arguments it was made with.
 
+    ``inputs_name`` is the name of these arguments, which the page shows after that of the prompt.
     The first request is compared with ``before``, which is not shown.
 
     >>> from promptdsl import System
@@ -48,7 +55,13 @@ class PagePrompt:
     name: str
     requests: Sequence[Shown]
     inputs: Mapping[str, object] | None = None
+    inputs_name: str | None = None
     before: Shown | None = None
+
+    @property
+    def title(self) -> str:
+        """The name of the prompt, followed by that of its arguments, if they have one."""
+        return self.name if self.inputs_name is None else f"{self.name} ({self.inputs_name})"
 
 
 class PageRequest:
@@ -188,6 +201,39 @@ def prompts_of(targets: Iterable[object]) -> list[PagePrompt]:
             request: Any = target  # its class is checked when the request is made
             prompts.append(PagePrompt(f"prompt {number}", (request,)))
     return prompts
+
+
+@public_api
+def prompts_of_inputs(
+    function: Callable[..., Any],  # Any: a prompt
+    inputs: InputsSource,
+    *,
+    name: str | None = None,
+) -> list[PagePrompt]:
+    """Return a prompt of a page for each of the inputs of a function: it is called with them.
+
+    ``inputs`` are a mapping from names to arguments, or a function that returns one; ``name`` is
+    that of the prompts, by default that of the function. A call that fails raises nothing: the page
+    shows its error. Raises what :func:`promptdsl.batch.named_inputs` raises.
+
+    >>> from promptdsl import Timeline, User
+    >>> from promptdsl.page import prompts_of_inputs
+    >>> def ask(question):
+    ...     return Timeline(User(question))
+    >>> inputs = {"short": {"question": "Why?"}, "long": {"question": "Why? " * 99}}
+    >>> [prompt.title for prompt in prompts_of_inputs(ask, inputs)]
+    ['ask (short)', 'ask (long)']
+    """
+    title = str(name or getattr(function, "__name__", "prompt"))
+    return [_prompt_of_case(function, case, title) for case in named_inputs(inputs)]
+
+
+def _prompt_of_case(function: Callable[..., Any], case: NamedInputs, name: str) -> PagePrompt:
+    try:
+        request: Shown = case.prompt_of(function)
+    except Exception as error:
+        request = error
+    return PagePrompt(name, (request,), case.data, case.name)
 
 
 def prompts_of_entries(entries: Iterable[LogEntry]) -> list[PagePrompt]:

@@ -137,7 +137,7 @@ class _Answer:
 def _answer(loaded: LoadedPrompts, choices: JsonDict, before: JsonDict) -> _Answer:
     """Return the page of the prompt that was chosen, as it was chosen, or why there is none."""
     began = time.perf_counter()
-    names = [prompt.name for prompt in loaded.prompts]
+    names = [prompt.title for prompt in loaded.prompts]
     chosen_name = choices["prompt"] or next(iter(names), "")
     header: JsonDict = {"names": names, "providers": [*provider_names()], "error": None}
     header |= {"prompt": chosen_name, "digest": None}
@@ -151,7 +151,7 @@ def _answer(loaded: LoadedPrompts, choices: JsonDict, before: JsonDict) -> _Answ
     record = b""
     rows = request_rows(prompt, models, options)
     if len(prompt.requests) == 1:
-        records: list[JsonDict] = before["records"] if before["prompt"] == prompt.name else []
+        records: list[JsonDict] = before["records"] if before["prompt"] == prompt.title else []
         row = _row(prompt, models, options, records)
         header["error"] = row["error"]
         rows = iter([row])
@@ -160,8 +160,8 @@ def _answer(loaded: LoadedPrompts, choices: JsonDict, before: JsonDict) -> _Answ
             record = _json(row["record"])
     page = b""
     if header["error"] is None:
-        named_rows = [(name, rows if name == chosen_name else []) for name in names]
-        page = _json(page_of_rows(named_rows, price=loaded.price, content=True)[0])
+        prompt_rows = [(other, rows if other is prompt else []) for other in loaded.prompts]
+        page = _json(page_of_rows(prompt_rows, price=loaded.price, content=True)[0])
     header["seconds"] = time.perf_counter() - began
     return _Answer(header, page, record)
 

@@ -8,14 +8,20 @@ import difflib
 import inspect
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never
 
 from promptdsl import ProviderName, Rendered, User, render
-from promptdsl.foundation.errors import ContentError, OptionError, PromptError, TargetError
+from promptdsl.foundation.errors import (
+    ContentError,
+    OptionError,
+    PromptError,
+    TargetError,
+    shown,
+)
 from promptdsl.foundation.extras import install_advice
 from promptdsl.foundation.source import author
 
@@ -25,6 +31,7 @@ try:
 except ModuleNotFoundError as error:
     raise PromptError(f"{error.name} is not installed", fix=install_advice("testing")) from None
 
+from promptdsl.batch import InputsSource, named_inputs
 from promptdsl.comparing.canonical import fixed_tokens, prompt_file
 from promptdsl.comparing.matrix import applied, difference
 from promptdsl.comparing.shown_texts import Scrubber
@@ -226,8 +233,48 @@ class PromptSnapshot:
         test; without it the file of the second prompt gets ``.2``. ``scrub`` has further scrubbers
         by name.
         """
-        self.was_called = True
         _refuse_other(prompt, others, unknown)
+        prompts = self._compared(prompt, name, scrub)
+        self._refuse_differences([prompts])
+        return prompts[0]
+
+    def each(
+        self,
+        prompt: Callable[..., Any],  # Any: whatever render() takes
+        inputs: InputsSource,
+        *,
+        scrub: Mapping[str, Scrubber] | None = None,
+    ) -> "list[ComparedPrompt]":
+        """Compare the prompts that a function returns for named inputs, each with its own file.
+
+        ``inputs`` are a mapping from names to arguments, or a function that returns one, as for
+        ``--inputs`` of the command. The name of the inputs is that of the snapshot. The failure has
+        the changes of all. Raises what :func:`promptdsl.batch.named_inputs` raises, and what the
+        function raises.
+
+        >>> from promptdsl import User
+        >>> from promptdsl.testing import PromptSnapshot
+        >>> INPUTS = {"short": {"question": "Why?"}, "empty": {"question": ""}}
+        >>> def test_questions(prompt_snapshot: PromptSnapshot) -> None:
+        ...     prompt_snapshot.each(lambda question: User(question), INPUTS)
+        """
+        if not callable(prompt):  # pyright: ignore[reportUnnecessaryIsInstance]
+            what = f"prompt_snapshot.each() takes a function of a prompt, not {shown(prompt)}"
+            fix = "pass the function, and the arguments for it: each(support, {'short': {...}})"
+            raise OptionError(what, fix=fix, at=(author(),))
+        cases = named_inputs(inputs)
+        compared = [self._compared(case.prompt_of(prompt), case.name, scrub) for case in cases]
+        self._refuse_differences(compared)
+        return [prompts[0] for prompts in compared]
+
+    def _compared(
+        self,
+        prompt: Any,  # Any: whatever render() takes, or what it returned
+        name: str | None,
+        scrub: Mapping[str, Scrubber] | None,
+    ) -> "list[ComparedPrompt]":
+        """Return the prompt without a model, and then that for each model of the test."""
+        self.was_called = True
         if name is None:
             self._calls += 1
         elif not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -252,13 +299,21 @@ class PromptSnapshot:
             )
             for model in models
         ]
-        self._files.note((base, *for_models))
+        return [base, *for_models]
+
+    def _refuse_differences(self, compared: "Sequence[Sequence[ComparedPrompt]]") -> None:
+        """Raise an ``AssertionError`` if a prompt differs from its file, after all were compared.
+
+        Each element is a prompt without a model, followed by that for each model.
+        """
+        for prompts in compared:
+            self._files.note(prompts)
+        everything = [prompt for prompts in compared for prompt in prompts]
         if self._files.test.config.option.prompt_check:
-            assert_checked(*(compared.rendered for compared in (base, *for_models)))
-        mismatches = [*filter(None, (compared.mismatch() for compared in (base, *for_models)))]
+            assert_checked(*(prompt.rendered for prompt in everything))
+        mismatches = [*filter(None, (prompt.mismatch() for prompt in everything))]
         if mismatches:
             raise AssertionError(self._files.message(mismatches))
-        return base
 
     def __eq__(self, prompt: object) -> bool:
         """Return true, or raise the error of a call: pytest would cut off the message of ``==``."""

@@ -103,6 +103,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
                 "rule": "PD101",
                 "message": "an f-string puts `plan` into an instruction, whatever its text is",
                 "fix": "write Value(plan) next to the text",
+                "inputs": [],
             }
         ],
         "files": 1,

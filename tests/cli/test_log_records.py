@@ -133,9 +133,10 @@ def test_a_record_that_is_not_there_is_an_error_in_code(log: str) -> None:
 
 def test_lists_show_what_is_not_sent_and_of_which_calls(cli: Command, log: str) -> None:
     """With ``--dropped`` each record has its dropped and cleared parts, with their calls."""
-    lines = cli("records", "list", log, "--dropped").out.splitlines()
+    day, *lines = cli("records", "list", log, "--dropped").out.splitlines()
+    assert ": 2 calls, " in day
     assert ["req-2" in lines[0], "req-6" in lines[2]] == [True, True]
-    assert lines[1].startswith("  history")
+    assert lines[1].startswith("    history")
     assert lines[1].endswith("1 of its results is cleared: call c0")
     assert lines[3].endswith("calls c0, c1, c2, c3, c4")
     assert 4 == len(lines)
@@ -143,7 +144,7 @@ def test_lists_show_what_is_not_sent_and_of_which_calls(cli: Command, log: str) 
 
 def test_lists_show_what_was_lost(cli: Command, log: str) -> None:
     """With ``--lost`` each record has its losses, without hints."""
-    lines = cli("records", "list", log, "--lost").out.splitlines()
+    _, *lines = cli("records", "list", log, "--lost").out.splitlines()
     assert ["req-7" in lines[0], "image" in lines[1], 2] == [True, True, len(lines)]
 
 

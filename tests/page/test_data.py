@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import promptdsl
 from promptdsl import *
-from promptdsl.page import PagePrompt, page_data, page_html, write_page
+from promptdsl.page import PagePrompt, page_data, page_html, prompts_of_inputs, write_page
 from tests.errors import raised
 from tests.page.__main__ import FILE, data
 from tests.page.prompts import MODEL, agent, answer
@@ -307,3 +307,42 @@ def test_a_page_is_written_over_a_page_only(tmp_path: Path) -> None:
 def test_the_file_of_the_page_is_as_written() -> None:
     """The file that feeds the page in a test is what the package writes now."""
     assert data() == FILE.read_text("utf-8")
+
+
+def test_prompts_of_inputs() -> None:
+    """A function is called with each of the named inputs; a call that fails is an error there."""
+
+    def ask(question: str, history: Any = ()) -> Timeline:
+        return Timeline(History(history), User(question))
+
+    talk = History([{"role": "user", "content": "Hi."}])
+    inputs = {
+        "short": {"question": "Why?"},
+        "wrong": {},
+        "talk": {"question": "?", "history": [talk]},
+    }
+    data = page_data(*prompts_of_inputs(ask, inputs, name="support"), model=MODEL)
+    short, wrong, failed = checked(data)
+    assert [
+        ("support (short)", "short"),
+        ("support (wrong)", "wrong"),
+        ("support (talk)", "talk"),
+    ] == [(prompt["name"], prompt["inputs"]) for prompt in data["prompts"]]
+    assert {"question": "Why?"} == short["record"]["inputs"]
+    assert "inputs 'wrong' have no 'question', which ask needs" == wrong["error"]["what"]
+    assert failed["error"]["what"].startswith("a History")
+
+
+def test_what_a_payload_is_sent_to() -> None:
+    """A payload has its format, its provider and its model, and where bytes are in it."""
+    image = Image.from_bytes(b"\x89PNG\r\n\x1a\n", "image/png")
+    (request,) = checked(
+        page_data(User("Hi.", image), models=["gpt-5", "mistral", "bedrock", "gemini"])
+    )
+    chat, server, bedrock, gemini = request["targets"].values()
+    sent = {"format": "openai", "provider": "openai", "model": "gpt-5", "lifted": [], "options": ""}
+    assert (sent, []) == (chat["api"], chat["binary"])
+    assert sent | {"provider": "mistral", "model": None} == server["api"]
+    assert [["messages", 0, "content", 1, "image", "source", "bytes"]] == bedrock["binary"]
+    assert ["system_instruction", "tools", "tool_config"] == gemini["api"]["lifted"]
+    assert "generation_config" == gemini["api"]["options"]

@@ -336,7 +336,7 @@ def test_keys_are_copied_as_written(browser: Browser, tmp_path: Path) -> None:
     browser.ask("Browser.grantPermissions", permissions=["clipboardReadWrite"])
     browser.open(file.as_uri())
     settled(browser)
-    click(browser, ".buttons button:last-child")
+    click(browser, "[data-copy=JSON]")
     browser.run("new Promise(done => setTimeout(done, 100))")
     copied = browser.run("navigator.clipboard.readText()")
     payload = render(prompt, model=MODEL).payload()
@@ -386,9 +386,9 @@ def test_selected_text_is_counted(page: Browser) -> None:
 def test_copy(page: Browser) -> None:
     """A payload is copied as JSON."""
     page.ask("Browser.grantPermissions", permissions=["clipboardReadWrite"])
-    click(page, ".buttons button:last-child")
+    click(page, "[data-copy=JSON]")
     page.run("new Promise(done => setTimeout(done, 100))")
-    assert "Copied" == text_of(page, ".buttons button:last-child")
+    assert "Copied" == text_of(page, "[data-copy=JSON]")
     copied = page.run("navigator.clipboard.readText()")
     assert render(answer(), model=MODEL, budget=230, reserve=30, cache="auto").payload() == (
         json.loads(copied)

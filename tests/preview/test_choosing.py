@@ -121,3 +121,18 @@ def test_several_prompts(project: Path) -> None:
         ][-2:]
         state = chosen(running, prompt="starter:untrusted")
         assert "starter:untrusted" == state["prompt"]
+
+
+def test_named_inputs(project: Path) -> None:
+    """Each of the named inputs of a function is a prompt of the list; a save changes them, too."""
+    file = project / "cases.py"
+    file.write_text('CASES = {"ann": {"name": "Ann"}, "bo": {"name": "Bo"}}\n')
+    with preview(project, "support.py:answer", "--inputs", "cases.py:CASES") as running:
+        running.follow()
+        state = running.wait(has_page)
+        assert ["support.py:answer (ann)", "support.py:answer (bo)"] == state["names"]
+        assert "I am Ann." in json.dumps(state["page"])
+        assert "I am Bo." in json.dumps(chosen(running, prompt="support.py:answer (bo)")["page"])
+        since = len(running.states)
+        file.write_text('CASES = {"bo": {"name": "Bo Lee"}}\n')
+        assert "I am Bo Lee." in running.shown(has_page, since)

@@ -271,5 +271,6 @@ TRANSFORMATIONS = st.sampled_from(
         {"lone_text": "string"},
         {"lone_text": "list", "merge_separator": " "},
         {"merge_separator": ""},
+        {"json_keys": "sorted"},
     ]
 )

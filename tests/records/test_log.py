@@ -251,15 +251,17 @@ def test_list(log: PromptLog, capsys: Any) -> None:
         assert 0 == main(["records", "list", str(log.folder), *options])
         return capsys.readouterr().out
 
-    first, second, third = out().splitlines()
+    day, first, second, third = out().splitlines()
+    assert "2026-11-27: 3 calls, 3,072 tokens" == day
     assert (
-        "2026-11-27 11:59:59  support  a  gpt-5  1,024 tokens  2 messages  0 losses  0 dropped"
+        f"  11:59:59  support  a  gpt-5  {'░' * 20}  1,024 tokens  2 messages  0 losses  0 dropped"
         == first
     )
     lost, dropped = out("--lost").splitlines(), out("--dropped").splitlines()
-    assert third.replace("other  ", "other") == lost[0] == dropped[0]
-    assert (2, 2) == (len(lost), len(dropped))
-    assert [second] == out("--since", "2026-11-27T21:00+09:00", "--name", "support").splitlines()
+    assert third.replace("other  ", "other") == lost[1] == dropped[1]
+    assert (3, 3) == (len(lost), len(dropped))
+    since = out("--since", "2026-11-27T21:00+09:00", "--name", "support").splitlines()
+    assert ["2026-11-27: 1 call, 1,024 tokens", second] == since
     assert [RECORD] == [row["record"] for row in json.loads(out("--id", "a", "--json"))]
     assert "" == out("--since", "2027-01-01")
 
@@ -269,7 +271,7 @@ def test_two_filters_of_a_list(log: PromptLog, capsys: Any) -> None:
     log.append({**RECORD, "dropped": [{"address": "manual"}]}, id="dropped", at=NOON)
     log.append({**RECORD, "losses": [{"kind": "role"}]}, id="lost", at=NOON)
     assert 0 == main(["records", "list", str(log.folder), "--lost", "--dropped"])
-    line, *missing = capsys.readouterr().out.splitlines()
+    _, line, *missing = capsys.readouterr().out.splitlines()
     assert (True, "1 losses", "1 dropped") == ("other" in line, *line.split("  ")[-2:])
     assert 2 == len(missing)
 
@@ -282,6 +284,6 @@ def test_list_of_a_damaged_log(log: PromptLog, capsys: Any) -> None:
     assert "read it with --salvage to get the good lines" in capsys.readouterr().err
     assert 0 == main(["records", "list", str(log.folder), "--salvage"])
     data, notes = capsys.readouterr()
-    assert 2 == data.count("\n") == notes.count("\n")
+    assert (3, 2) == (data.count("\n"), notes.count("\n"))
     assert 2 == main(["records", "list", str(path)])
     assert 2 == main(["records", "list", str(log.folder), "--salvage", "--since", "noon"])

@@ -50,6 +50,9 @@ export function shownText(text) {
   return [nodes];
 }
 
+/** Return a text in which something else stands for each invisible character. @param {string} text @param {(character: string) => string} write */
+export function replaceUnseen(text, write) { return text.replace(UNSEEN, write); }
+
 /** @param {string} character */
 function signOf(character) {
   const code = /** @type {number} */ (character.codePointAt(0)).toString(16).toUpperCase().padStart(4, "0");

@@ -160,7 +160,7 @@ function show(next) {
 
 /** Show the page of a state, or an empty one. @param {Json} next */
 function showPage(next) {
-  const empty = { content: true, price: null, values: [], prompts: next.names.map((/** @type {string} */ name) => ({ name, requests: [] })) };
+  const empty = { content: true, price: null, values: [], prompts: next.names.map((/** @type {string} */ name) => ({ name, inputs: null, requests: [] })) };
   const index = Math.max(next.names.indexOf(next.prompt), 0);
   showData(next.hasPage ? next.page : empty, index, showChoices);
 }

@@ -1,5 +1,6 @@
 // The tabs beside the messages: payloads, hints and losses, changes, settings, side by side.
 
+import { curlCommand, pythonCode } from "./code.js";
 import { copy, counted, element, shownText } from "./dom.js";
 import { budgetLine, cacheFigures, money, priceOf, rolesOf, targetOf, tokens, totalOf } from "./numbers.js";
 import { marksOf, pointIn, pointOf, showPayload, spanAt } from "./payloads.js";
@@ -52,8 +53,7 @@ function payloadTab(parent, { request, point, choose, data, link }) {
     parent.replaceChildren(head, errorBox(target.error));
     return nothing;
   }
-  const button = element("button", { type: "button", click: () => copy(button, jsonText(target.payload)) }, "Copy JSON");
-  head.append(button);
+  head.append(...copyButtons(target));
   const where = element("div", { class: "where", "aria-live": "polite" });
   const body = element("div", { class: "json", tabindex: "0", role: "region", "aria-label": `payload for ${name}` });
   const facts = [counted(target.tokens, "token"), counted(target.losses.filter((/** @type {Json} */ loss) => loss.kind !== "hint").length, "loss").replace(/losss$/, "losses"), `${target.dropped.length} left out`];
@@ -70,6 +70,16 @@ function payloadTab(parent, { request, point, choose, data, link }) {
     },
     close: shown.close,
   };
+}
+
+/** Return the buttons that copy a payload: as JSON, as Python for the SDK, and as a command for sh. @param {Json} target */
+function copyButtons(target) {
+  const sent = /** @type {import("./code.js").Sent} */ (/** @type {any} */ (target));
+  const ways = { JSON: () => jsonText(sent.payload), Python: () => pythonCode(sent), curl: () => curlCommand(sent) };
+  return Object.entries(ways).filter(([name]) => name === "JSON" || target.api).map(([name, write]) => {
+    const button = element("button", { type: "button", "data-copy": name, click: () => copy(button, write()) }, `Copy ${name}`);
+    return button;
+  });
 }
 
 /** Return for each target where the piece is sent: its role, its address, its losses. @param {Json} request @param {PageData} data @param {Context["link"]} link */

@@ -16,7 +16,7 @@ export function entriesOf(value) {
 }
 
 /** Return an object of keys and values, which keeps their order. @param {[string, any][]} entries @returns {Json} */
-function objectOf(entries) {
+export function objectOf(entries) {
   const made = Object.fromEntries(entries);
   orders.set(made, entries.map(([key]) => key));
   return made;

@@ -1,0 +1,272 @@
+"""``--inputs`` of the commands: which inputs are used, by which command, and what is wrong."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Command
+from tests.commands import Done
+from tests.internals import checked_out_inputs
+from tests.page.read import data_in, requests_of
+
+CODE = """\
+from dataclasses import dataclass
+from promptdsl import *
+
+
+@dataclass
+class Customer:
+    name: str
+
+
+def answer(question: str, customer=None, history=(), count: int = 1):
+    assert customer is None or isinstance(customer, Customer)
+    with Timeline() as prompt:
+        System("Be kind.")
+        History(history)
+        User(question, f" {count}", customer and f" from {customer.name}")
+    return prompt
+
+
+CASES = {
+    "short": {"question": "Why?", "customer": Customer("Ada"), "count": "3"},
+    "talk": {"question": "Now?", "history": [{"role": "user", "content": "Hi."}]},
+}
+WRONG = {"a": {"qestion": "Why?"}, "b": {"question": "Why?"}}
+EMPTY = {}
+FLAT = {"question": "Why?"}
+
+
+def made():
+    return CASES
+
+
+def broken():
+    return 1 / 0
+"""
+OTHER = """\
+from shop import Customer
+
+CASES = {"only": {"question": "Why?", "customer": Customer("Bo")}}
+"""
+SHOP = "shop.py:answer"
+
+
+@pytest.fixture
+def shop(prompts: Path) -> Path:
+    """Return a folder with a prompt and inputs, in the same file and in another one."""
+    (prompts / "shop.py").write_text(CODE, "utf-8")
+    (prompts / "cases.py").write_text(OTHER, "utf-8")
+    return prompts
+
+
+def user(done: Done) -> str:
+    """Return the last text that was rendered."""
+    return done.out.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ("--inputs shop.py:CASES --input short", "Why? 3 from Ada"),
+        ("--inputs shop:CASES --input talk", "Now? 1"),
+        ("--inputs shop.py:made --input short", "Why? 3 from Ada"),
+        ("--inputs cases.py:CASES", "Why? 1 from Bo"),
+        ("--inputs cases:CASES --input only", "Why? 1 from Bo"),
+        ("--inputs shop.py:CASES --input short -p count=7", "Why? 7 from Ada"),
+    ],
+)
+@pytest.mark.usefixtures("shop")
+def test_render(cli: Command, options: str, text: str) -> None:
+    """A value is of the class that the prompt knows, whichever file names it; ``-p`` replaces."""
+    done = cli("render", SHOP, *options.split())
+    assert (0, text, "") == (done.code, user(done), done.err)
+
+
+@pytest.mark.usefixtures("shop")
+def test_tokens(cli: Command) -> None:
+    """``tokens`` counts the prompt of the named inputs."""
+    short, talk = (
+        json.loads(cli("tokens", SHOP, "--inputs", "shop.py:CASES", "--input", name, "--json").out)
+        for name in ("short", "talk")
+    )
+    assert [["system[0]", "user[0]"], ["system[0]", "history[0]", "user[0]"]] == [
+        [part["path"] for part in data["parts"] if part["path"]] for data in (short, talk)
+    ]
+
+
+def test_a_record_has_the_arguments(cli: Command, shop: Path) -> None:
+    """What JSON cannot express is the name of its type."""
+    assert 0 == cli("render", SHOP, "--inputs", "cases.py:CASES", "--record", "r.json").code
+    record = json.loads((shop / "r.json").read_text("utf-8"))
+    assert {"question": "Why?", "customer": "(Customer)"} == record["inputs"]
+
+
+def test_a_page(cli: Command, shop: Path) -> None:
+    """A page has a prompt for each inputs; one that fails shows its error."""
+    assert 0 == cli("page", SHOP, "--inputs", "shop.py:CASES", "-o", "page.html").code
+    data = data_in(shop / "page.html")
+    assert [(f"{SHOP} (short)", "short"), (f"{SHOP} (talk)", "talk")] == [
+        (prompt["name"], prompt["inputs"]) for prompt in data["prompts"]
+    ]
+    assert "Why? 3 from Ada" in json.dumps(requests_of(data)[0]["record"]["messages"])
+    done = cli("page", SHOP, "--inputs", "shop.py:WRONG", "-o", "page.html")
+    assert (1, True) == (done.code, "shop.py:answer (a): inputs 'a': " in done.err)
+    wrong, right = requests_of(data_in(shop / "page.html"))
+    assert "did you mean 'question'?" == wrong["error"]["fix"]
+    assert right["record"]["messages"]
+    options = ("--inputs", "shop.py:CASES", "--without-content", "-o", "page.html")
+    assert 0 == cli("page", SHOP, *options).code
+    data = data_in(shop / "page.html")
+    assert [("prompt 1", None), ("prompt 2", None)] == [
+        (prompt["name"], prompt["inputs"]) for prompt in data["prompts"]
+    ]
+
+
+def test_check(cli: Command, shop: Path) -> None:
+    """Each inputs are rendered; a finding has the names of those in which it was found."""
+    (shop / "loud.py").write_text(
+        "from promptdsl import System, Timeline, User\n\n\n"
+        "def ask(tone: str, *, braces: bool = False):\n"
+        "    text = 'Call {{ name }}.' if braces else 'Be kind.'\n"
+        "    return Timeline(System(text), User(tone))\n\n\n"
+        "INPUTS = {str(n): {'tone': 'a', 'braces': n % 2 == 0} for n in range(9)}\n"
+        "INPUTS['wrong'] = {}\n",
+        "utf-8",
+    )
+    done = cli("check", "loud.py:ask", "--inputs", "loud.py:INPUTS")
+    assert 1 == done.code
+    unfilled, failed = done.out.splitlines()[:2]
+    assert "PD205" in unfilled
+    assert "(inputs: 0, 2, 4 and 2 more)" in unfilled
+    assert "inputs 'wrong' have no 'tone', which loud.py:ask needs (inputs: wrong)" in failed
+    assert "1 file and 10 prompts checked, 2 findings" == done.out.splitlines()[-1]
+    options = ("--inputs", "loud.py:INPUTS", "--format", "json")
+    findings = json.loads(cli("check", "loud.py:ask", *options).out)["findings"]
+    assert [["0", "2", "4", "6", "8"], ["wrong"]] == [row["inputs"] for row in findings]
+    done = cli("check", "loud.py:ask", "--inputs", "loud.py:INPUTS", "--input", "1")
+    assert (0, "1 file and 1 prompt checked, 0 findings") == (done.code, done.out.strip())
+
+
+@pytest.mark.usefixtures("shop")
+def test_diff(cli: Command) -> None:
+    """Both sides are made with the named inputs; options of one side replace them."""
+    options = ("--inputs", "shop.py:CASES", "--input", "short")
+    assert 0 == cli("diff", SHOP, SHOP, *options).code
+    done = cli("diff", SHOP, SHOP, *options, "--after", "count=4")
+    assert (1, True) == (done.code, "+ Why? 4 from Ada" in done.out)
+
+
+@pytest.mark.parametrize(
+    ("target", "expected", "text"),
+    [
+        ("shop.py:CASES", "shop.py:CASES", "old"),
+        ("new.py:CASES", "new.py:CASES", "new"),
+        ("{tree}/new.py:CASES", "{files}/new.py:CASES", "new"),
+        ("absent.py:CASES", "absent.py:CASES", None),
+        ("cases:CASES", "cases:CASES", None),
+    ],
+)
+def test_inputs_at_a_revision(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    target: str,
+    expected: str,
+    text: str | None,
+) -> None:
+    """The file is that of the revision; one that it has not yet is copied into the checkout."""
+    tree, files = tmp_path / "tree", tmp_path / "checkout"
+    for folder, name, content in (
+        (tree, "shop", "now"),
+        (files, "shop", "old"),
+        (tree, "new", "new"),
+    ):
+        folder.mkdir(exist_ok=True)
+        (folder / f"{name}.py").write_text(content, "utf-8")
+    monkeypatch.chdir(tree)
+    folders = {"tree": tree, "files": files}
+    checked_out = checked_out_inputs(target.format(**folders), tree, files)
+    assert expected.format(**folders) == checked_out
+    path = files / Path(target.rpartition(":")[0]).name
+    assert text == (path.read_text("utf-8") if path.is_file() else None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("inputs", ["shop.py:CASES", "cases.py:CASES"])
+def test_diff_at_a_revision(cli: Command, shop: Path, inputs: str) -> None:
+    """The inputs are those of the revision; a file of inputs that it has not yet is copied."""
+    for command in (
+        "init -q -b main",
+        "add shop.py support.py",
+        "-c user.name=a -c user.email=a@example.org commit -qm one",
+    ):
+        subprocess.run(["git", *command.split()], cwd=shop, check=True, capture_output=True)
+    (shop / "shop.py").write_text(CODE.replace("Be kind.", "Be brief."), "utf-8")
+    options: list[Any] = ["--inputs", inputs, *["--input", "short"] * (inputs[0] == "s")]
+    done = cli("diff", f"git:main:{SHOP}", SHOP, *options)
+    assert (1, "") == (done.code, done.err)
+    assert "- Be kind.\n+ Be brief." in done.out
+
+
+@pytest.mark.parametrize("command", ["render", "tokens", "diff"])
+@pytest.mark.parametrize(
+    ("options", "code", "problem"),
+    [
+        (
+            "--inputs shop.py:CASES",
+            2,
+            "shop.py:CASES has several inputs: write --input NAME: short, talk",
+        ),
+        (
+            "--inputs shop.py:CASES --input shrot",
+            2,
+            "shop.py:CASES: no inputs are named 'shrot'; did you mean 'short'?",
+        ),
+        ("--input short", 2, "--input names one of the --inputs: write --inputs TARGET, too"),
+        ("--inputs none.py:CASES", 2, "no such file: none.py"),
+        ("--inputs none:CASES", 2, "no module named 'none', here or installed"),
+        ("--inputs shop.py:CASSE", 2, "shop.py has no name 'CASSE': did you mean 'CASES'?"),
+        (
+            "--inputs shop.py",
+            2,
+            "--inputs is file.py:name or module:name; there is CASES, EMPTY, FLAT, WRONG, answer, "
+            "broken, made",
+        ),
+        ("--inputs shop.py:CASES --input short -p cuont=1", 2, "has no parameter 'cuont'"),
+        ("--inputs shop.py:EMPTY", 1, "shop.py:24: the inputs shop.py:EMPTY are empty"),
+        ("--inputs shop.py:FLAT", 1, "  give them a name: {'short': {'question': ...}}"),
+        ("--inputs shop.py:broken", 1, "shop.py:33: ZeroDivisionError: division by zero"),
+        (
+            "--inputs shop.py:WRONG --input a",
+            1,
+            "shop.py:23: inputs 'a': shop.py:answer has no parameter 'qestion'\n"
+            "  see also shop.py:10\n  did you mean 'question'?",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("shop")
+def test_wrong_inputs(cli: Command, command: str, *, options: str, code: int, problem: str) -> None:
+    """The error says what to write; of inputs, it has the author's line."""
+    done = cli(command, SHOP, *options.split())
+    assert problem in done.err
+    assert (2 if command == "diff" else code, "") == (done.code, done.out)
+
+
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        ("render support.py:GREETING", "support.py:GREETING is not a function"),
+        ("page records -o page.html", "--inputs are arguments of a function, and records is none"),
+        ("page a.json -o page.html", "--inputs are arguments of a function, and a.json is none"),
+        ("check shop.py", "--inputs are arguments of a function, and shop.py is none"),
+    ],
+)
+def test_targets_without_arguments(cli: Command, shop: Path, command: str, problem: str) -> None:
+    """A prompt, a record and a file take no inputs."""
+    (shop / "records").mkdir()
+    done = cli(*command.split(), "--inputs", "shop.py:CASES", "--input", "short")
+    assert (2, True) == (done.code, problem in done.err)

@@ -1,0 +1,115 @@
+"""The bars of ``promptdsl records list``: the cached part, the budget, the days and the width."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import *
+from tests.cli.conftest import Command
+from tests.internals import call_rows, columns, record_rows_module, row_lines
+
+START = datetime(2026, 11, 27, 22, tzinfo=UTC)
+
+
+def agent(calls: int, **options: Any) -> Rendered:
+    """Return the request of an agent after so many calls: 100 tokens of rules, 10 for a call."""
+    messages = [Message("user", "go")]
+    for number in range(calls):
+        call = ToolUseBlock(f"c{number}", "run", "{}")
+        messages += [Message("assistant", [call]), Message.tool_result(call.id, "word " * 100)]
+    rules = System("Rule. " * 600)
+    return render(Timeline(rules, History(messages)), model="gpt-5", **options)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> PromptLog:
+    """Return a log of an agent over two days; the budget drops a round of its last call."""
+    with PromptLog(tmp_path / "log") as log:
+        for number in range(4):
+            record = agent(number, budget=1_900, reserve=200).record()
+            at = START + timedelta(hours=number)
+            log.append(record, name="agent", id=f"req-{number}", at=at)
+    return log
+
+
+def test_a_list(cli: Command, log: PromptLog) -> None:
+    """Each call has a bar on one scale: from the cache, not cached, free, for the answer."""
+    totals = [agent(number, budget=1_900, reserve=200).tokens.total for number in range(4)]
+    lines = cli("records", "list", str(log.folder)).out.splitlines()
+    assert f"2026-11-27: 2 calls, {sum(totals[:2]):,} tokens, 45% cached" == lines[0]
+    assert lines[3].startswith("2026-11-28: 2 calls, ")
+    bars = [line.split("  ")[5] for line in lines if "│" in line]
+    assert [
+        "▄▄▄▄▄▄▄▄▄▄▄▄▄·····▒▒│",
+        "████████████▄▄····▒▒│",
+        "█████████████▄▄···▒▒│",
+        "███████████████▄··▒▒│",
+    ] == bars
+
+
+def test_the_request_before_may_be_left_out(cli: Command, log: PromptLog) -> None:
+    """A list of one call shows what a cache serves after the call before, which is not listed."""
+    every = cli("records", "list", str(log.folder)).out.splitlines()
+    _, line = cli("records", "list", str(log.folder), "--id", "req-3").out.splitlines()
+    assert every[-1] == line
+    assert " cached" in line
+
+
+def test_calls_of_several_names(tmp_path: Path) -> None:
+    """A call is compared with the call of its name before it; the first of a name has no cache."""
+    with PromptLog(tmp_path) as log:
+        for number, name in enumerate(("a", "b", "a", "b")):
+            log.append(agent(number).record(), name=name, at=START + timedelta(hours=number))
+    entries = log.read()
+    cached = [row.cached for row in call_rows(entries, entries)]
+    assert [0, 0] == cached[:2]
+    assert all(cached[2:])
+    assert cached[3:] == [row.cached for row in call_rows(entries, entries[3:])]
+
+
+def test_what_is_not_known(tmp_path: Path) -> None:
+    """A record without content has a bar without a cached part; one without tokens has none."""
+    with PromptLog(tmp_path) as log:
+        for number in range(2):
+            record = agent(number, budget=2_000).record(content=False)
+            log.append(record, at=START + timedelta(hours=number))
+        log.append({"format": "1.0"}, at=START + timedelta(hours=3))
+    entries = log.read()
+    rows = call_rows(entries, entries)
+    assert [None, None, None] == [row.cached for row in rows]
+    assert ["░", "░", ""] == [row.bar(2_000)[:1] for row in rows]
+
+
+def test_many_calls(cli: Command, log: PromptLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a long list only the last calls are compared, and a note says so."""
+    monkeypatch.setattr(record_rows_module, "COMPARED", 1)
+    done = cli("records", "list", str(log.folder))
+    assert ["cached" in line for line in done.out.splitlines() if "│" in line] == [
+        *(False, False, False, True)
+    ]
+    note = "the cached part is that of the last 1 of 4 calls: list fewer, such as with --since\n"
+    assert note == done.err
+
+
+@pytest.mark.parametrize("width", [30, 60, 80, 120])
+def test_lines_fit_the_terminal(log: PromptLog, width: int) -> None:
+    """Each line has at most the columns of the terminal, and begins with the time."""
+    entries = log.read()
+    lines = [*row_lines(call_rows(entries, entries), width)]
+    assert (None, record_rows_module.SIGNS[: width - 1]) == (lines[0][0], lines[0][1][: width - 1])
+    assert max(columns(line) for _, line in lines) <= width
+    assert all(line.startswith("  2") or line.startswith("  0") for row, line in lines if row)
+
+
+@given(names=st.lists(st.text(min_size=1), min_size=1, max_size=4), width=st.integers(20, 200))
+def test_any_names_fit_the_terminal(names: list[str], width: int) -> None:
+    """With names of any characters, lines fit and stay one line each."""
+    record = {"format": "1.0", "tokens": {"total": 10}}
+    entries = [LogEntry(START.isoformat(), name, name, record) for name in names]
+    lines = [line for _, line in row_lines(call_rows(entries, entries), width)]
+    assert max(map(columns, lines)) <= width
+    assert len(names) + 2 == len(lines) == len("\n".join(lines).splitlines())

@@ -1,0 +1,268 @@
+"""The setting ``json_keys``: tools and the inputs of calls with sorted keys, and what stays."""
+
+import gc
+import json
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptdsl import *
+from tests.internals import TARGETS
+from tests.providers.every_target import as_wire
+from tests.searching import examples
+
+SORTED: Any = {"json_keys": "sorted"}
+EVERY_PROVIDER = pytest.mark.parametrize("provider", sorted(TARGETS))
+KEYS = st.sampled_from(["a", "b", "c", "B", "é", "10", "9", "type", ""])
+DATA = st.recursive(
+    st.integers(-9, 9) | st.sampled_from(["x", "", None, True, 1.5]),
+    lambda parts: st.lists(parts, max_size=3) | st.dictionaries(KEYS, parts, max_size=4),
+    max_leaves=12,
+)
+OBJECTS = st.dictionaries(KEYS, DATA, max_size=4)
+
+
+def reordered(value: Any, order: Callable[[list[str]], list[str]]) -> Any:
+    """Return equal JSON data with its keys in another order."""
+    if isinstance(value, dict):
+        return {key: reordered(value[key], order) for key in order([*value])}
+    return [reordered(part, order) for part in value] if isinstance(value, list) else value
+
+
+def prompt_with(schema: Any, arguments: Any, **extra: Any) -> Timeline:
+    """Return a prompt with a tool, a call of it, its result and an output schema."""
+    return Timeline(
+        Tool(name="find", description="Find it.", input_schema=schema),
+        User("Hi."),
+        Assistant(ToolUse("find", arguments, id="c1", **extra)),
+        ToolMessage("c1", '{"b": 1, "a": 2}'),
+        User("Go on."),
+    )
+
+
+def schema_of(properties: Any) -> Any:
+    """Return a schema of an object whose properties have default values."""
+    fields = {key or "x": {"default": part} for key, part in properties.items()}
+    return {"type": "object", "properties": fields}
+
+
+def payload(prompt: Any, provider: str, **settings: Any) -> Any:
+    """Return the payload for a provider."""
+    return render(prompt, provider=provider, transformation=settings).payload()  # type: ignore[arg-type]
+
+
+@EVERY_PROVIDER
+@examples(200, 8)
+@given(properties=OBJECTS, arguments=OBJECTS, data=st.data())
+def test_any_order_gives_the_same_bytes(
+    provider: str, properties: Any, arguments: Any, data: st.DataObject
+) -> None:
+    """Tools and calls with keys in any order are sent as equal bytes."""
+
+    def shuffled(keys: list[str]) -> list[str]:
+        return data.draw(st.permutations(keys))
+
+    schema = schema_of(properties)
+    other = reordered(schema, shuffled), reordered(arguments, shuffled)
+    one = payload(prompt_with(schema, arguments), provider, **SORTED)
+    assert as_wire(one) == as_wire(payload(prompt_with(*other), provider, **SORTED))
+
+
+def parsed(value: Any) -> Any:
+    """Return a payload in which a text of JSON, such as the arguments of a call, is its data."""
+    if isinstance(value, dict):
+        return {key: parsed(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [*map(parsed, value)]
+    if isinstance(value, str) and value.startswith("{"):
+        return json.loads(value)
+    return value
+
+
+@pytest.mark.parametrize("provider", sorted({*TARGETS} - {"chat_template"}))
+@examples(100, 5)
+@given(properties=OBJECTS, arguments=OBJECTS)
+def test_only_the_order_changes(provider: str, properties: Any, arguments: Any) -> None:
+    """With the setting the payload has the same data, and without it nothing changes."""
+    prompt = prompt_with(schema_of(properties), arguments)
+    written, without = payload(prompt, provider), payload(prompt, provider, json_keys=None)
+    assert as_wire(written) == as_wire(without)
+    assert parsed(written) == parsed(payload(prompt, provider, **SORTED))
+
+
+ARGUMENTS = {"b": 1, "a": {"d": [{"z": 0, "y": 0}], "c": "é"}}
+SCHEMA: Any = {"type": "object", "required": ["b"], "properties": {"b": {}, "a": {}}}
+
+
+@pytest.mark.parametrize(
+    ("provider", "path", "tool", "call"),
+    [
+        (
+            "anthropic",
+            ("messages", 1, "content", 0, "input"),
+            ("tools", 0, "input_schema"),
+            {"a": {"c": "é", "d": [{"y": 0, "z": 0}]}, "b": 1},
+        ),
+        (
+            "openai",
+            ("messages", 1, "tool_calls", 0, "function", "arguments"),
+            ("tools", 0, "function", "parameters"),
+            '{"a": {"c": "é", "d": [{"y": 0, "z": 0}]}, "b": 1}',
+        ),
+        (
+            "openai_responses",
+            ("input", 1, "arguments"),
+            ("tools", 0, "parameters"),
+            '{"a": {"c": "é", "d": [{"y": 0, "z": 0}]}, "b": 1}',
+        ),
+        (
+            "gemini",
+            ("contents", 1, "parts", 0, "function_call", "args"),
+            ("config", "tools", 0, "function_declarations", 0, "parameters_json_schema"),
+            {"a": {"c": "é", "d": [{"y": 0, "z": 0}]}, "b": 1},
+        ),
+        (
+            "bedrock",
+            ("messages", 1, "content", 0, "toolUse", "input"),
+            ("toolConfig", "tools", 0, "toolSpec", "inputSchema", "json"),
+            {"a": {"c": "é", "d": [{"y": 0, "z": 0}]}, "b": 1},
+        ),
+    ],
+)
+def test_what_is_sent(provider: str, path: Any, tool: Any, call: Any) -> None:
+    """The keys of a schema and of an input are sorted at each depth; lists keep their order."""
+    sent = payload(prompt_with(SCHEMA, ARGUMENTS), provider, **SORTED)
+
+    def at(address: Any) -> Any:
+        value = sent
+        for key in address:
+            value = value[key]
+        return value
+
+    assert json.dumps(call) == json.dumps(at(path))
+    schema = {"properties": {"a": {}, "b": {}}, "required": ["b"], "type": "object"}
+    assert json.dumps(schema) == json.dumps(at(tool))
+
+
+def calls_sent(*blocks: Any, model: str = "claude-opus-5-5") -> list[Any]:
+    """Return the inputs of the calls of a message, as they are sent to a model."""
+    ids = [block.id for block in blocks if isinstance(block, ToolUseBlock)]
+    results = Message("tool", [ToolResultBlock(id, (TextBlock("ok"),)) for id in ids])
+    messages = (Message("user", "Hi."), Message("assistant", [*blocks]), results)
+    sent = render(Prompt(messages), model=model, transformation=SORTED).payload()
+    content = sent["messages"][1]["content"]
+    return [json.dumps(block["input"]) for block in content if block["type"] == "tool_use"]
+
+
+def test_a_call_before_reasoning_stays() -> None:
+    """Reasoning may be valid only after the bytes before it, so these stay; later calls do not."""
+    thought = ReasoningBlock("Hm.", signature="c2ln", origin="anthropic")
+    first, second = (ToolUseBlock(id, "find", '{"b": 1, "a": 2}') for id in ("c1", "c2"))
+    written, in_order = '{"b": 1, "a": 2}', '{"a": 2, "b": 1}'
+    assert [in_order, in_order] == calls_sent(first, second)
+    assert [in_order, in_order] == calls_sent(thought, first, second)
+    assert [written, in_order] == calls_sent(first, thought, second)
+    assert [written, written] == calls_sent(first, second, thought)
+
+
+def test_a_signed_call_stays() -> None:
+    """A call with a signature is sent as it was recorded."""
+    call = {"function_call": {"name": "find", "args": {"b": 1, "a": 2}}}
+    recorded = [
+        {"role": "user", "parts": [{"text": "Hi."}]},
+        {"role": "model", "parts": [{**call, "thought_signature": "c2ln"}, call]},
+        {
+            "role": "user",
+            "parts": [{"function_response": {"name": "find", "response": {"output": "ok"}}}] * 2,
+        },
+    ]
+    history = Timeline(History.from_gemini(recorded))
+    parts = payload(history, "gemini", **SORTED)["contents"][1]["parts"]
+    assert ['{"b": 1, "a": 2}', '{"a": 2, "b": 1}'] == [
+        json.dumps(part["function_call"]["args"]) for part in parts
+    ]
+
+
+@pytest.mark.parametrize("arguments", ['{"b": 1, "a"', "[1]", '{"b": NaN, "a": 1}', ""])
+def test_arguments_that_are_no_object_stay(arguments: str) -> None:
+    """Arguments that are no JSON object are sent as without the setting."""
+    calls = [ToolUseBlock("c1", "find", arguments)]
+    result = Message("tool", [ToolResultBlock("c1", (TextBlock("ok"),))])
+    prompt = Prompt((Message("user", "Hi."), Message("assistant", calls), result))
+    assert payload(prompt, "openai") == payload(prompt, "openai", **SORTED)
+
+
+def test_what_else_stays() -> None:
+    """Messages, results and the output schema keep their order; a provider's own tool has none."""
+    output = {"type": "object", "properties": {"why": {}, "answer": {}}}
+    prompt = Timeline(Output(output), *prompt_with(SCHEMA, ARGUMENTS).content)
+    rendered = render(prompt, model="gpt-5", transformation=SORTED)
+    assert render(prompt, model="gpt-5").messages == rendered.messages
+    sent = rendered.to_openai()
+    assert ["why", "answer"] == [*sent["response_format"]["json_schema"]["schema"]["properties"]]
+    assert '{"b": 1, "a": 2}' == sent["messages"][2]["content"]
+    search = {"type": "web_search_20250305", "name": "search", "max_uses": 3}
+    tools = (ToolDefinition("search", raw=search, origin="anthropic"),)
+    own = Prompt((Message("user", "Hi."),), tools)
+    sent = render(own, provider="anthropic", transformation=SORTED).to_anthropic()
+    assert ["max_uses", "name", "type"] == [*sent["tools"][0]]
+
+
+def test_layers() -> None:
+    """The timeline sets it, a later layer takes it back, and another target keeps it."""
+    prompt = Timeline(*prompt_with(SCHEMA, ARGUMENTS).content, transformation=SORTED)
+    rendered = render(prompt, model="gpt-5")
+    assert ("sorted", "Timeline") == rendered.explain()["json_keys"]
+
+    def first_key(rendered: Rendered) -> str:
+        return next(iter(rendered.to_openai()["tools"][0]["function"]["parameters"]))
+
+    assert "properties" == first_key(rendered)
+    assert "properties" == first_key(rendered.for_target("openai"))
+    assert "type" == first_key(render(prompt, model="gpt-5", transformation={"json_keys": None}))
+
+
+def test_a_cache_serves_reordered_data() -> None:
+    """With the setting, an order of keys that changes ends no shared prefix."""
+    schema, arguments = reordered(SCHEMA, sorted), reordered(ARGUMENTS, sorted)
+    before, after = prompt_with(SCHEMA, ARGUMENTS), prompt_with(schema, arguments)
+    options: Any = {"model": "claude-opus-5-5", "cache": "auto"}
+
+    def report(**settings: Any) -> PrefixReport:
+        one, other = (render(it, transformation=settings, **options) for it in (before, after))
+        return prefix_report(one, other)
+
+    assert report().first is not None
+    assert report(**SORTED).first is None
+
+
+def test_a_growing_conversation() -> None:
+    """Of a long conversation each request is that of a conversation rendered at once."""
+    tool = Tool(name="find", description="", input_schema=SCHEMA)
+    messages: list[Message] = []
+    sent: Any = None
+    for number in range(30):
+        call = ToolUseBlock(f"c{number}", "find", '{"b": 1, "a": 2}')
+        result = ToolResultBlock(call.id, (TextBlock("ok"),))
+        messages += Message("user", f"{number}"), Message("assistant", [call])
+        messages.append(Message("tool", [result]))
+        prompt = Timeline(tool, History(messages))
+        sent = render(prompt, model="claude-opus-5-5", transformation=SORTED).to_anthropic()
+    copied = Timeline(tool, History([Message.from_dict(it.to_dict()) for it in messages]))
+    assert sent == render(copied, model="claude-opus-5-5", transformation=SORTED).to_anthropic()
+    assert '{"a": 2, "b": 1}' == json.dumps(sent["messages"][1]["content"][0]["input"])
+
+
+def test_no_message_is_kept() -> None:
+    """A message that nobody holds any more ends, and what was made of it."""
+    messages = [Message("assistant", [ToolUseBlock("c1", "find", '{"b": 1, "a": 2}')])]
+    end = weakref.ref(messages[0])
+    result = Message("tool", [ToolResultBlock("c1", (TextBlock("ok"),))])
+    payload(Prompt((Message("user", "Hi."), *messages, result)), "anthropic", **SORTED)
+    messages.clear()
+    gc.collect()
+    assert end() is None
