@@ -19,6 +19,7 @@ from promptdsl.page.bare import without_content
 from promptdsl.page.prompts import (
     FromError,
     FromPrompt,
+    FromSnapshot,
     PagePrompt,
     PageRequest,
     error_data,
@@ -100,7 +101,7 @@ def page_of_rows(
         for row in rows:
             if row["error"]:
                 errors.append(f"{prompt.title}: {row['error']['what']}")
-            shown_row = {key: part for key, part in row.items() if key != "figures"}
+            shown_row = {key: row[key] for key in row if key not in ("figures", "side")}
             parts = shared.parts(shown_row if content else without_content(shown_row))
             requests.append({**parts, "figures": row["figures"]})
         name = prompt.title if content else f"prompt {number}"
@@ -133,8 +134,13 @@ def request_rows(
     models: Sequence[str],
     options: Mapping[str, Any],  # Any: options of render()
 ) -> Iterator[JsonDict]:
-    """Yield the data of each request; each is compared with the one before it."""
-    before = None if prompt.before is None else request_of(prompt.before, options)
+    """Yield the data of each request; each is compared with the one before it.
+
+    In addition to what a page has, a row has ``side``: the request as a side of diffs.
+    """
+    before: PageRequest | None = None
+    if prompt.before is not None:
+        before = FromSnapshot(prompt.before)
     for number, part in enumerate(prompt.requests):
         request = request_of(part, options)
         record: PromptRecord | None = None
@@ -150,6 +156,7 @@ def request_rows(
         if before is not None:
             row |= _compared(before, request)
         row["figures"] = _figures(data, row["prefix"])
+        row["side"] = request.side
         yield row
         if request.rendered is not None:
             before = request

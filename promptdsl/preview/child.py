@@ -14,7 +14,8 @@ from typing import Any, NoReturn, TypeAlias
 
 import attrs
 
-from promptdsl import PromptRecord, provider_names
+from promptdsl import provider_names
+from promptdsl.comparing import parse, serialise
 from promptdsl.foundation.json import JsonDict
 from promptdsl.page import PagePrompt, named, page_of_rows, request_rows
 from promptdsl.preview.files import FilesRead
@@ -23,7 +24,7 @@ from promptdsl.preview.frames import (
     BEFORE,
     PAGE,
     QUESTION,
-    RECORD,
+    SNAPSHOT,
     START,
     Frame,
     read_frame,
@@ -100,7 +101,7 @@ def _answer_all(load: LoadPrompts, frames: "SimpleQueue[Frame]", answers: int) -
     job: JsonDict = json.loads(content)
     sys.argv = ["promptdsl"]
     files = FilesRead(job["roots"])
-    before: JsonDict = {"prompt": None, "records": []}
+    before: JsonDict = {"prompt": None, "snapshots": []}
     cpu = 0.0
     with load(job["arguments"]) as loaded:
         while True:
@@ -113,7 +114,7 @@ def _answer_all(load: LoadPrompts, frames: "SimpleQueue[Frame]", answers: int) -
                 answer.header["cpu"] = time.process_time() - cpu
                 cpu = time.process_time()
                 _flush()
-                for name, text in ((PAGE, answer.page), (RECORD, answer.record)):
+                for name, text in ((PAGE, answer.page), (SNAPSHOT, answer.snapshot)):
                     if text:
                         write_frame(answers, name, text)
                 write_frame(answers, ANSWER, json.dumps(answer.header).encode())
@@ -131,7 +132,7 @@ def _flush() -> None:
 class _Answer:
     header: JsonDict
     page: bytes = b""
-    record: bytes = b""
+    snapshot: bytes = b""
 
 
 def _answer(loaded: LoadedPrompts, choices: JsonDict, before: JsonDict) -> _Answer:
@@ -148,22 +149,22 @@ def _answer(loaded: LoadedPrompts, choices: JsonDict, before: JsonDict) -> _Answ
     prompt = loaded.prompts[names.index(chosen_name)]
     options = {**loaded.options, **_chosen(choices)}
     models = [*dict.fromkeys([*loaded.models, *choices["targets"]])]
-    record = b""
+    snapshot = b""
     rows = request_rows(prompt, models, options)
     if len(prompt.requests) == 1:
-        records: list[JsonDict] = before["records"] if before["prompt"] == prompt.title else []
-        row = _row(prompt, models, options, records)
+        snapshots = before["snapshots"] if before["prompt"] == prompt.title else []
+        row = _row(prompt, models, options, snapshots)
         header["error"] = row["error"]
         rows = iter([row])
         if row["record"] is not None:
             header["digest"] = row["record"]["digest"]
-            record = _json(row["record"])
+            snapshot = _json(serialise(row["side"].file))
     page = b""
     if header["error"] is None:
         prompt_rows = [(other, rows if other is prompt else []) for other in loaded.prompts]
         page = _json(page_of_rows(prompt_rows, price=loaded.price, content=True)[0])
     header["seconds"] = time.perf_counter() - began
-    return _Answer(header, page, record)
+    return _Answer(header, page, snapshot)
 
 
 def _chosen(choices: JsonDict) -> dict[str, Any]:  # Any: options of render()
@@ -180,16 +181,19 @@ def _row(
     prompt: PagePrompt,
     models: Sequence[str],
     options: Mapping[str, Any],  # Any: options of render()
-    records: Sequence[JsonDict],
+    snapshots: Sequence[tuple[str, str]],
 ) -> JsonDict:
-    """Return the request of a prompt, compared with the last record that differs from it."""
-    if not records:
+    """Return the request of a prompt, compared with the last snapshot that differs from it.
+
+    A snapshot is a digest and a text.
+    """
+    if not snapshots:
         return [*request_rows(prompt, models, options)][-1]
     row: JsonDict = {}
-    for record in records:
-        compared = attrs.evolve(prompt, before=PromptRecord.from_dict(record))
+    for digest, text in snapshots:
+        compared = attrs.evolve(prompt, before=parse(text))
         row = [*request_rows(compared, models, options)][-1]
-        if row["record"] is None or row["record"]["digest"] != record["digest"]:
+        if row["record"] is None or row["record"]["digest"] != digest:
             break
     return row
 

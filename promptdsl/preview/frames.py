@@ -12,12 +12,12 @@ CHUNK = 1 << 20
 """The bytes that are read from a pipe at once."""
 
 START, BEFORE, QUESTION, KILL = b"S", b"B", b"Q", b"K"
-"""What a server sends: the job, two earlier records, a question; for the nursery: end the child."""
-ANSWER, PAGE, RECORD = b"A", b"D", b"R"
-"""What a child sends: an answer as JSON, after the page and the record that belong to it."""
+"""What a server sends: the job, two earlier snapshots, a question; to the nursery: an end."""
+ANSWER, PAGE, SNAPSHOT = b"A", b"D", b"T"
+"""What a child sends: an answer as JSON, after the page and the snapshot that belong to it."""
 OUTPUT, ENDED, BORN = b"O", b"E", b"P"
 """What its keeper adds: what the child printed, its exit code, the id of its process."""
-OF_CHILDREN = (ANSWER, PAGE, RECORD)
+OF_CHILDREN = (ANSWER, PAGE, SNAPSHOT)
 
 Frame: TypeAlias = tuple[bytes, bytes]
 """A kind and its content."""

@@ -11,7 +11,7 @@ import attrs
 
 from promptdsl.foundation.json import JsonDict
 from promptdsl.preview.choices import Choices
-from promptdsl.preview.frames import ANSWER, BEFORE, ENDED, OUTPUT, PAGE, QUESTION, RECORD
+from promptdsl.preview.frames import ANSWER, BEFORE, ENDED, OUTPUT, PAGE, QUESTION, SNAPSHOT
 from promptdsl.preview.keepers import NURSERY_DIED, Keeper
 from promptdsl.preview.problems import ended_problem, slow_problem
 from promptdsl.preview.watching import Watched
@@ -73,8 +73,8 @@ class Session:
         self._reading: asyncio.Task[None] | None = None
         self._answer: asyncio.Future[JsonDict | None] | None = None
         self._parts: dict[bytes, bytes] = {}
-        self._records: list[tuple[str, bytes]] = []
-        """Digest and record of the last two pages that differ, the newest first."""
+        self._snapshots: list[tuple[str, bytes]] = []
+        """Digest and snapshot of the last two pages that differ, the newest first."""
         self._seconds = 0.0
         """How long the last render took."""
         self._is_ending = False
@@ -191,12 +191,12 @@ class Session:
         await self._ask(self._job.timeout)
 
     def _before(self) -> list[tuple[bytes, bytes]]:
-        """Return the frame with the records of the last pages, if there are any."""
-        if not self._records:
+        """Return the frame with the snapshots of the last pages, if there are any."""
+        if not self._snapshots:
             return []
         name = json.dumps(self._shown.prompt).encode()
-        records = b",".join(record for _, record in self._records)
-        return [(BEFORE, b'{"prompt": %b, "records": [%b]}' % (name, records))]
+        rows = [b"[%b, %b]" % (json.dumps(key).encode(), text) for key, text in self._snapshots]
+        return [(BEFORE, b'{"prompt": %b, "snapshots": [%b]}' % (name, b",".join(rows)))]
 
     async def _render_choice(self) -> None:
         """Ask the child for what was chosen last, or a new one if it is gone."""
@@ -232,21 +232,21 @@ class Session:
             self._is_saved = True
         shown = self._shown
         self._seconds = header.get("seconds", 0)
-        page, record = self._parts.get(PAGE, b""), self._parts.get(RECORD, b"")
+        page, snapshot = self._parts.get(PAGE, b""), self._parts.get(SNAPSHOT, b"")
         if header["prompt"] != shown.prompt:
-            self._records.clear()
+            self._snapshots.clear()
             shown.page = b""
         if page:
             shown.page, shown.prompt = page, header["prompt"]
             shown.page_number += 1
-            if record:
-                self._remember(header["digest"], record)
+            if snapshot:
+                self._remember(header["digest"], snapshot)
         self._publish(header=header, error=header["error"], work="")
 
-    def _remember(self, digest: str, record: bytes) -> None:
-        """Keep the record of a page; the next one is compared with it."""
-        others = [row for row in self._records if row[0] != digest]
-        self._records = [(digest, record), *others[:1]]
+    def _remember(self, digest: str, snapshot: bytes) -> None:
+        """Keep the snapshot of a page; the next one is compared with it."""
+        others = [row for row in self._snapshots if row[0] != digest]
+        self._snapshots = [(digest, snapshot), *others[:1]]
 
     def _show_error(self, error: JsonDict) -> None:
         self._publish(error=error, work="")

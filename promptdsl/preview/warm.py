@@ -19,7 +19,6 @@ from promptdsl import (
     Message,
     Node,
     Note,
-    PromptRecord,
     Reasoning,
     Section,
     System,
@@ -37,6 +36,7 @@ from promptdsl import (
     Value,
     render,
 )
+from promptdsl.comparing import parse, prompt_file, serialise
 from promptdsl.page import PagePrompt, made_page
 
 BUDGET = 700
@@ -45,12 +45,12 @@ MODELS = ("gpt-5", "claude-sonnet-4-5", "gemini-2.5-pro")
 
 
 def warm_up() -> list[str]:
-    """Make a page of such a prompt with a budget and payloads, compared with a record of it.
+    """Make a page of such a prompt with a budget and payloads, compared with a snapshot.
 
     Returns its errors: there are none.
     """
-    record = PromptRecord.from_dict(render(_prompt(1), model=MODELS[0]).record().to_dict())
-    prompt = PagePrompt("warm", (_prompt(2), LookupError("no plan")), before=record)
+    before = parse(serialise(prompt_file(render(_prompt(1), model=MODELS[0]))))
+    prompt = PagePrompt("warm", (_prompt(2), LookupError("no plan")), before=before)
     options: dict[str, Any] = {"model": MODELS[0], "budget": BUDGET, "cache": "auto"}
     data, errors = made_page(prompt, models=MODELS[1:], price=None, content=True, **options)
     json.dumps(data)

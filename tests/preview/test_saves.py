@@ -30,11 +30,18 @@ def saved(running: Preview, file: Path, text: str, is_wanted: Any = has_page) ->
     return running.wait(is_wanted, since)
 
 
+def sentences_in(state: dict[str, Any]) -> list[str]:
+    """Return what the differ says of the requests of a page."""
+    values = state["page"]["values"]
+    return [row["sentence"] for row in values if isinstance(row, dict) and "sentence" in row]
+
+
 def test_changes(running: Preview, project: Path) -> None:
     """The page of a save has what changed since the one before, in the words of the differ."""
     state = saved(running, project / "support.py", SUPPORT.replace("kind", "brief"))
     page = json.dumps(state["page"])
     assert [True, True] == ["Be brief." in page, "Be kind." in page]
+    assert ["`role` changed: 1 line"] == sentences_in(state)
     again = saved(running, project / "support.py", SUPPORT.replace("kind", "brief") + "\n")
     assert "Be kind." in json.dumps(again["page"])  # a save that changes nothing is not compared
 

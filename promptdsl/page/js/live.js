@@ -118,7 +118,7 @@ function showParts(fits, budget) {
     return element("div", { class: "interval" }, element("span", { class: "part" }, ...shownText(title)), element("span", { class: "bars", "aria-hidden": "true" }, bars, budget === null ? null : element("b", { vars: { "--from": share(budget, largest) } })), button);
   });
   const more = parts.size > PARTS ? element("p", { class: "quiet" }, `and ${parts.size - PARTS} more: the tab Budgets has all`) : null;
-  zones.parts.replaceChildren(...(rows.length > 0 ? [element("p", { class: "quiet" }, "Parts that a smaller budget leaves out, and the budgets at which they are there:"), ...rows] : []), ...(more ? [more] : []));
+  zones.parts.replaceChildren(...(rows.length > 0 ? [element("p", { class: "quiet" }, `Parts that a smaller budget leaves out, and at which of ${fits.length} budgets that were tried they are there:`), ...rows] : []), ...(more ? [more] : []));
 }
 
 /** @param {number} count @param {number} largest */

@@ -144,6 +144,8 @@ function changeRows(request, { link }) {
   const served = prefix ? [element("p", {}, `${tokens(prefix.shared)} of ${tokens(prefix.after)} tokens are those of the request before; ${tokens(prefix.read_from_cache)} come from a cache.`)] : [];
   const where = first ? [element("p", {}, "The first difference: ", ...shownText(`${first.what} ${first.how}`), " ", link(first.source ?? ""))] : [];
   const isContent = (/** @type {Json} */ change) => [change.location].flat()[0] !== "header";
+  const { shared, behind } = changes?.prefix ?? {};
+  if (!prefix && changes?.prefix) served.push(element("p", {}, `About ${tokens(shared)} of ${tokens(shared + behind)} tokens are those of the prompt before.`));
   if (!changes) return [element("p", { class: "quiet" }, "What changed is not known: there is no request before this one, or no text of it."), ...served];
   const rows = changes.changes.filter(isContent).map((/** @type {Json} */ change) => element("details", { open: changes.changes.length <= 10 },
     element("summary", {}, element("b", {}, change.kind), " ", ...shownText([change.location].flat().join(" › ")), change.tokens ? ` ${change.tokens > 0 ? "+" : ""}${change.tokens} tokens` : ""),
