@@ -14,8 +14,8 @@ from typing import Any, NoReturn, TypeAlias
 
 import attrs
 
-from promptdsl import provider_names
-from promptdsl.comparing import parse, serialise
+from promptdsl import PromptError, provider_names
+from promptdsl.comparing import ComparedRender, parse, serialise
 from promptdsl.foundation.json import JsonDict
 from promptdsl.page import PagePrompt, named, page_of_rows, request_rows
 from promptdsl.preview.files import FilesRead
@@ -158,13 +158,23 @@ def _answer(loaded: LoadedPrompts, choices: JsonDict, before: JsonDict) -> _Answ
         rows = iter([row])
         if row["record"] is not None:
             header["digest"] = row["record"]["digest"]
-            snapshot = _json(serialise(row["side"].file))
+            snapshot = _snapshot(row["side"])
     page = b""
     if header["error"] is None:
         prompt_rows = [(other, rows if other is prompt else []) for other in loaded.prompts]
         page = _json(page_of_rows(prompt_rows, price=loaded.price, content=True)[0])
     header["seconds"] = time.perf_counter() - began
     return _Answer(header, page, snapshot)
+
+
+def _snapshot(side: ComparedRender) -> bytes:
+    """Return the snapshot of a render that a later one is compared with, if it can be written."""
+    try:
+        text = serialise(side.file)
+        parse(text)
+    except PromptError:
+        return b""
+    return _json(text)
 
 
 def _chosen(choices: JsonDict) -> dict[str, Any]:  # Any: options of render()

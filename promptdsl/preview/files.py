@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from types import ModuleType
 from typing import Any, TypeAlias
 
@@ -64,14 +65,16 @@ class FilesRead:
         sys.addaudithook(self._note)
 
     def _note(self, event: str, arguments: tuple[Any, ...]) -> None:  # Any: of any event
-        if event != "open":
+        with suppress(TypeError, ValueError, OSError):  # an event of another shape; no folder
+            if event == "os.rename":
+                self._written.add(os.path.abspath(os.fsdecode(arguments[1])))
+            elif event == "open":
+                self._note_open(arguments[0], arguments[2])
+
+    def _note_open(self, name: Any, flags: int) -> None:  # Any: a path, or a descriptor
+        if isinstance(name, int):
             return
-        name, _, flags = arguments
-        if isinstance(name, bytes):
-            name = os.fsdecode(name)
-        if not isinstance(name, str):
-            return
-        path = os.path.abspath(name)
+        path = os.path.abspath(os.fsdecode(name))
         if flags & (os.O_WRONLY | os.O_RDWR):
             self._written.add(path)
         elif path not in self._read and is_watched(path, self._roots):

@@ -95,6 +95,6 @@ class Watched:
 def _existing_folder(path: str) -> str:
     """Return the folder of a file, or the next one above it that is there."""
     folder = os.path.dirname(path)
-    while not os.path.isdir(folder):
+    while not os.path.isdir(folder) and folder != os.path.dirname(folder):
         folder = os.path.dirname(folder)
     return folder
