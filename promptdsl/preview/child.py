@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from queue import SimpleQueue
 from typing import Any, NoReturn, TypeAlias
@@ -150,18 +150,21 @@ def _answer(loaded: LoadedPrompts, choices: JsonDict, before: JsonDict) -> _Answ
     options = {**loaded.options, **_chosen(choices)}
     models = [*dict.fromkeys([*loaded.models, *choices["targets"]])]
     snapshot = b""
-    rows = request_rows(prompt, models, options)
+    rows: Iterable[JsonDict] = request_rows(prompt, models, options)
     if len(prompt.requests) == 1:
-        snapshots = before["snapshots"] if before["prompt"] == prompt.title else []
+        snapshots: list[tuple[str, str]] = before["snapshots"]
+        if before["prompt"] != prompt.title:
+            snapshots = []
         row = _row(prompt, models, options, snapshots)
         header["error"] = row["error"]
-        rows = iter([row])
+        rows = [row]
         if row["record"] is not None:
             header["digest"] = row["record"]["digest"]
             snapshot = _snapshot(row["side"])
     page = b""
     if header["error"] is None:
-        prompt_rows = [(other, rows if other is prompt else []) for other in loaded.prompts]
+        nothing: Iterable[JsonDict] = ()
+        prompt_rows = [(other, rows if other is prompt else nothing) for other in loaded.prompts]
         page = _json(page_of_rows(prompt_rows, price=loaded.price, content=True)[0])
     header["seconds"] = time.perf_counter() - began
     return _Answer(header, page, snapshot)
