@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
+from contextvars import copy_context
 from typing import Any, TypeAlias, cast
 
 import attrs
@@ -109,6 +110,10 @@ def named_inputs(
 def inputs_of_name(inputs: tuple[NamedInputs, ...], name: str | None) -> NamedInputs:
     """Return the inputs with a name; without a name the only ones.
 
+    >>> from promptdsl.batch import inputs_of_name, named_inputs
+    >>> inputs_of_name(named_inputs({"short": {}, "long": {}}), "long").name
+    'long'
+
     Raises :class:`OptionError` for an unknown name, and where several need a name.
     """
     names = [case.name for case in inputs]
@@ -142,12 +147,22 @@ def _returned(function: Callable[[], object], name: str, at: str) -> object:
 
 
 def _awaited(value: Any) -> Any:  # Any: what an author's function returns
-    """Return a value; of a coroutine, its result."""
-    if inspect.iscoroutine(value):
-        import asyncio
+    """Return a value; of a coroutine, its result.
 
+    It runs in a new event loop; if one already runs, as in a notebook, that is in a thread.
+    """
+    if not inspect.iscoroutine(value):
+        return value
+    import asyncio
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
         return asyncio.run(value)
-    return value
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(copy_context().run, asyncio.run, value).result()
 
 
 def _case(case: object, arguments: object, name: str, at: str) -> NamedInputs:

@@ -8,9 +8,10 @@ from promptdsl import Rendered
 from promptdsl.cli.arguments import Arguments, read_arguments
 from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import UsageError
+from promptdsl.cli.inputs import refuse_inputs
 from promptdsl.cli.options import add_request, model_notes, whole_number
 from promptdsl.cli.show import as_json, as_row, fields, is_colourful, relative
-from promptdsl.cli.sides import Side, has_records, is_target, record_side, side
+from promptdsl.cli.sides import SNAPSHOT, Side, has_records, is_target, record_side, side
 from promptdsl.cli.write_files import write_report
 from promptdsl.comparing import (
     MARKS,
@@ -131,6 +132,8 @@ def _two(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     ids = _ids_by_side(arguments)
     if arguments.is_cache_diff and not (is_target(first) and is_target(second)):
         raise UsageError("--cache compares two targets of the working tree")
+    if not any(map(_is_code, arguments.sides)):
+        refuse_inputs(arguments, first)
     props = _props(arguments, "before"), _props(arguments, "after")
     prompts: list[Side] = []
     for name, values, (has_id, id) in zip((first, second), props, ids, strict=True):
@@ -146,6 +149,11 @@ def _two(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     report = DiffReport((PromptComparison(second, status, difference),))
     data, _, code = _formatted(report, arguments)
     return data, notes, code
+
+
+def _is_code(side: str) -> bool:
+    """Return whether a side names a prompt in code, here or at a revision."""
+    return not side.endswith((SNAPSHOT, ".json")) and not has_records(side)
 
 
 def _ids_by_side(arguments: argparse.Namespace) -> list[tuple[bool, str | None]]:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 import attrs
 
@@ -129,9 +129,8 @@ def loaded_inputs(target: str) -> tuple[NamedInputs, ...]:
         known = [key for key, value in values.items() if _may_be_inputs(key, value, module)]
         problem = f"{location} has no name {name!r}" if name else USAGE
         raise UsageError(f"{problem}{near(name, known)}")
-    return named_inputs(
-        values[name], name=f"the inputs {target}", at=_line_of_name(module, name) or target
-    )
+    at = _line_of_name(module, name)
+    return named_inputs(values[name], name=f"the inputs {target}", at=at)
 
 
 def _may_be_inputs(name: str, value: object, module: ModuleType) -> bool:
@@ -144,14 +143,18 @@ def _may_be_inputs(name: str, value: object, module: ModuleType) -> bool:
 
 
 def _line_of_name(module: ModuleType, name: str) -> str:
-    """Return the line that gives a module a name, ``file:line``; ``""`` if none is known."""
-    file = getattr(module, "__file__", None) or ""
-    line = 0
-    for statement in ast.parse("".join(linecache.getlines(file))).body:
-        targets = getattr(statement, "targets", [getattr(statement, "target", None)])
-        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
-            line = statement.lineno
-    return f"{file}:{line}" if line else ""
+    """Return the last line that gives a module a name, ``file:line``; without one, the first."""
+    file = getattr(module, "__file__", None) or module.__name__
+    tree = ast.parse("".join(linecache.getlines(file)))
+    lines = [node.lineno for node in ast.walk(tree) if _gives(node, name)]
+    return f"{file}:{max(lines, default=1)}"
+
+
+def _gives(node: ast.AST, name: str) -> TypeGuard[ast.Name | ast.alias]:
+    """Return whether a part of a module gives a name: to a value, or to what it imports."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        return node.id == name
+    return isinstance(node, ast.alias) and (node.asname or node.name) == name
 
 
 def _chosen(

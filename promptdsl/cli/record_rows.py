@@ -8,8 +8,7 @@ import attrs
 
 from promptdsl import LogEntry, PromptRecord, Rendered, prefix_report
 from promptdsl.cli.log_records import losses_of
-from promptdsl.comparing import record_rendered, visible
-from promptdsl.foundation.terminal_width import columns, cut_to
+from promptdsl.comparing import columns, cut_to, record_rendered, visible
 
 BAR = 20
 """The width of the longest bar, in characters."""
@@ -127,8 +126,9 @@ def _served(before: Rendered | None, rendered: Rendered | None, *, is_first: boo
 
 def _row(entry: LogEntry, cached: int | None) -> CallRow:
     record: Any = entry.record  # Any: JSON
-    total = (record.get("tokens") or {}).get("total")
+    tokens: dict[str, int] = record.get("tokens") or {}
     budget: dict[str, int] = record.get("budget") or {}
+    total = tokens.get("total")
     known = None if total is None or cached is None else min(cached, total)
     return CallRow(entry, total, known, budget.get("limit"), budget.get("reserve", 0))
 

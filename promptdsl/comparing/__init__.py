@@ -6,6 +6,8 @@ if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table bel
     from promptdsl.comparing.changes import Change as Change
     from promptdsl.comparing.compared_prompts import PromptComparison as PromptComparison
     from promptdsl.comparing.compared_prompts import Status as Status
+    from promptdsl.comparing.escapes import columns as columns
+    from promptdsl.comparing.escapes import cut_to as cut_to
     from promptdsl.comparing.escapes import visible as visible
     from promptdsl.comparing.escapes import visible_json as visible_json
     from promptdsl.comparing.groups import ChangeGroup as ChangeGroup
@@ -38,7 +40,7 @@ else:
             "html_policy": "content_policy",
             "compared_prompts": "PromptComparison Status",
             "prompt_diff": "PromptDiff diff",
-            "escapes": "visible visible_json",
+            "escapes": "columns cut_to visible visible_json",
             "groups": "ChangeGroup",
             "lines": "changed_words",
             "matrix": "applied",

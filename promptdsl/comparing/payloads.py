@@ -92,11 +92,13 @@ def record_rendered(record: PromptRecord) -> Rendered:
     """
     data, prompt = record.to_dict(), record.prompt
     facts, versions = data["model"], [LibrarySection(**row) for row in data["libraries"]]
+    order = data["settings"].get("json_keys") or {"value": None}
     rendered = render(
         prompt,
         provider=facts["provider"],
         model=facts["model"],
         tool_choice=prompt.tool_choice,
+        transformation={"json_keys": order["value"]},
         hints=False,
     )
     facts_of_record: dict[str, object] = {

@@ -330,9 +330,14 @@ def _prepared(
             join_texts=config.join_texts,
             merges=config.merge_consecutive,
         )
+    sent = prompt
+    if config.json_keys is not None:
+        from promptdsl.providers.shared.sorted_keys import with_sorted_keys
+
+        sent = with_sorted_keys(prompt)
     if facts.provider is None:
-        return Outgoing(tuple(stages), layout, losses, prompt, prompt, None)
-    written = _written(prompt, settings, tree=tree, request=request)
+        return Outgoing(tuple(stages), layout, losses, prompt, sent, None)
+    written = _written(sent, facts, tree=tree, request=request)
     losses += written.losses
     if prompt.stored is not None:
         losses += (_stored_elsewhere(prompt.stored, facts),)
@@ -340,19 +345,11 @@ def _prepared(
 
 
 def _written(
-    prompt: Prompt, settings: Settings, *, tree: RootNode, request: RenderRequest
+    prompt: Prompt, facts: ModelFacts, *, tree: RootNode, request: RenderRequest
 ) -> "WrittenPayload":
-    """Return a prompt as it is written for a target.
-
-    It has bytes, automatic cache marks, and sorted keys, if they are wanted.
-    """
+    """Return a prompt as it is written for a target: with bytes and automatic cache marks."""
     from promptdsl.providers.written import WrittenPayload
 
-    facts, config = settings
-    if config.json_keys is not None:
-        from promptdsl.providers.shared.sorted_keys import with_sorted_keys
-
-        prompt = with_sorted_keys(prompt)
     if request.loading is not None:
         prompt = request.loading.loaded(prompt, facts, tree)
     if request.cache is not None:

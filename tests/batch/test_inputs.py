@@ -1,5 +1,6 @@
 """Named inputs: what a mapping or a function of them gives, and errors with the author's line."""
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -89,6 +90,17 @@ def test_they_are_frozen() -> None:
 def test_an_asynchronous_prompt_is_awaited() -> None:
     """The prompt of an asynchronous function is what it returns."""
     assert ask("Why?") == NamedInputs("a", {"question": "Why?"}).prompt_of(ask_later)
+
+
+def test_where_an_event_loop_runs() -> None:
+    """An asynchronous test or a notebook may use them, too."""
+
+    async def test() -> Timeline:
+        (short, _) = named_inputs(awaited)
+        prompt: Timeline = short.prompt_of(ask_later)
+        return prompt
+
+    assert ask("Why?") == asyncio.run(test())
 
 
 def test_data_for_a_record() -> None:

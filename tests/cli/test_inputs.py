@@ -263,6 +263,7 @@ def test_wrong_inputs(cli: Command, command: str, *, options: str, code: int, pr
         ("page records -o page.html", "--inputs are arguments of a function, and records is none"),
         ("page a.json -o page.html", "--inputs are arguments of a function, and a.json is none"),
         ("check shop.py", "--inputs are arguments of a function, and shop.py is none"),
+        ("diff a.json b.json", "--inputs are arguments of a function, and a.json is none"),
     ],
 )
 def test_targets_without_arguments(cli: Command, shop: Path, command: str, problem: str) -> None:
@@ -270,3 +271,22 @@ def test_targets_without_arguments(cli: Command, shop: Path, command: str, probl
     (shop / "records").mkdir()
     done = cli(*command.split(), "--inputs", "shop.py:CASES", "--input", "short")
     assert (2, True) == (done.code, problem in done.err)
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        ("CASES = {}\n\nCASES = {'a': {'b': 1}}\n", 3),
+        ("if True:\n    CASES: dict = {'a': {'b': 1}}\n", 2),
+        ("from other import A as CASES\n", 1),
+        ("\nimport other\n\nglobals()['CASES'] = other.A\n", 1),
+        ("from other import *\n\nCASES = A\n", 3),
+    ],
+)
+def test_the_line_of_inputs(cli: Command, shop: Path, code: str, line: int) -> None:
+    """It is the line that gives the name, however it does; ``check`` shows it, too."""
+    (shop / "other.py").write_text("A = {'a': {'b': 1}}\n", "utf-8")
+    (shop / "wrong.py").write_text(code, "utf-8")
+    done = cli("check", SHOP, "--inputs", "wrong.py:CASES")
+    assert 1 == done.code
+    assert f"wrong.py:{line}: PD002 the prompt cannot be rendered: inputs 'a': " in done.out

@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptdsl import *
+from promptdsl.comparing import record_rendered
+from promptdsl.integrations.litellm import to_litellm
 from tests.internals import TARGETS
 from tests.providers.every_target import as_wire
 from tests.searching import examples
@@ -238,6 +240,44 @@ def test_a_cache_serves_reordered_data() -> None:
 
     assert report().first is not None
     assert report(**SORTED).first is None
+
+
+def test_records_are_compared_as_they_were_sent() -> None:
+    """A record of such a request is rendered with sorted keys again."""
+    schema, arguments = reordered(SCHEMA, sorted), reordered(ARGUMENTS, sorted)
+    prompts = prompt_with(SCHEMA, ARGUMENTS), prompt_with(schema, arguments)
+
+    def records(**settings: Any) -> list[PromptRecord]:
+        options: Any = {"model": "gpt-5", "transformation": settings}
+        return [render(prompt, **options).record() for prompt in prompts]
+
+    before, after = map(record_rendered, records(**SORTED))
+    assert as_wire(before.payload()) == as_wire(after.payload())
+    before, after = map(record_rendered, records())
+    assert as_wire(before.payload()) != as_wire(after.payload())
+
+
+def test_the_cached_prefix() -> None:
+    """What warms a cache is the beginning of the payload, byte for byte."""
+    prompt = prompt_with(SCHEMA, ARGUMENTS)
+    rendered = render(prompt, model="claude-opus-5-5", transformation=SORTED, cache="auto")
+    prefix, sent = rendered.prefix(), rendered.payload()
+    assert as_wire(prefix["tools"]) == as_wire(sent["tools"])
+    assert as_wire(prefix["messages"][:2]) == as_wire(sent["messages"][:2])
+
+
+@pytest.mark.parametrize("model", ["gpt-5", None])
+def test_a_gateway(model: str | None) -> None:
+    """A gateway gets sorted keys, whether the prompt was rendered for a model or for none."""
+    schema, arguments = reordered(SCHEMA, sorted), reordered(ARGUMENTS, sorted)
+
+    def sent(prompt: Timeline, **settings: Any) -> bytes:
+        converted = to_litellm(render(prompt, model=model, transformation=settings))
+        return as_wire([converted.messages, converted.tools])
+
+    before, after = prompt_with(SCHEMA, ARGUMENTS), prompt_with(schema, arguments)
+    assert sent(before) != sent(after)
+    assert sent(before, **SORTED) == sent(after, **SORTED)
 
 
 def test_a_growing_conversation() -> None:
