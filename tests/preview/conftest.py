@@ -8,7 +8,11 @@ import pytest
 from tests.browser import Browser, chromium
 from tests.preview.running import SUPPORT
 
-pytest.importorskip("watchfiles")
+
+@pytest.fixture(scope="session", autouse=True)
+def extra() -> None:
+    """Skip the tests where the extra is not installed."""
+    pytest.importorskip("watchfiles", reason="needs the extra preview")
 
 
 @pytest.fixture
