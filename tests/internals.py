@@ -186,6 +186,12 @@ from promptdsl.messages.schemas import (
     is_recursive,
     parts_of,
 )
+from promptdsl.preview.choices import Choices
+from promptdsl.preview.files import is_watched, project_folder, signature
+from promptdsl.preview.frames import FrameBuffer, frame, read_frame, write_frame
+from promptdsl.preview.limits import SHOWN, Output
+from promptdsl.preview.problems import ended_problem, slow_problem
+from promptdsl.preview.warm import warm_up
 from promptdsl.providers import written as targets_module
 from promptdsl.providers.anthropic.read import read as read_anthropic
 from promptdsl.providers.anthropic.write import write as write_anthropic
@@ -363,6 +369,7 @@ __all__ = [
     "RENDER_DEFAULTS",
     "ROLES",
     "SHIPPED",
+    "SHOWN",
     "SOURCE_KEYS",
     "SPOKEN",
     "TARGETS",
@@ -378,6 +385,7 @@ __all__ = [
     "Cache",
     "CachedWrite",
     "CalmPrompt",
+    "Choices",
     "Component",
     "ComponentNode",
     "ConversationNode",
@@ -390,6 +398,7 @@ __all__ = [
     "FileEntry",
     "FilePart",
     "FirstFitNode",
+    "FrameBuffer",
     "FrontMatter",
     "FrozenDict",
     "FrozenList",
@@ -407,6 +416,7 @@ __all__ = [
     "Memory",
     "NamedEntry",
     "Neighbours",
+    "Output",
     "Page",
     "Piece",
     "PromptFile",
@@ -516,6 +526,7 @@ __all__ = [
     "encoding_named",
     "encodings_module",
     "ended",
+    "ended_problem",
     "entries_key",
     "entry_tokens",
     "equal_start",
@@ -537,6 +548,7 @@ __all__ = [
     "fitting_prefix",
     "fold",
     "formatted_time",
+    "frame",
     "fresh",
     "frozen",
     "guard",
@@ -565,6 +577,7 @@ __all__ = [
     "is_recursive",
     "is_same_snapshot",
     "is_valid_unicode",
+    "is_watched",
     "json_body",
     "json_cell",
     "json_copy",
@@ -621,6 +634,7 @@ __all__ = [
     "pixels",
     "plain_data",
     "probed",
+    "project_folder",
     "prompt_file",
     "ray_pool_module",
     "read_anthropic",
@@ -628,6 +642,7 @@ __all__ = [
     "read_bedrock",
     "read_chat_template",
     "read_file",
+    "read_frame",
     "read_gemini",
     "read_json",
     "read_module",
@@ -670,8 +685,10 @@ __all__ = [
     "shared_by",
     "shown",
     "shown_value",
+    "signature",
     "signature_of",
     "skeleton",
+    "slow_problem",
     "sniff",
     "source_of",
     "spelled",
@@ -707,6 +724,7 @@ __all__ = [
     "visible_json",
     "vocabulary",
     "walk",
+    "warm_up",
     "way_of",
     "wire_of",
     "wires",
@@ -717,6 +735,7 @@ __all__ = [
     "write_anthropic",
     "write_bedrock",
     "write_chat_template",
+    "write_frame",
     "write_gemini",
     "write_json",
     "write_openai_chat",

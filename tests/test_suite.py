@@ -13,7 +13,7 @@ from textwrap import dedent
 import pytest
 
 import promptdsl
-from promptdsl import batch, checking, comparing, page, testing
+from promptdsl import batch, checking, comparing, page, preview, testing
 from tests import internals
 
 pytestmark = pytest.mark.slow
@@ -27,7 +27,9 @@ FILES = {
 }
 """Every file of the tests but this one, and those that only Python 3.14 can read."""
 
-DOORS = ("batch", "checking", "tokens", "cli", "comparing", "integrations", "page", "testing")
+DOORS = (
+    "batch", "checking", "tokens", "cli", "comparing", "integrations", "page", "preview", "testing",
+)  # fmt: skip
 """The modules that are public beside the front door itself."""
 INTEGRATIONS = ("langchain", "litellm", "mcp", "openai_agents", "pydantic_ai")
 PUBLIC = (
@@ -45,6 +47,7 @@ PUBLIC = (
     *(f"promptdsl.checking.{name}" for name in checking.__all__),
     *(f"promptdsl.comparing.{name}" for name in comparing.__all__),
     *(f"promptdsl.page.{name}" for name in page.__all__),
+    *(f"promptdsl.preview.{name}" for name in preview.__all__),
 )
 """What tests may take through the doors beside the front door."""
 DOTTED = re.compile(r"\bpromptdsl(?:\.\w+)+")

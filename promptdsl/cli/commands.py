@@ -13,6 +13,7 @@ COMMANDS = {
     "batch": ("batch", "render a prompt for each row of a table, into files of requests"),
     "batch read": ("batch_read", "join the results of a batch to its rows"),
     "page": ("page", "write a page to look at: what is sent, left out and cached"),
+    "preview": ("preview", "show a page that follows each save"),
     "records": ("records", "show what was sent, and why"),
     "list": ("list", "list the section libraries, or the sections of one"),
     "show": ("library_show", "show a section of a library"),
@@ -23,7 +24,7 @@ COMMANDS = {
 }
 """The module and the summary of each command, by its name."""
 GROUPS = {
-    "look": ("render", "tokens", "page", "records", "transcript"),
+    "look": ("render", "tokens", "page", "preview", "records", "transcript"),
     "compare": ("diff", "check"),
     "run": ("batch", "batch read"),
     "libraries": ("list", "show", "new", "stubs", "eject"),
@@ -37,6 +38,7 @@ EXAMPLES = {
     "batch": "prompts.py:topic reviews.csv --model gpt-5 --output requests",
     "batch read": "results.jsonl --batch requests --output answers.jsonl",
     "page": "support.py:answer --model gpt-5 --budget 4000 -o answer.html",
+    "preview": "support.py:answer --model gpt-5 --budget 4000",
     "records show": "record.json",
     "records list": "log/",
     "list": "support",

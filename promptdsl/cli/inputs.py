@@ -69,22 +69,26 @@ def target_calls(
     of what is no function and for an unknown ``--input``; and what the code of the inputs raises.
     """
     with redirect_stdout(sys.stderr), loaded_target(target) as loaded:
-        if isinstance(loaded, type):
-            raise UsageError(f"{target} is a class: name a prompt, or a function that returns one")
-        if not callable(loaded) and (props or arguments.inputs):
-            raise UsageError(f"{target} is not a function: it takes no parameters")
-        if arguments.inputs is None:
-            _refuse_input(arguments)
-            yield [TargetCall(target, loaded, props)]
-            return
-        assert callable(loaded)
-        more = typed_arguments(loaded, props, target)
-        yield [
-            TargetCall(
-                target, loaded, props, attrs.evolve(case, arguments={**case.arguments, **more})
-            )
-            for case in _chosen(loaded_inputs(arguments.inputs), arguments)
-        ]
+        yield calls_of(loaded, target, props, arguments)
+
+
+def calls_of(
+    loaded: object, target: str, props: Arguments, arguments: argparse.Namespace
+) -> list[TargetCall]:
+    """Return the calls of what a TARGET is, and raise what :func:`target_calls` raises."""
+    if isinstance(loaded, type):
+        raise UsageError(f"{target} is a class: name a prompt, or a function that returns one")
+    if not callable(loaded) and (props or arguments.inputs):
+        raise UsageError(f"{target} is not a function: it takes no parameters")
+    if arguments.inputs is None:
+        _refuse_input(arguments)
+        return [TargetCall(target, loaded, props)]
+    assert callable(loaded)
+    more = typed_arguments(loaded, props, target)
+    return [
+        TargetCall(target, loaded, props, attrs.evolve(case, arguments={**case.arguments, **more}))
+        for case in _chosen(loaded_inputs(arguments.inputs), arguments)
+    ]
 
 
 @contextmanager

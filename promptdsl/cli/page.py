@@ -1,36 +1,17 @@
 """``promptdsl page``: prompts, records and logs as one file to look at."""
 
 import argparse
-import os
 from collections.abc import Sequence
 from contextlib import ExitStack
-from pathlib import Path
 
-from promptdsl import DataError, LogEntry, PromptError, PromptRecord
-from promptdsl.cli.arguments import Arguments, file_text, read_arguments
+from promptdsl.cli.arguments import Arguments, read_arguments
 from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import UsageError
-from promptdsl.cli.inputs import TargetCall, refuse_inputs, target_calls
-from promptdsl.cli.log_records import (
-    check_known,
-    is_log,
-    listed_entries,
-    log_entries,
-    refuse_log_file,
-)
+from promptdsl.cli.inputs import TargetCall, target_calls
 from promptdsl.cli.options import add_request, prices, render_options
-from promptdsl.cli.records import without_lines
-from promptdsl.cli.sides import is_record, read_json
+from promptdsl.cli.page_files import file_prompts
 from promptdsl.cli.write_files import write_report
-from promptdsl.comparing import payload_rendered
-from promptdsl.page import (
-    PagePrompt,
-    Shown,
-    is_page,
-    made_page,
-    page_html,
-    prompts_of_entries,
-)
+from promptdsl.page import PagePrompt, Shown, is_page, made_page, page_html
 
 DESCRIPTION = """\
 Write one file to look at: what is sent, what was left out, what a cache serves, and the payload for
@@ -102,24 +83,19 @@ def _prompts(
     target: str, props: Arguments, arguments: argparse.Namespace, stack: ExitStack
 ) -> tuple[Sequence[PagePrompt], list[str]]:
     """Return the prompts that a target names, and notes; of one whose code fails, its error."""
-    if os.path.isdir(target) or target.endswith(".json"):
-        refuse_inputs(arguments, target)
-    if os.path.isdir(target):
-        return _folder_prompts(target, arguments.id)
-    refuse_log_file(target, command="page", more=" -o FILE.html")
-    if target.endswith(".json"):
-        return _file_prompts(target, arguments.id), []
-    _refuse_id(arguments.id, target)
+    of_files = file_prompts(target, arguments)
+    if of_files is not None:
+        return of_files
     try:
         calls = stack.enter_context(target_calls(target, props, arguments))
     except UsageError:
         raise
     except (Exception, SystemExit) as error:
         return [PagePrompt(target, (error,), props)], []
-    return [_prompt_of_call(call) for call in calls], []
+    return [prompt_of_call(call) for call in calls], []
 
 
-def _prompt_of_call(call: TargetCall) -> PagePrompt:
+def prompt_of_call(call: TargetCall) -> PagePrompt:
     """Return the prompt of a call; of one whose code fails, its error."""
     name = None if call.inputs is None else call.inputs.name
     try:
@@ -129,60 +105,3 @@ def _prompt_of_call(call: TargetCall) -> PagePrompt:
     except (Exception, SystemExit) as error:
         request = error
     return PagePrompt(call.target, (request,), call.arguments, name)
-
-
-def _folder_prompts(folder: str, id: str | None) -> tuple[Sequence[PagePrompt], list[str]]:
-    """Return the prompts of a log, or the records of a folder as the requests of one prompt."""
-    if is_log(folder):
-        entries, notes = log_entries(folder)
-        return prompts_of_entries(_chosen(entries, id, folder)), notes
-    files = sorted(str(file) for file in Path(folder).glob("*.json"))
-    if not files:
-        raise UsageError(f"{folder} is no log, and has no record (*.json)")
-    _refuse_id(id, folder)
-    return [PagePrompt(folder, tuple(_request(_file_data(file)) for file in files))], []
-
-
-def _file_prompts(path: str, id: str | None) -> Sequence[PagePrompt]:
-    """Return the prompts in a JSON file: those of a list of records, or one."""
-    data = _file_data(path)
-    entries = listed_entries(data)
-    if entries is not None:
-        return prompts_of_entries(_chosen(entries, id, path))
-    _refuse_id(id, path)
-    return [PagePrompt(path, (_request(data),))]
-
-
-def _chosen(entries: Sequence[LogEntry], id: str | None, origin: str) -> Sequence[LogEntry]:
-    """Return the entries with an id, or all."""
-    if id is None:
-        return entries
-    chosen = [entry for entry in entries if entry.id == id]
-    check_known(id, chosen, entries, origin)
-    return chosen
-
-
-def _refuse_id(id: str | None, target: str) -> None:
-    if id is not None:
-        raise UsageError(f"--id chooses a request of a log, and {target} is none")
-
-
-def _file_data(path: str) -> object:
-    """Return the data of a JSON file, or the error that it is none."""
-    content = file_text(path).encode()
-    try:
-        return read_json(path, content)
-    except UsageError as error:
-        return DataError(str(error))
-
-
-def _request(data: object) -> PromptRecord | Exception:
-    """Return a record, or why data is none; a payload is read without lines."""
-    if isinstance(data, DataError):
-        return data
-    try:
-        if is_record(data):
-            return PromptRecord.from_dict(data)
-        return without_lines(payload_rendered(data).record())
-    except PromptError as error:
-        return error

@@ -3,16 +3,16 @@
 import importlib
 import os
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from importlib.machinery import PathFinder, SourceFileLoader
 from importlib.util import find_spec
 from types import FunctionType, ModuleType
 
 import promptdsl
-from promptdsl import Library, Timeline
+from promptdsl import Library, Node, Prompt, Timeline
 from promptdsl.cli.errors import UsageError, near
-from promptdsl.cli.libraries import loaded_section, section_prompt
+from promptdsl.cli.libraries import loaded_library, loaded_section, section_prompt
 
 PYTHON = (".py", ".pyw")
 """The ends of the names of files that are run."""
@@ -32,16 +32,52 @@ def loaded_target(target: str) -> Generator[object]:
     library, if no module has the name of the library. Raises :class:`UsageError` for a missing
     file, module or name, and whatever the code raises.
     """
-    location, colon, name = target.rpartition(":")
-    if not colon or (len(location) == 1 and not name.isidentifier()):  # a drive, as in C:\a.py
-        location, name = target, ""
-    paths = list(sys.path)
-    try:
+    location, name = split_target(target)
+    with _paths_kept():
         if not _is_file(location) and _is_library(location):
             with loaded_section(target) as (library, section):
                 yield section_prompt(library, section)
             return
         yield _value(loaded_module(location), name, location)
+
+
+@contextmanager
+def loaded_targets(target: str) -> Generator[dict[str, object]]:
+    """Give all objects that TARGET names, by the target of each.
+
+    A file or module without a name has all its prompts: timelines, other components if there is no
+    timeline, and functions that return a prompt. A library has all its sections. Raises what
+    :func:`loaded_target` raises.
+    """
+    location, name = split_target(target)
+    with _paths_kept():
+        if name:
+            with loaded_target(target) as loaded:
+                yield {target: loaded}
+        elif not _is_file(location) and _is_library(location):
+            with loaded_library(location) as library:
+                names = [*library.sections]
+                yield {f"{location}:{name}": section_prompt(library, name) for name in names}
+        else:
+            module = loaded_module(location)
+            prompts = _prompts_in(module) or {"": _value(module, "", location)}
+            yield {f"{location}:{name}".rstrip(":"): value for name, value in prompts.items()}
+
+
+def split_target(target: str) -> tuple[str, str]:
+    """Return the file, module or library of a target, and the name in it, which may be empty."""
+    location, colon, name = target.rpartition(":")
+    if not colon or (len(location) == 1 and not name.isidentifier()):  # a drive, as in C:\a.py
+        return target, ""
+    return location, name
+
+
+@contextmanager
+def _paths_kept() -> Generator[None]:
+    """Remove what loading a target adds to the paths and modules of the interpreter."""
+    paths = list(sys.path)
+    try:
+        yield
     finally:
         sys.path[:] = paths
         for key in [key for key, module in sys.modules.items() if type(module) is _LoadedFile]:
@@ -76,6 +112,24 @@ def _value(module: ModuleType, name: str, location: str) -> object:
         names = ", ".join(known) or "none that is a prompt or a function"
         raise UsageError(f"{USAGE}: name one; in {location} there is {names}")
     return prompts[0]
+
+
+def _prompts_in(module: ModuleType) -> dict[str, object]:
+    """Return the prompts of a module by name, in the order of its code."""
+    prompts = {
+        name: value
+        for name, value in vars(module).items()
+        if _is_prompt(name, value, module) and (not callable(value) or _returns_prompt(value))
+    }
+    wanted = {id(value) for value in _unnamed_prompts([*prompts.values()])}
+    return {name: value for name, value in prompts.items() if id(value) in wanted}
+
+
+def _returns_prompt(function: Callable[..., object]) -> bool:
+    """Return whether a function is annotated to return a prompt."""
+    returned = getattr(function, "__annotations__", {}).get("return")
+    cls = getattr(promptdsl, returned, None) if isinstance(returned, str) else returned
+    return isinstance(cls, type) and issubclass(cls, Node | Prompt)
 
 
 def _unnamed_prompts(values: Sequence[object]) -> list[object]:

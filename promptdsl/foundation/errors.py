@@ -165,6 +165,9 @@ class TemplateError(PromptError):
     there is no template 'Hello {{ name }}.'
     """
 
+    template_line: str | None = None
+    """The line in the file of the template, as ``file:line``, where it is known."""
+
 
 class LibraryError(PromptError):
     """A section library, or a section of one, that is missing or cannot be loaded.

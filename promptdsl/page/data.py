@@ -3,7 +3,7 @@
 ``page.schema.json`` in this package is its JSON schema. A page has no other input.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from math import inf
 from typing import Any
@@ -19,6 +19,7 @@ from promptdsl.page.bare import without_content
 from promptdsl.page.prompts import (
     FromError,
     FromPrompt,
+    FromSnapshot,
     PagePrompt,
     PageRequest,
     error_data,
@@ -78,17 +79,31 @@ def made_page(
     if models and not content:
         what = "a payload has content, and this page has none"
         raise OptionError(what, fix="leave out models, or content=False", at=(author(),))
+    rows = ((prompt, request_rows(prompt, models, options)) for prompt in prompts_of(targets))
+    return page_of_rows(rows, price=price, content=content)
+
+
+def page_of_rows(
+    prompt_rows: Iterable[tuple[PagePrompt, Iterable[JsonDict]]],
+    *,
+    price: Sequence[float] | None,
+    content: bool,
+) -> tuple[JsonDict, list[str]]:
+    """Return the data of a page of prompts with rows, and a line for each row with an error.
+
+    The rows of a prompt are those of :func:`request_rows`; none is changed.
+    """
     shared = SharedValues()
     prompts: list[JsonDict] = []
     errors: list[str] = []
-    for number, prompt in enumerate(prompts_of(targets), 1):
+    for number, (prompt, rows) in enumerate(prompt_rows, 1):
         requests: list[JsonDict] = []
-        for row in _request_rows(prompt, models, options):
+        for row in rows:
             if row["error"]:
                 errors.append(f"{prompt.title}: {row['error']['what']}")
-            figures = row.pop("figures")
-            parts = shared.parts(row if content else without_content(row))
-            requests.append({**parts, "figures": figures})
+            shown_row = {key: row[key] for key in row if key not in ("figures", "side")}
+            parts = shared.parts(shown_row if content else without_content(shown_row))
+            requests.append({**parts, "figures": row["figures"]})
         name = prompt.title if content else f"prompt {number}"
         inputs = prompt.inputs_name if content else None
         prompts.append({"name": name, "inputs": inputs, "requests": requests})
@@ -114,11 +129,18 @@ def _price(price: Sequence[float]) -> JsonDict:
     return {"input": price[0], "cached": price[-1]}
 
 
-def _request_rows(
-    prompt: PagePrompt, models: Sequence[str], options: Mapping[str, Any]
+def request_rows(
+    prompt: PagePrompt,
+    models: Sequence[str],
+    options: Mapping[str, Any],  # Any: options of render()
 ) -> Iterator[JsonDict]:
-    """Yield the data of each request; each is compared with the one before it."""
+    """Yield the data of each request; each is compared with the one before it.
+
+    In addition to what a page has, a row has ``side``: the request as a side of diffs.
+    """
     before: PageRequest | None = None
+    if prompt.before is not None:
+        before = FromSnapshot(prompt.before)
     for number, part in enumerate(prompt.requests):
         request = request_of(part, options)
         record: PromptRecord | None = None
@@ -134,6 +156,7 @@ def _request_rows(
         if before is not None:
             row |= _compared(before, request)
         row["figures"] = _figures(data, row["prefix"])
+        row["side"] = request.side
         yield row
         if request.rendered is not None:
             before = request

@@ -81,13 +81,28 @@ def write_page(
 
 def page_html(data: Mapping[str, Any]) -> str:  # Any: JSON data
     """Return the page that shows the data of :func:`page_data`, as the text of an HTML file."""
+    names = ", ".join(prompt["name"] for prompt in data["prompts"]) or "no prompt"
+    return _html(names, data, MODULES, "img-src data:")
+
+
+def live_page_html(title: str) -> str:
+    """Return the page of the live preview: without data, which it asks its server for.
+
+    >>> from promptdsl.page import live_page_html
+    >>> "<title>support.py</title>" in live_page_html("support.py")
+    True
+    """
+    data = made_page(models=(), price=None, content=True)[0]
+    return _html(title, data, (*MODULES, "live"), "img-src data:", "connect-src 'self'")
+
+
+def _html(title: str, data: Mapping[str, Any], modules: Sequence[str], *rules: str) -> str:
     folder = Path(__file__).parent
     style = f"\n{(folder / 'page.css').read_text('utf-8')}"
-    script = f"\n{_joined({name: _module(folder, name) for name in MODULES})}"
-    names = ", ".join(prompt["name"] for prompt in data["prompts"]) or "no prompt"
+    script = f"\n{_joined({name: _module(folder, name) for name in modules})}"
     return BEGINNING + PAGE.format(
-        policy=content_policy(style, script, "img-src data:"),
-        title=escape(visible(names[:80], one_line=True)),
+        policy=content_policy(style, script, *rules),
+        title=escape(visible(title[:80], one_line=True)),
         style=style,
         script=script,
         data=_in_script({key: data[key] for key in data if key != "values"}),

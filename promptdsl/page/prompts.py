@@ -28,7 +28,7 @@ from promptdsl.batch import (
     rendered_prompt,
     user_frames,
 )
-from promptdsl.comparing import ComparedRender, record_rendered
+from promptdsl.comparing import ComparedRender, PromptFile, record_rendered
 from promptdsl.foundation.errors import shown
 from promptdsl.foundation.json import JsonDict
 from promptdsl.foundation.source import author, public_api
@@ -44,6 +44,7 @@ class PagePrompt:
     """A prompt of a page: its name, its requests in order, and the arguments it was made with.
 
     ``inputs_name`` is the name of these arguments, which the page shows after that of the prompt.
+    The first request is compared with the snapshot ``before``, which is not shown.
 
     >>> from promptdsl import System
     >>> from promptdsl.page import PagePrompt
@@ -55,6 +56,7 @@ class PagePrompt:
     requests: Sequence[Shown]
     inputs: Mapping[str, object] | None = None
     inputs_name: str | None = None
+    before: PromptFile | None = None
 
     @property
     def title(self) -> str:
@@ -76,8 +78,8 @@ class PageRequest:
     """Whether the page renders it itself, so that its payload is the one that is sent."""
 
     @cached_property
-    def side(self) -> ComparedRender | None:
-        """The render as a side of diffs."""
+    def side(self) -> ComparedRender | PromptFile | None:
+        """The render, or a snapshot of it, as a side of diffs."""
         return None if self.rendered is None else ComparedRender(self.rendered)
 
     def record(self, inputs: Mapping[str, object] | None) -> PromptRecord | None:
@@ -151,6 +153,18 @@ class FromRecord(PageRequest):
         prompt = self._record.prompt
         options = {"tool_choice": prompt.tool_choice, "hints": False, **named(target)}
         return rendered_prompt(prompt, options)
+
+
+class FromSnapshot(PageRequest):
+    """A request of which only a snapshot is left: others are compared with it."""
+
+    def __init__(self, snapshot: PromptFile) -> None:
+        self._snapshot = snapshot
+
+    @cached_property
+    def side(self) -> PromptFile:
+        """The snapshot."""
+        return self._snapshot
 
 
 class FromError(PageRequest):
@@ -250,7 +264,12 @@ def named(target: str) -> dict[str, Any]:  # Any: options of a render
 def error_data(error: BaseException) -> JsonDict:
     """Return an error as data: what is wrong, the fix, the lines, and the code around the first."""
     if isinstance(error, PromptError):
-        data: JsonDict = {"what": error.what, "fix": error.fix, "at": [*error.at]}
+        template = [getattr(error, "template_line", None)]
+        at = [line for line in (*template, *error.at) if line is not None]
+        data: JsonDict = {"what": error.what, "fix": error.fix, "at": at}
+    elif isinstance(error, SyntaxError):
+        lines = [f"{error.filename}:{error.lineno}"] if error.filename else []
+        data = {"what": f"{type(error).__name__}: {error.msg}", "fix": "", "at": lines}
     else:
         text = "".join(traceback.format_exception_only(error)).rstrip()
         lines = [f"{frame.filename}:{frame.lineno}" for frame in user_frames(error)[-1:]]

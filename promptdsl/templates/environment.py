@@ -213,7 +213,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
             if inputs is not None:
                 check_names(tree, [declared.name for declared in inputs], name)
             code = self.compile(tree, name, name or "<template>")
-        except (TemplateSyntaxError, PromptError):
+        except TemplateSyntaxError as error:
+            error.filename = getattr(source, "path", None)
+            raise
+        except PromptError:
             raise
         except RecursionError:
             raise TemplateError(

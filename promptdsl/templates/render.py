@@ -136,7 +136,10 @@ def template_error(
         problem = f"{label(origin[0])}, line {origin[1]}: {problem}"
     elif template is not None and not problem.startswith(label(template.name)):
         problem = f"{label(template.name)}: {problem}"
-    return TemplateError(problem, fix=fix)
+    located = TemplateError(problem, fix=fix)
+    if origin is not None and origin[2]:
+        located.template_line = f"{os.path.abspath(origin[2])}:{origin[1]}"
+    return located
 
 
 def _undefined_fix(error: UndefinedName, variables: Mapping[str, object]) -> str:
@@ -159,10 +162,10 @@ def _undefined_fix(error: UndefinedName, variables: Mapping[str, object]) -> str
     return nearest(name, known) if known else look_first
 
 
-def _origin(error: Exception) -> tuple[str | None, int] | None:
-    """Return the name and the line of the innermost template in which an error was raised."""
+def _origin(error: Exception) -> tuple[str | None, int, str | None] | None:
+    """Return name, line and file of the innermost template in which an error was raised."""
     if isinstance(error, TemplateSyntaxError):
-        return error.name, error.lineno
+        return error.name, error.lineno, error.filename
     innermost: tuple[Template, int] | None = None
     trace = error.__traceback__
     while trace is not None:
@@ -172,4 +175,4 @@ def _origin(error: Exception) -> tuple[str | None, int] | None:
     if innermost is None:
         return None
     template, line = innermost
-    return template.name, template.get_corresponding_lineno(line)
+    return template.name, template.get_corresponding_lineno(line), getattr(template, "path", "")

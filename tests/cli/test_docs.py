@@ -83,6 +83,7 @@ def test_the_reference_shows_every_help() -> None:
         "promptdsl transcript list --help",
         "promptdsl transcript convert --help",
         "promptdsl page --help",
+        "promptdsl preview --help",
         "promptdsl records --help",
         "promptdsl records show --help",
         "promptdsl records list --help",

@@ -219,14 +219,14 @@ def test_nothing_heavy_is_loaded_before_it_is_used(
 
 
 def test_the_command_enters_by_the_front_door() -> None:
-    """The command imports nothing of the package but the public names of four doors."""
+    """The command imports nothing of the package but the public names of five doors."""
     modules = [
         node.module
         for file in Path(cli_module.__file__).parent.glob("*.py")
         for node in ast.walk(ast.parse(file.read_text("utf-8")))
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("promptdsl")
     ]
-    doors = ("batch", "checking", "comparing", "page")
+    doors = ("batch", "checking", "comparing", "page", "preview")
     assert {"promptdsl", *(f"promptdsl.{door}" for door in doors)} == {
         module for module in modules if not f"{module}.".startswith("promptdsl.cli.")
     }

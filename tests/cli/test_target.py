@@ -12,8 +12,8 @@ from tests.renders import ruled
 
 GREETING_TEXT = ruled("[system]\nBe brief.\n\n[user]\nHello.\n")
 ALL = (
-    "batch, batch read, check, diff, eject, list, new, page, records, render, show, stubs, tokens,"
-    " transcript"
+    "batch, batch read, check, diff, eject, list, new, page, preview, records, render, show, stubs,"
+    " tokens, transcript"
 )
 USER = "from promptdsl import User\n"
 

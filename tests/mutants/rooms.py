@@ -87,6 +87,7 @@ ROOMS: Mapping[str, Room] = {
     ),
     "comparing": Room("comparing/*.py", "tests/comparing tests/testing tests/cli/test_diff.py"),
     "page": Room("page/*.py", "tests/page tests/cli/test_page.py"),
+    "preview": Room("preview/*.py", "tests/preview"),
     "batch": Room("batch/*.py cli/batch*.py", "tests/batch"),
     "cli": Room("cli/*.py", "tests/cli tests/records"),
     "testing": Room("testing/*.py", "tests/testing tests/comparing"),

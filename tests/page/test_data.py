@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import promptdsl
 from promptdsl import *
+from promptdsl.comparing import parse, prompt_file, serialise
 from promptdsl.page import PagePrompt, page_data, page_html, prompts_of_inputs, write_page
 from tests.errors import raised
 from tests.page.__main__ import FILE, data
@@ -346,3 +347,38 @@ def test_what_a_payload_is_sent_to() -> None:
     assert [["messages", 0, "content", 1, "image", "source", "bytes"]] == bedrock["binary"]
     assert ["system_instruction", "tools", "tool_config"] == gemini["api"]["lifted"]
     assert "generation_config" == gemini["api"]["options"]
+
+
+def row_of(target: object) -> dict[str, Any]:
+    """Return the only request of a page."""
+    data = page_data(target, model="gpt-5")
+    (request,) = requests_of(data)
+    return request
+
+
+def test_the_line_of_a_syntax_error() -> None:
+    """The error of code that cannot be compiled has the line that Python names."""
+    with pytest.raises(SyntaxError) as caught:
+        compile("x = 1\ny = (\n", "/srv/rules.py", "exec")
+    error = row_of(caught.value)["error"]
+    assert ["/srv/rules.py:2"] == error["at"]
+    assert error["what"].startswith("SyntaxError: ")
+
+
+@pytest.mark.parametrize("text", ["a\n\n{{ who }}", "a\n\n{{ who"])
+def test_the_line_of_a_template(tmp_path: Path, text: str) -> None:
+    """An error in the file of a template has the line there first, with the text around it."""
+    (file := tmp_path / "rule.md.j2").write_text(text)
+    error = row_of(System(Template(file)))["error"]
+    assert f"{file}:3" == error["at"][0]
+    assert ["a", "", text.splitlines()[-1]] == [line["text"] for line in error["code"]]
+    assert __file__ in error["at"][1]
+
+
+def test_a_request_is_compared_with_a_snapshot() -> None:
+    """The first request is compared with the snapshot before it, in the words of the differ."""
+    old, new = (System(Section("role", text)) for text in ("Be kind.", "Be brief."))
+    before = parse(serialise(prompt_file(render(old, model="gpt-5"))))
+    (request,) = requests_of(page_data(PagePrompt("p", (new,), before=before), model="gpt-5"))
+    assert "`role` changed: 1 line" == request["changes"]["sentence"]
+    assert request["prefix"] is None

@@ -12,7 +12,7 @@ import { jsonText, readData, without } from "./values.js";
 
 /** @typedef {import("./values.js").Json} Json */
 
-const data = readData(JSON.parse(document.getElementById("data")?.textContent ?? "{}"), [...document.querySelectorAll(/** @type {"script"} */ ("script.values"))]);
+let data = readData(JSON.parse(document.getElementById("data")?.textContent ?? "{}"), [...document.querySelectorAll(/** @type {"script"} */ ("script.values"))]);
 const app = /** @type {HTMLElement} */ (document.getElementById("app"));
 const EDITOR = "vscode://file/{file}:{line}";
 /** The addresses of editors that are offered. */
@@ -37,12 +37,13 @@ const zones = {
 };
 const search = /** @type {HTMLInputElement} */ (element("input", { type: "search", id: "q", placeholder: "text", autocomplete: "off", input: () => { state.query = search.value; find(0); writeAddress(); } }));
 const matches = zone("output", "matches", { for: "q" });
-const prompts = /** @type {HTMLSelectElement} */ (element("select", { id: "prompt", change: () => open(Number(prompts.value), 0) },
-  data.prompts.map((/** @type {Json} */ prompt, /** @type {number} */ index) => element("option", { value: index }, ...shownText(prompt.name)))));
+const prompts = /** @type {HTMLSelectElement} */ (element("select", { id: "prompt", change: () => open(Number(prompts.value), 0) }));
 const requests = /** @type {HTMLSelectElement} */ (element("select", { id: "request", change: () => open(state.prompt, Number(requests.value)) }));
 const treeBox = /** @type {HTMLDetailsElement} */ (element("details", { id: "tree", toggle: () => { state.isTreeOpen = treeBox.open; writeAddress(); } }, element("summary", {}, element("h2", {}, "Parts")), zones.tree));
 const help = /** @type {HTMLDialogElement} */ (element("dialog", { id: "help", "aria-labelledby": "help-title" }));
 
+/** The parts of the tree that the reader opened or closed. @type {Map<string, boolean>} */
+const folds = new Map();
 /** @type {Json} */
 const NOTHING = { error: null, record: null, prefix: null, changes: null, fits: [], targets: {}, figures: { total: 0, cached: 0, same: 0, dropped: 0 } };
 let request = NOTHING;
@@ -91,6 +92,7 @@ let stop = () => {};
 /** Open a request; `then` is called when it is shown. @param {number} prompt @param {number} index @param {() => void} then */
 function open(prompt, index, then = () => {}) {
   if (data.prompts.length === 0) return;
+  if (prompt !== state.prompt) folds.clear();
   state.prompt = Math.min(Math.max(prompt, 0), data.prompts.length - 1);
   state.request = Math.min(Math.max(index, 0), data.prompts[state.prompt].requests.length - 1);
   state.point = null;
@@ -135,7 +137,7 @@ function* showing() {
   current = -1;
   if (request.record) {
     yield;
-    showTree(zones.tree, request, { go: goToMessage, link });
+    showTree(zones.tree, request, { go: goToMessage, link, folds });
     yield;
     messages = showMessages(zones.messages, request, { point: at => { state.point = at; mark(); }, link });
   } else {
@@ -377,6 +379,66 @@ function setting(name, label, usual, offered = []) {
   return element("label", {}, label, input, list);
 }
 
+/** Return the request that is shown. */
+export function shownRequest() { return request; }
+
+/**
+ * Show other data; what the reader opened, chose and scrolled to stays. `then` is called when it is shown.
+ * @param {Json} json @param {number} prompt @param {() => void} then
+ */
+export function showData(json, prompt, then) {
+  const { point } = state;
+  const restore = prompt === state.prompt ? placeKept() : () => {};
+  data = readData(json);
+  listPrompts();
+  open(prompt, state.request, () => {
+    state.point = point;
+    mark();
+    restore();
+    then();
+  });
+}
+
+/** Note what the reader sees; the function that is returned shows the same again. */
+function placeKept() {
+  const list = zones.messages;
+  const top = Math.max(list.getBoundingClientRect().top, 0);
+  const first = [...list.querySelectorAll("article[data-message]")].find(card => card.getBoundingClientRect().bottom > top);
+  const index = Number(/** @type {HTMLElement|undefined} */ (first)?.dataset.message ?? -1);
+  const offset = first ? first.getBoundingClientRect().top - list.getBoundingClientRect().top : 0;
+  const isFocused = list.contains(document.activeElement);
+  const focused = Number(/** @type {HTMLElement|null|undefined} */ (document.activeElement?.closest("article[data-message]"))?.dataset.message ?? -1);
+  const scrolled = [zones.tree, zones.tab].map(box => ({ box, top: box.scrollTop }));
+  const json = zones.tab.querySelector(".json")?.scrollTop ?? 0;
+  const opened = new Set([...app.querySelectorAll("main details[open]")].map(detailsName));
+  const page = scrollY;
+  return () => {
+    app.querySelectorAll("main details").forEach(part => { if (opened.has(detailsName(part))) part.setAttribute("open", ""); });
+    const card = messages?.at(index);
+    if (card && index >= 0) list.scrollTop += card.getBoundingClientRect().top - list.getBoundingClientRect().top - offset;
+    if (isFocused && focused >= 0) messages?.at(focused)?.focus({ preventScroll: true });
+    scrolled.forEach(({ box, top: kept }) => { box.scrollTop = kept; });
+    const payload = zones.tab.querySelector(".json");
+    if (payload) payload.scrollTop = json;
+    scrollTo(scrollX, page);
+  };
+}
+
+/** Return the name of something that is opened and closed: its summary, and the card that it is in. @param {Element} part */
+function detailsName(part) {
+  return `${part.closest("article")?.getAttribute("aria-label") ?? ""}\n${part.querySelector("summary")?.textContent ?? ""}`;
+}
+
+function listPrompts() {
+  prompts.replaceChildren(...data.prompts.map((/** @type {Json} */ prompt, /** @type {number} */ index) => element("option", { value: index }, ...shownText(prompt.name))));
+  /** @type {HTMLElement} */ (prompts.parentElement).hidden = data.prompts.length < 2;
+  const count = data.prompts.reduce((sum, prompt) => sum + prompt.requests.length, 0);
+  zones.notice.textContent = data.content
+    ? `This page holds the texts of ${counted(count, "request")}.`
+    : `This page holds no texts of its ${counted(count, "request")}; ids of sections are there.`;
+  listed = -1;
+}
+
 /** Return the folder of the sources of the first record. */
 function firstRoot() {
   const first = data.prompts.findIndex(({ requests: all }) => all.length > 0);
@@ -388,15 +450,11 @@ function build() {
   help.append(element("h2", { id: "help-title" }, "Keys"), element("dl", {}, KEYS.map(([key, what]) => element("div", {}, element("dt", {}, element("kbd", {}, key)), element("dd", {}, what)))),
     element("h2", {}, "Links to source lines"), setting("root", "Folder of the sources on this machine ", firstRoot()), setting("editor", "Address of the editor ", EDITOR, EDITORS),
     element("p", {}, "The address of this page keeps what you look at: send it on."), close);
-  const count = data.prompts.reduce((sum, prompt) => sum + prompt.requests.length, 0);
-  zones.notice.textContent = data.content
-    ? `This page holds the texts of ${counted(count, "request")}.`
-    : `This page holds no texts of its ${counted(count, "request")}; ids of sections are there.`;
   app.append(
     element("header", { id: "head" },
       element("div", { class: "heads" }, zones.title, zones.notice),
       element("div", { class: "controls", role: "search" },
-        element("label", { hidden: data.prompts.length < 2 }, "Prompt ", prompts), element("label", {}, "Request ", requests),
+        element("label", {}, "Prompt ", prompts), element("label", {}, "Request ", requests),
         element("label", {}, "Search ", search), matches, element("button", { type: "button", click: () => find(1) }, "Next"),
         element("button", { type: "button", "aria-label": "Keys and settings", click: () => help.showModal() }, "?")),
       zones.budget),
@@ -408,6 +466,7 @@ function build() {
     zones.status, help);
   treeBox.open = state.isTreeOpen && !matchMedia("(max-width: 700px)").matches;
   search.value = state.query;
+  listPrompts();
 }
 
 readAddress(location.hash);

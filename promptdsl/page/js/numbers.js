@@ -49,6 +49,27 @@ function fitsOf(fits, part) {
   return { tried: tried.length, there, gone };
 }
 
+/** @typedef {{first: number, last: number}} Interval budgets that were tried, one after the other */
+
+/** Return the intervals of the tried budgets in which a part is there. @param {Json[]} fits @param {Json} part @returns {Interval[]} */
+export function intervalsOf(fits, part) {
+  const { there, gone } = fitsOf(fits, part);
+  /** @type {Interval[]} */
+  const intervals = [];
+  for (const budget of there) {
+    const last = intervals.at(-1);
+    const isNext = last !== undefined && !gone.some(other => last.last < other && other < budget);
+    if (isNext) last.last = budget;
+    else intervals.push({ first: budget, last: budget });
+  }
+  return intervals;
+}
+
+/** @param {Interval[]} intervals */
+export function intervalText(intervals) {
+  return `at ${intervals.map(({ first, last }) => first === last ? tokens(first) : `${tokens(first)} to ${tokens(last)}`).join(", ")}`;
+}
+
 /** Return a sentence on the budgets at which a dropped part is there. @param {Json[]} fits @param {Json} part */
 export function fitsSentence(fits, part) {
   const { tried, there, gone } = fitsOf(fits, part);

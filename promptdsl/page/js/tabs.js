@@ -116,12 +116,13 @@ export function errorBox(error) {
   const bars = rows.map((/** @type {Json} */ row) => element("div", { class: "row", vars: { "--share": (row.tokens / largest).toFixed(4), "--depth": 0 } },
     element("span", { class: "part" }, ...shownText(row.what)), element("span", { class: "count" }, tokens(row.tokens)), element("span", { class: "bar", "aria-hidden": "true" })));
   const budget = error.budget ? element("p", {}, `${tokens(error.required)} tokens needed, ${tokens(error.budget.room)} there (${tokens(error.budget.limit)} − ${tokens(error.budget.reserve)} for the answer)`) : null;
-  const code = (error.code ?? []).map((/** @type {Json} */ line) => `${String(line.line).padStart(5)}  ${line.text}`).join("\n");
+  const failed = Number(error.at[0]?.split(":").at(-1));
+  const code = (error.code ?? []).map((/** @type {Json} */ line) => element(line.line === failed ? "mark" : "span", {}, ...shownText(`${line.line === failed ? "→" : " "}${String(line.line).padStart(5)}  ${line.text}\n`)));
   return element("div", { class: "error", role: "alert" },
     element("p", {}, element("b", {}, "Error: "), ...shownText((error.rows ? error.what.split("\n")[0] : error.what) || "This request could not be made.")),
     error.fix ? element("p", {}, ...shownText(error.fix)) : null, budget, bars,
     error.at.length > 0 ? element("p", {}, element("code", {}, ...shownText(error.at.join(", ")))) : null,
-    code ? element("pre", { tabindex: "0" }, ...shownText(code)) : null);
+    code.length > 0 ? element("pre", { tabindex: "0" }, code) : null);
 }
 
 /** @param {Json} request @param {Context} context */
@@ -143,6 +144,8 @@ function changeRows(request, { link }) {
   const served = prefix ? [element("p", {}, `${tokens(prefix.shared)} of ${tokens(prefix.after)} tokens are those of the request before; ${tokens(prefix.read_from_cache)} come from a cache.`)] : [];
   const where = first ? [element("p", {}, "The first difference: ", ...shownText(`${first.what} ${first.how}`), " ", link(first.source ?? ""))] : [];
   const isContent = (/** @type {Json} */ change) => [change.location].flat()[0] !== "header";
+  const { shared, behind } = changes?.prefix ?? {};
+  if (!prefix && changes?.prefix) served.push(element("p", {}, `About ${tokens(shared)} of ${tokens(shared + behind)} tokens are those of the prompt before.`));
   if (!changes) return [element("p", { class: "quiet" }, "What changed is not known: there is no request before this one, or no text of it."), ...served];
   const rows = changes.changes.filter(isContent).map((/** @type {Json} */ change) => element("details", { open: changes.changes.length <= 10 },
     element("summary", {}, element("b", {}, change.kind), " ", ...shownText([change.location].flat().join(" › ")), change.tokens ? ` ${change.tokens > 0 ? "+" : ""}${change.tokens} tokens` : ""),

@@ -4,7 +4,7 @@ import { counted, element, longList, shownText } from "./dom.js";
 import { fitsSentence } from "./numbers.js";
 
 /** @typedef {import("./values.js").Json} Json */
-/** @typedef {{part: Json, children: TreeNode[], depth: number, rest: TreeNode[]}} TreeNode */
+/** @typedef {{part: Json, children: TreeNode[], depth: number, rest: TreeNode[], name: string}} TreeNode */
 
 const SIBLINGS = 60;
 const LONG = 200;
@@ -16,12 +16,18 @@ const LONG = 200;
  * @returns {TreeNode[]}
  */
 function nested(parts) {
-  const root = node({ depth: -1 });
+  const root = node({ depth: -1 }, "");
   const above = [root];
+  /** How many parts have a name so far. @type {Map<string, number>} */
+  const counts = new Map();
   for (const part of parts) {
     above.length = Math.min(above.length, part.depth + 1);
-    const child = node(part);
-    /** @type {TreeNode} */ (above.at(-1)).children.push(child);
+    const parent = /** @type {TreeNode} */ (above.at(-1));
+    const path = `${parent.name}/${part.what}`;
+    const count = counts.get(path) ?? 0;
+    counts.set(path, count + 1);
+    const child = node(part, `${path} ${count}`);
+    parent.children.push(child);
     above.push(child);
   }
   const waiting = [root];
@@ -41,24 +47,25 @@ function sumLine(counts, roots) {
   return `${counted(counts.total, "token")}: the parts have ${sum.toLocaleString("en")}, the form of the target ${form > 0 ? "adds" : "saves"} ${Math.abs(form).toLocaleString("en")}. A part also has the frame around what is in it.`;
 }
 
-/** @param {Json} part @returns {TreeNode} */
-function node(part) { return { part, children: [], depth: part.depth, rest: [] }; }
+/** @param {Json} part @param {string} name what it keeps when the prompt changes @returns {TreeNode} */
+function node(part, name) { return { part, children: [], depth: part.depth, rest: [], name }; }
 
 /** @param {TreeNode[]} rest @returns {TreeNode} */
 function restNode(rest) {
   const kept = rest.filter(({ part }) => part.dropped === undefined);
   const sum = kept.reduce((all, { part }) => all + part.tokens, 0);
   const what = `… ${rest.length.toLocaleString("en")} more`;
-  return { part: { what, tokens: sum }, children: [], depth: rest[0].depth, rest };
+  return { part: { what, tokens: sum }, children: [], depth: rest[0].depth, rest, name: "" };
 }
 
 /**
- * Show the tree of a request; `go` shows a message, `link` makes the link of a source line.
+ * Show the tree of a request; `go` shows a message, `link` makes the link of a source line. `folds`
+ * keeps which parts the reader closed.
  * @param {HTMLElement} parent
  * @param {Json} request
- * @param {{go: (message: number) => void, link: (source: string) => Node|null}} actions
+ * @param {{go: (message: number) => void, link: (source: string) => Node|null, folds: Map<string, boolean>}} actions
  */
-export function showTree(parent, request, { go, link }) {
+export function showTree(parent, request, { go, link, folds }) {
   const record = request.record;
   if (!record?.tokens) {
     parent.replaceChildren(element("p", { class: "quiet" }, "The tokens of this request are not known."));
@@ -66,8 +73,8 @@ export function showTree(parent, request, { go, link }) {
   }
   const roots = nested(record.tokens.parts);
   const total = Math.max(record.tokens.total, 1);
-  /** @type {Set<TreeNode>} */
-  const closed = new Set(record.tokens.parts.length > LONG ? roots : []);
+  const isLong = record.tokens.parts.length > LONG;
+  const isClosed = (/** @type {TreeNode} */ row) => folds.get(row.name) ?? (isLong && row.depth === 0);
   const rows = element("div", {});
   parent.replaceChildren(element("p", { class: "quiet" }, sumLine(record.tokens, roots)), rows);
   /** @type {ReturnType<typeof longList>|null} */
@@ -85,7 +92,7 @@ export function showTree(parent, request, { go, link }) {
     const visible = [];
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
       visible.push(next);
-      if (!closed.has(next)) waiting.push(...next.children.slice().reverse());
+      if (!isClosed(next)) waiting.push(...next.children.slice().reverse());
     }
     return visible;
   }
@@ -118,12 +125,12 @@ export function showTree(parent, request, { go, link }) {
   function foldButton(row) {
     if (row.children.length === 0) return element("span", { class: "fold" });
     return element("button", {
-      type: "button", class: "fold", "aria-expanded": String(!closed.has(row)), "aria-label": `parts of ${row.part.what}`,
+      type: "button", class: "fold", "aria-expanded": String(!isClosed(row)), "aria-label": `parts of ${row.part.what}`,
       click: () => {
-        if (!closed.delete(row)) closed.add(row);
+        folds.set(row.name, !isClosed(row));
         draw();
       },
-    }, closed.has(row) ? "▸" : "▾");
+    }, isClosed(row) ? "▸" : "▾");
   }
 
   /** @param {TreeNode} row */

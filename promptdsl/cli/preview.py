@@ -1,0 +1,128 @@
+"""``promptdsl preview``: a page that follows each save."""
+
+import argparse
+import os
+import sys
+from functools import partial
+
+from promptdsl import PromptError
+from promptdsl.cli.commands import AddParser, add_command
+from promptdsl.cli.errors import UsageError
+from promptdsl.cli.options import add_request, prices, whole_number
+from promptdsl.cli.preview_targets import named_files
+from promptdsl.preview import Job, can_fork, check_packages, project_folder, tunnel_command
+
+DESCRIPTION = """\
+Show a page of prompts that follows each save of their code, templates and texts, until Ctrl-C. A
+TARGET is a prompt (file.py:name), a file or a folder with prompts, a section library, a record or a
+log. The page is for this machine alone; it holds the texts of the prompts."""
+COMMAND = (sys.executable, "-P", "-m", "promptdsl.cli.preview_process")
+"""What starts a process that runs the code of prompts."""
+USUAL_PORT, LARGEST_PORT = 8765, 65535
+OF_CODE = (
+    "targets", "id", "payloads", "pairs", "props", "inputs", "input", "model", "budget",
+    "reserve", "media_roots", "cache", "tool_choice", "chat_template", "strict", "price",
+    "provider_format", "for_people",
+)  # fmt: skip
+"""The arguments that the code of prompts needs."""
+
+
+def add_preview(add_parser: AddParser) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        add_parser,
+        "preview",
+        run=run,
+        takes="TARGET...",
+        description=DESCRIPTION,
+        codes="0 ended by Ctrl-C; 2 the command was called wrongly",
+    )
+    parser.add_argument("targets", nargs="+", metavar="TARGET", help="what the page shows")
+    parser.add_argument("--id", help="of a log, only the requests with this id")
+    add_request(parser, marks=True, texts=False, payloads=True)
+    group = parser.add_argument_group("page")
+    group.add_argument(
+        "--port",
+        type=partial(whole_number, unit="a port"),
+        default=0,
+        metavar="PORT",
+        help="the port at 127.0.0.1 (a free one)",
+    )
+    group.add_argument("--no-open", action="store_true", help="open no browser")
+    group.add_argument("--host", help=argparse.SUPPRESS)
+    group.add_argument(
+        "--timeout",
+        type=partial(whole_number, unit="seconds"),
+        default=60,
+        metavar="SECONDS",
+        help="the time limit for importing the code and the first render (60)",
+    )
+    group.add_argument(
+        "--cold",
+        action="store_true",
+        default=not can_fork(),
+        help="start a new process for each save, as on macOS and Windows",
+    )
+    group.add_argument(
+        "--price",
+        type=prices,
+        metavar="P[,CACHED]",
+        help="the price of a million tokens, and of a million cached tokens",
+    )
+    parser.set_defaults(target="", provider_format=None)
+
+
+def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
+    """Show the preview until it is ended."""
+    _check(arguments)
+    from promptdsl.preview import listening_socket, open_browser, serve
+
+    try:
+        listening = listening_socket(arguments.port)
+    except OSError as error:
+        problem = f"port {arguments.port}: {error.strerror}: choose another --port"
+        raise UsageError(problem) from None
+
+    def started(address: str) -> None:
+        print(address, flush=True)
+        if not arguments.no_open:
+            open_browser(address)
+
+    job = Job(
+        arguments={name: getattr(arguments, name) for name in OF_CODE},
+        files=named_files(_in_code(arguments)),
+        roots=_roots(_in_code(arguments)),
+        timeout=arguments.timeout,
+        is_cold=arguments.cold,
+    )
+    serve(job, COMMAND, listening, title=", ".join(arguments.targets), started=started)
+    return "", []
+
+
+def _in_code(arguments: argparse.Namespace) -> list[str]:
+    """Return all targets of a command line: those of the prompts, and that of their inputs."""
+    return [*arguments.targets, *([] if arguments.inputs is None else [arguments.inputs])]
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """Raise :class:`UsageError` for another host, no port, and a missing package."""
+    port: int = arguments.port
+    if arguments.host is not None:
+        port = port or USUAL_PORT
+        problem = "a preview is for its own machine alone, so there is no --host: on yours, run"
+        here = f"and here: promptdsl preview --port {port}"
+        raise UsageError(f"{problem}\n  {tunnel_command(port)}\n  {here}")
+    if port > LARGEST_PORT:
+        raise UsageError(f"--port {port}: the largest port is {LARGEST_PORT}")
+    try:
+        check_packages()
+    except PromptError as error:
+        raise UsageError(f"{error.what}\n  {error.fix}") from None
+
+
+def _roots(targets: list[str]) -> list[str]:
+    """Return the folder of the project, and the folders of targets outside of it."""
+    root = project_folder(os.getcwd())
+    inside = os.path.join(root, "")
+    others = {os.path.dirname(path) for path in named_files(targets) if not path.startswith(inside)}
+    return [root, *sorted(others)]

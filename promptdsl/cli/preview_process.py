@@ -1,0 +1,77 @@
+"""The program in which ``promptdsl preview`` runs the code of prompts: the command starts it."""
+
+import argparse
+import sys
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, redirect_stdout
+from typing import Any
+
+from promptdsl import PromptError
+from promptdsl.cli.arguments import Arguments, read_arguments
+from promptdsl.cli.errors import UsageError
+from promptdsl.cli.inputs import calls_of
+from promptdsl.cli.options import render_options
+from promptdsl.cli.page import prompt_of_call
+from promptdsl.cli.page_files import file_prompts
+from promptdsl.cli.preview_targets import files_of
+from promptdsl.cli.target import loaded_targets
+from promptdsl.page import PagePrompt
+from promptdsl.preview import LoadedPrompts, run_process
+
+
+@contextmanager
+def loaded_prompts(data: dict[str, Any]) -> Generator[LoadedPrompts]:
+    """Give the prompts that the arguments of a command line name; those that fail are errors."""
+    arguments = argparse.Namespace(**data)
+    with ExitStack() as stack, redirect_stdout(sys.stderr):
+        try:
+            props = read_arguments(arguments.pairs, arguments.props)
+            options = render_options(arguments)
+        except UsageError as error:
+            yield LoadedPrompts([_failed(arguments.targets[0], error)])
+            return
+        prompts = [
+            prompt
+            for target in arguments.targets
+            for prompt in _prompts(target, props, arguments, stack)
+        ]
+        yield LoadedPrompts(prompts, options, arguments.payloads, arguments.price)
+
+
+def _prompts(
+    target: str, props: Arguments, arguments: argparse.Namespace, stack: ExitStack
+) -> Iterator[PagePrompt]:
+    """Yield the prompts that a target names."""
+    for file in files_of(target):
+        try:
+            yield from _prompts_in(file, props, arguments, stack)
+        except (Exception, SystemExit) as error:
+            yield _failed(file, error)
+
+
+def _prompts_in(
+    target: str, props: Arguments, arguments: argparse.Namespace, stack: ExitStack
+) -> Sequence[PagePrompt]:
+    of_files = file_prompts(target, arguments)
+    if of_files is not None:
+        return of_files[0]
+    prompts: list[PagePrompt] = []
+    for name, loaded in stack.enter_context(loaded_targets(target)).items():
+        try:
+            calls = calls_of(loaded, name, props, arguments)
+            prompts += [prompt_of_call(call) for call in calls]
+        except (Exception, SystemExit) as error:
+            prompts.append(_failed(name, error))
+    return prompts
+
+
+def _failed(name: str, error: BaseException) -> PagePrompt:
+    """Return the prompt that an error stands for."""
+    if isinstance(error, UsageError):
+        what, _, fix = str(error).partition("\n")
+        error = PromptError(what, fix=fix.strip())
+    return PagePrompt(name, (error,))
+
+
+if __name__ == "__main__":
+    run_process(loaded_prompts)

@@ -1,0 +1,34 @@
+"""The live preview: a page that follows each save of a prompt's code.
+
+Read ``server``, ``session``, ``keepers``, ``nursery`` and ``child`` in this order. Only ``child``
+runs code of users.
+"""
+
+TYPE_CHECKING = not __name__  # False, but not to editors that run no code: they read these imports
+if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table below.
+    from promptdsl.preview.child import LoadedPrompts as LoadedPrompts
+    from promptdsl.preview.entry import run_process as run_process
+    from promptdsl.preview.files import project_folder as project_folder
+    from promptdsl.preview.keepers import can_fork as can_fork
+    from promptdsl.preview.packages import check_packages as check_packages
+    from promptdsl.preview.problems import tunnel_command as tunnel_command
+    from promptdsl.preview.server import listening_socket as listening_socket
+    from promptdsl.preview.server import open_browser as open_browser
+    from promptdsl.preview.server import serve as serve
+    from promptdsl.preview.session import Job as Job
+else:
+    from promptdsl.foundation.lazy_names import lazy_names
+
+    __all__, __getattr__, __dir__ = lazy_names(
+        globals(),
+        {
+            "child": "LoadedPrompts",
+            "entry": "run_process",
+            "files": "project_folder",
+            "keepers": "can_fork",
+            "packages": "check_packages",
+            "problems": "tunnel_command",
+            "server": "listening_socket open_browser serve",
+            "session": "Job",
+        },
+    )

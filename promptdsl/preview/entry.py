@@ -1,0 +1,19 @@
+"""The program of the other processes of a preview: the nursery, and a child without one."""
+
+import os
+import sys
+
+from promptdsl.preview.child import LoadPrompts, end_with_parent, run_child
+
+
+def run_process(load: LoadPrompts) -> None:
+    """Run what the first argument names: ``nursery``, or ``cold``, a child that nobody forked.
+
+    A process that was not started by a preview ends at once. ``load`` runs the code of prompts.
+    """
+    if sys.argv[1:] == ["cold"]:
+        end_with_parent(os.getppid())
+        run_child(load)
+    from promptdsl.preview.nursery import run_nursery  # it needs fork()
+
+    run_nursery(load)

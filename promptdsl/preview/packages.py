@@ -1,0 +1,15 @@
+"""The packages of the extra ``preview``."""
+
+from promptdsl.foundation.extras import require
+
+PACKAGES = ("starlette", "uvicorn", "watchfiles")
+
+
+def check_packages() -> None:
+    """Raise :class:`PromptError`, with the extra that installs it, for a missing package.
+
+    >>> from promptdsl.preview import check_packages
+    >>> check_packages()
+    """
+    for package in PACKAGES:
+        require(package, "preview")

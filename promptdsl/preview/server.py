@@ -1,0 +1,154 @@
+"""The server of a preview: the page, the stream of its states, and what a reader chooses."""
+
+import asyncio
+import json
+import os
+import secrets
+import signal
+import socket
+import sys
+import webbrowser
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
+from html import unescape
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from promptdsl.page import live_page_html
+from promptdsl.preview.access import Guard, refused
+from promptdsl.preview.choices import Choices
+from promptdsl.preview.keepers import ColdKeeper, Keeper, NurseryKeeper
+from promptdsl.preview.session import Job, Session
+
+LARGEST = 64 * 1024
+"""The bytes of a request's body."""
+
+
+def listening_socket(port: int) -> socket.socket:
+    """Return a socket of this machine that listens; the port 0 is one that is free.
+
+    Raises :class:`OSError` for a port that is taken.
+    """
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        if os.name == "posix":  # elsewhere it would share the port with another program
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(("127.0.0.1", port))
+        listening.listen(100)
+    except OSError:
+        listening.close()
+        raise
+    return listening
+
+
+def serve(
+    job: Job,
+    command: Sequence[str],
+    listening: socket.socket,
+    *,
+    title: str,
+    started: Callable[[str], None],
+) -> None:
+    """Serve a preview until Ctrl-C. ``command`` starts its other processes.
+
+    ``started`` is called with the address when the preview can be opened.
+    """
+    token = secrets.token_urlsafe(32)
+    port: int = listening.getsockname()[1]
+    started(f"http://127.0.0.1:{port}/#token={token}")
+    asyncio.run(_serve(job, command, listening, title=title, token=token))
+
+
+async def _serve(
+    job: Job,
+    command: Sequence[str],
+    listening: socket.socket,
+    *,
+    title: str,
+    token: str,
+) -> None:
+    keeper: Keeper = ColdKeeper(command)
+    if not job.is_cold:
+        keeper = nursery = NurseryKeeper(command)
+        await nursery.open()
+    session = Session(job, keeper)
+    app = Guard(_app(session, title), port=listening.getsockname()[1], token=token)
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, server_header=False, lifespan="off",
+        proxy_headers=False, ws="none", http="h11", loop="asyncio",
+    )  # fmt: skip
+    server = _Server(config)
+
+    def stop() -> None:
+        session.end()
+        server.force_exit = server.should_exit
+        server.should_exit = True
+
+    running = asyncio.create_task(session.run())
+    running.add_done_callback(lambda _: stop())
+    loop = asyncio.get_running_loop()
+
+    def interrupted(number: int, frame: object) -> None:
+        del number, frame
+        loop.call_soon_threadsafe(stop)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, interrupted)
+    await server.serve(sockets=[listening])
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves signals alone: here they also end the streams."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Capture none."""
+        yield
+
+
+def _app(session: Session, title: str) -> Starlette:
+    html = live_page_html(title)
+    _, _, rest = html.partition(' content="')
+    rules = unescape(rest.partition('"')[0]) + "; frame-ancestors 'none'"
+
+    async def page(_: Request) -> Response:
+        return HTMLResponse(html, headers={"content-security-policy": rules})
+
+    async def states(_: Request) -> Response:
+        return StreamingResponse(session.states(), media_type="application/x-ndjson")
+
+    async def choices(request: Request) -> Response:
+        body = bytearray()
+        async for part in request.stream():
+            body += part
+            if len(body) > LARGEST:
+                return refused(413, "the body is too large")
+        try:
+            session.choose(Choices.from_data(json.loads(body)))
+        except (ValueError, RecursionError) as error:
+            return refused(400, str(error))
+        return JSONResponse({})
+
+    return Starlette(
+        routes=[
+            Route("/", page, methods=["GET"]),
+            Route("/states", states, methods=["GET"]),
+            Route("/choices", choices, methods=["POST"]),
+        ]
+    )
+
+
+def open_browser(address: str) -> None:
+    """Open an address in the browser of the reader, if there is a screen."""
+    has_screen = sys.platform != "linux" or any(
+        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")
+    )
+    if has_screen:
+        webbrowser.open(address)

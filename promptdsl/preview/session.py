@@ -1,0 +1,285 @@
+"""A session: the child of the newest save, what the page shows of it, and what it waits for."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+import attrs
+
+from promptdsl.foundation.json import JsonDict
+from promptdsl.preview.choices import Choices
+from promptdsl.preview.frames import ANSWER, BEFORE, ENDED, OUTPUT, PAGE, QUESTION, SNAPSHOT
+from promptdsl.preview.keepers import NURSERY_DIED, Keeper
+from promptdsl.preview.problems import ended_problem, slow_problem
+from promptdsl.preview.watching import Watched
+
+LATER = 2.0
+"""The seconds for a later answer, or twice those of the last render if that is more."""
+PATIENCE = 1.0
+"""The seconds that a render goes on after a newer save, or twice those of the last render."""
+QUIET, LONGEST = 0.15, 1.5
+"""The seconds without a save after which the next render of many saves begins, and the most."""
+
+
+@attrs.frozen
+class Job:
+    """What a preview shows: the arguments of the function that loads prompts, and the limits.
+
+    ``files`` are the files that the targets name, ``roots`` the folders whose files are watched,
+    ``timeout`` the seconds for import and first render.
+    """
+
+    arguments: JsonDict
+    files: Sequence[str]
+    roots: Sequence[str]
+    timeout: float = 60
+    is_cold: bool = False
+    """Whether each child is a new process, not forked from a warm one."""
+
+
+@attrs.define
+class Shown:
+    """What the page shows now. ``page`` is JSON that this process does not read."""
+
+    page: bytes = b""
+    page_number: int = 0
+    prompt: str = ""
+    header: JsonDict = attrs.field(factory=dict[str, Any])
+    error: JsonDict | None = None
+    work: str = ""
+    began: float = 0
+    output: bytes = b""
+    renders: int = 0
+
+
+class Session:
+    """One child at a time; of many saves, and of many choices, the newest one wins."""
+
+    def __init__(self, job: Job, keeper: Keeper) -> None:
+        self._job, self._keeper = job, keeper
+        self._choices = self._asked = Choices()
+        """What the reader chose last, and what was asked for last."""
+        self._shown = Shown()
+        self._version = 0
+        self._changed = asyncio.Event()
+        self._wanted = asyncio.Event()
+        self._is_saved = True
+        self._is_burst = False
+        """Whether a save came while an older one was rendered."""
+        self._watched = Watched(job.files, job.roots)
+        self._reading: asyncio.Task[None] | None = None
+        self._answer: asyncio.Future[JsonDict | None] | None = None
+        self._parts: dict[bytes, bytes] = {}
+        self._snapshots: list[tuple[str, bytes]] = []
+        """Digest and snapshot of the last two pages that differ, the newest first."""
+        self._seconds = 0.0
+        """How long the last render took."""
+        self._is_ending = False
+
+    async def run(self) -> None:
+        """Render and watch until the task is cancelled; then all processes end."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._watch())
+                tasks.create_task(self._render())
+        finally:
+            self.end()
+            if self._reading is not None:
+                self._reading.cancel()
+            await self._keeper.close()
+
+    async def _render(self) -> None:
+        """Render what was saved or chosen last, and wait for the next."""
+        while True:
+            self._wanted.clear()
+            if self._is_saved:
+                await self._render_save()
+            elif self._choices != self._asked:
+                await self._render_choice()
+            else:
+                await self._wanted.wait()
+
+    def choose(self, choices: Choices) -> None:
+        """Show what a reader chose; a choice that waits is replaced by it."""
+        self._choices = choices
+        self._wanted.set()
+        self._publish()
+
+    async def states(self) -> AsyncIterator[bytes]:
+        """Yield what the page shows, as a line of JSON, whenever it changes; the newest alone."""
+        version = page_number = -1
+        while not self._is_ending:
+            if version != self._version:
+                version, shown = self._version, self._shown
+                state = self._state()
+                line = json.dumps(state).encode()
+                if page_number != shown.page_number and shown.page:
+                    line = line[:-1] + b', "page": ' + shown.page + b"}"
+                page_number = shown.page_number
+                yield line + b"\n"
+            else:
+                changed = self._changed
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(changed.wait(), timeout=10)
+                if not changed.is_set():
+                    yield b"\n"  # a reader that left is noticed
+
+    def _state(self) -> JsonDict:
+        shown = self._shown
+        return {
+            "version": self._version,
+            "work": shown.work and {"name": shown.work, "seconds": time.monotonic() - shown.began},
+            "error": shown.error,
+            "names": shown.header.get("names", []),
+            "providers": shown.header.get("providers", []),
+            "prompt": shown.header.get("prompt", ""),
+            "hasPage": shown.page != b"",
+            "choices": attrs.asdict(self._choices),
+            "seconds": shown.header.get("seconds"),
+            "cpu": shown.header.get("cpu"),
+            "renders": shown.renders,
+            "output": shown.output.decode("utf-8", "replace"),
+            "isCold": self._job.is_cold,
+        }
+
+    def _publish(self, **changes: Any) -> None:  # Any: fields of Shown
+        for name, value in changes.items():
+            setattr(self._shown, name, value)
+        self._version += 1
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    def end(self) -> None:
+        """End the streams of states."""
+        self._is_ending = True
+        self._publish()
+
+    async def _watch(self) -> None:
+        """Note each change of a file that was read, or that was missing."""
+        async for _ in self._watched.changes():
+            self._is_saved = True
+            self._is_burst = self._shown.work != ""
+            self._wanted.set()
+
+    async def _render_save(self) -> None:
+        """Render what was saved last; of many saves, wait for the last one."""
+        if self._is_burst:
+            await self._settle()
+        await self._end_child()
+        self._is_saved = self._is_burst = False
+        await self._first_answer()
+
+    async def _settle(self) -> None:
+        """Wait until no file was changed for a moment."""
+        end = time.monotonic() + LONGEST
+        while time.monotonic() < min(self._watched.last + QUIET, end):
+            await asyncio.sleep(0.02)
+
+    async def _first_answer(self) -> None:
+        """Start a child and show its first answer."""
+        self._watched.begin()
+        self._publish(work="importing", began=time.monotonic(), output=b"")
+        self._shown.renders += 1
+        job = {"arguments": self._job.arguments, "roots": [*self._job.roots]}
+        await self._keeper.start(json.dumps(job).encode())
+        self._reading = asyncio.create_task(self._read())
+        for name, content in self._before():
+            self._keeper.send(name, content)
+        await self._ask(self._job.timeout)
+
+    def _before(self) -> list[tuple[bytes, bytes]]:
+        """Return the frame with the snapshots of the last pages, if there are any."""
+        if not self._snapshots:
+            return []
+        name = json.dumps(self._shown.prompt).encode()
+        rows = [b"[%b, %b]" % (json.dumps(key).encode(), text) for key, text in self._snapshots]
+        return [(BEFORE, b'{"prompt": %b, "snapshots": [%b]}' % (name, b",".join(rows)))]
+
+    async def _render_choice(self) -> None:
+        """Ask the child for what was chosen last, or a new one if it is gone."""
+        if self._reading is None or self._reading.done():
+            await self._first_answer()
+            return
+        self._publish(work="rendering", began=time.monotonic())
+        await self._ask(max(LATER, 2 * self._seconds))
+
+    async def _ask(self, limit: float) -> None:
+        """Ask the child for what was chosen last, and show the answer unless a save came."""
+        self._asked = self._choices
+        self._parts.clear()
+        self._answer = asyncio.get_running_loop().create_future()
+        began = time.monotonic()
+        self._keeper.send(QUESTION, json.dumps(attrs.asdict(self._asked)).encode())
+        while not self._answer.done():
+            waited = time.monotonic() - began
+            if waited > limit:
+                await self._end_child()
+                self._show_error(slow_problem(limit, self._job.timeout))
+                return
+            if self._is_saved and waited > max(PATIENCE, 2 * self._seconds):
+                return
+            await asyncio.wait([self._answer], timeout=min(limit - waited, 0.05) + 0.001)
+        header = self._answer.result()
+        if header is not None:
+            self._show(header)
+
+    def _show(self, header: JsonDict) -> None:
+        """Show an answer: a page, or an error over the last page of the same prompt."""
+        if self._watched.read(header["files"], is_complete=header["error"] is None):
+            self._is_saved = True
+        shown = self._shown
+        self._seconds = header.get("seconds", 0)
+        page, snapshot = self._parts.get(PAGE, b""), self._parts.get(SNAPSHOT, b"")
+        if header["prompt"] != shown.prompt:
+            self._snapshots.clear()
+            shown.page = b""
+        if page:
+            shown.page, shown.prompt = page, header["prompt"]
+            shown.page_number += 1
+            if snapshot:
+                self._remember(header["digest"], snapshot)
+        self._publish(header=header, error=header["error"], work="")
+
+    def _remember(self, digest: str, snapshot: bytes) -> None:
+        """Keep the snapshot of a page; the next one is compared with it."""
+        others = [row for row in self._snapshots if row[0] != digest]
+        self._snapshots = [(digest, snapshot), *others[:1]]
+
+    def _show_error(self, error: JsonDict) -> None:
+        self._publish(error=error, work="")
+
+    async def _read(self) -> None:
+        """Take the frames of the child until it ends."""
+        while True:
+            kind, content = await self._keeper.receive()
+            if kind == OUTPUT:
+                self._publish(output=self._shown.output + content)
+            elif kind == ANSWER:
+                self._settle_answer(json.loads(content))
+            elif kind == ENDED:
+                break
+            else:
+                self._parts[kind] = content
+        if not self._is_killed:
+            self._show_error(ended_problem(content, is_nursery=content == NURSERY_DIED))
+        self._settle_answer(None)
+
+    def _settle_answer(self, header: JsonDict | None) -> None:
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_result(header)
+
+    _is_killed = False
+
+    async def _end_child(self) -> None:
+        """End the child, if there is one."""
+        if self._reading is None:
+            return
+        if not self._reading.done():
+            self._is_killed = True
+            self._keeper.kill()
+        await self._reading
+        self._is_killed = False
+        self._reading = None

@@ -1,0 +1,38 @@
+"""``promptdsl preview`` and what it refuses before it starts anything."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from tests.commands import run_command
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (
+            ("--host", "0.0.0.0", "--port", "9000"),
+            "promptdsl preview: error: a preview is for its own machine alone, so there is no "
+            "--host: on yours, run\n  ssh -N -L 9000:127.0.0.1:9000 USER@MACHINE\n"
+            "  and here: promptdsl preview --port 9000\n",
+        ),
+        (
+            ("--port", "70000"),
+            "promptdsl preview: error: --port 70000: the largest port is 65535\n",
+        ),
+    ],
+)
+def test_what_is_refused(project: Path, arguments: tuple[str, ...], expected: str) -> None:
+    """Another host is refused with the command of a tunnel, and so is a port that is none."""
+    done = run_command("preview", "support.py", *arguments, cwd=project)
+    assert (2, "", expected) == done
+
+
+def test_a_port_that_is_taken(project: Path) -> None:
+    """A port of another program is named."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = run_command("preview", "support.py", "--port", str(port), cwd=project)
+    assert 2 == done.code
+    assert f"port {port}: Address already in use: choose another --port\n" in done.err
