@@ -5,15 +5,16 @@ A card is a message, a tool or the output schema.
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from hashlib import sha256
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import attrs
 
-from promptdsl.budget.dropped import Dropped
+from promptdsl.budget.dropped import Dropped, named
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.json import write_json
 from promptdsl.foundation.unicode import on_one_line
@@ -25,6 +26,8 @@ from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.rendering.reports.budget_use import BudgetUse
 
 T = TypeVar("T")
+TINTED = ("value", "volatile")
+"""The kinds of spans that views show apart from the text of the author."""
 CACHE_MARK = "cache mark"
 """The label of the end of what a provider caches."""
 
@@ -36,29 +39,108 @@ def or_none_on_error(function: Callable[[], T]) -> T | None:
     return None
 
 
+class Tint(NamedTuple):
+    """A part of a text that is no text of the author: a ``value``, or a ``volatile`` value."""
+
+    start: int
+    end: int
+    kind: str
+
+
 class Piece(NamedTuple):
     """A text of a card; one without a label is text of the request itself."""
 
     label: str
     text: str = ""
     image: ImageBlock | None = None
+    tints: Sequence[Tint] = ()
+
+    def runs(self) -> Iterator[tuple[str, str]]:
+        """Yield the text in pieces, each with its kind: empty for text of the author."""
+        end = 0
+        for tint in self.tints:
+            yield self.text[end : tint.start], ""
+            yield self.text[tint.start : tint.end], tint.kind
+            end = tint.end
+        yield self.text[end:], ""
+
+
+@attrs.frozen
+class DroppedCard:
+    """A dropped part with its text, and the message in which or before which it stood.
+
+    ``tokens`` are ``None`` where they are not counted.
+    """
+
+    dropped: Dropped
+    text: str
+    tokens: int | None
+    message: int
+    is_inside: bool = attrs.field(kw_only=True)
+
+    @property
+    def name(self) -> str:
+        """The name of the part, by the word of its author."""
+        return named(self.dropped.what, self.dropped.path)
+
+    @property
+    def reason(self) -> str:
+        """Why it is not sent, in words."""
+        return self.dropped.why + (f" ({self.dropped.note})" if self.dropped.note else "")
 
 
 class Card(NamedTuple):
-    """A message, a tool or the output schema; ``what`` is its role or kind.
+    """A message, a tool, the output schema or a dropped part; ``what`` is its role or kind.
 
-    ``sent_as`` is the role that a message is sent in, if it is another one.
+    ``sent_as`` is the role that a message is sent in, if it is another one. ``inside`` are the
+    dropped parts that stood in it, ``dropped`` is set for a card that is one itself.
     """
 
     what: str
     name: str
     pieces: tuple[Piece, ...]
     sent_as: str = ""
+    tokens: int | None = None
+    inside: tuple["Card", ...] = ()
+    dropped: DroppedCard | None = None
+
+    @property
+    def is_dropped(self) -> bool:
+        """Whether it is a dropped part, or the number of more of them."""
+        return self.what == "dropped" and bool(self.name)
 
     @property
     def heading(self) -> str:
         """What the card is, and how it is sent."""
         return f"{self.sent_as} (written as {self.what})" if self.sent_as else self.what
+
+
+TextLocation: TypeAlias = tuple[int, int, int | None]
+"""The location of a text: its message, its block, and its block in a result."""
+Tints: TypeAlias = Mapping[TextLocation, Sequence[Tint]]
+NO_TINTS: Tints = {}
+MOST_DROPPED = 20
+"""So many dropped parts with one location have a card each."""
+
+
+class CardTokens(NamedTuple):
+    """The tokens of each message, and of each tool and the output schema by name."""
+
+    messages: Sequence[int | None]
+    definitions: Mapping[str, int]
+
+
+NOT_COUNTED = CardTokens((), {})
+
+
+def tints_of(spans: Iterable[Mapping[str, Any]]) -> Tints:  # Any: JSON data
+    """Return the tints of each text, by the rows of spans in a record."""
+    tints: dict[TextLocation, list[Tint]] = defaultdict(list)
+    for span in spans:
+        if span["kind"] in TINTED and span["start"] < span["end"]:
+            tint = Tint(span["start"], span["end"], span["kind"])
+            tints[span["message"], span["block"], span.get("inner")].append(tint)
+    return tints
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -67,7 +149,9 @@ class Cards:
 
     ``tokens`` are those of the request and of each message, ``None`` where they cannot be counted,
     such as when the file of an attachment is gone; then ``budget`` is ``None``, too. ``sent_as``
-    are the roles of the messages that are sent in another role, by index.
+    are the roles of the messages that are sent in another role, by index. ``definitions`` are the
+    tokens of each tool and of the output schema by name. ``located`` are the dropped parts at their
+    locations, ``None`` where these are not known; ``tints`` are those of each text.
     """
 
     prompt: Prompt
@@ -78,6 +162,9 @@ class Cards:
     tokens: tuple[int, Sequence[int]] | None
     budget: BudgetUse | None = None
     sent_as: Mapping[int, str] = attrs.field(factory=dict[int, str])
+    definitions: Mapping[str, int] = attrs.field(factory=dict[str, int])
+    located: Sequence[DroppedCard] | None = None
+    tints: Tints = attrs.field(factory=dict[TextLocation, Sequence[Tint]])
 
     @cached_property
     def summary(self) -> str:
@@ -93,17 +180,19 @@ class Cards:
         sizes += [f"{len(self.dropped):,} dropped"] if self.dropped else []
         return on_one_line(f"Rendered for {target}: {', '.join(sizes)}, {digest_of(self.prompt)}")
 
-    def message_tokens(self) -> Sequence[int | None]:
-        """Return the tokens of each message, ``None`` where they cannot be counted."""
-        return self.tokens[1] if self.tokens else [None] * len(self.prompt.messages)
-
     def cards(self) -> Iterator[Card]:
-        """Yield the cards of the request."""
-        return cards_of(self.prompt, self.sent_as)
+        """Yield the cards of the request, with their tokens where they are counted."""
+        counts = self.tokens[1] if self.tokens else [None] * len(self.prompt.messages)
+        tokens = CardTokens(counts, self.definitions)
+        yield from cards_of(self.prompt, self.sent_as, self.located or (), self.tints, tokens)
 
     def notes(self) -> Iterator[Card]:
-        """Yield the losses, the hints and what was dropped, a text each."""
-        named = ("losses", self.losses), ("hints", self.hints), ("dropped", self.dropped)
+        """Yield the losses, the hints and what was dropped, a text each.
+
+        A dropped part whose location is known has a card of its own.
+        """
+        dropped = self.dropped if self.located is None else ()
+        named = ("losses", self.losses), ("hints", self.hints), ("dropped", dropped)
         for what, notes in named:
             if notes:
                 yield Card(what, "", tuple(Piece("", str(_located(note))) for note in notes))
@@ -142,26 +231,53 @@ def _counted(word: str, values: Sequence[object]) -> str:
     return f"{len(values):,} {word}{plural}"
 
 
-def cards_of(prompt: Prompt, sent_as: Mapping[int, str]) -> Iterator[Card]:
-    """Yield the cards of a request: its tools, its output schema, and its messages."""
+def cards_of(
+    prompt: Prompt,
+    sent_as: Mapping[int, str],
+    dropped: Iterable[DroppedCard] = (),
+    tints: Tints = NO_TINTS,
+    tokens: CardTokens = NOT_COUNTED,
+) -> Iterator[Card]:
+    """Yield the cards of a request: its tools, its output schema, and its messages.
+
+    A dropped part stands in or before the message where its author wrote it.
+    """
     for tool in prompt.tools:
         schema = write_json(tool.input_schema if tool.raw is None else tool.raw)
         pieces = (*_described(tool), Piece("input", schema), *_cached(tool.cache))
-        yield Card("tool definition", tool.name, pieces)
+        count = tokens.definitions.get(tool.name)
+        yield Card("tool definition", tool.name, pieces, tokens=count)
     if prompt.tool_choice is not None:
         yield Card("tool choice", prompt.tool_choice, ())
     output = prompt.sent_output
     if output is not None:
         pieces = (*_described(output), Piece("schema", write_json(output.schema)))
-        yield Card("output", output.name, pieces)
+        yield Card("output", output.name, pieces, tokens=tokens.definitions.get(output.name))
+    before: dict[int, list[DroppedCard]] = defaultdict(list)
+    inside: dict[int, list[DroppedCard]] = defaultdict(list)
+    for part in dropped:
+        (inside if part.is_inside else before)[part.message].append(part)
     tool_names: dict[str, str] = {}
     for index, message in enumerate(prompt.messages):
+        yield from _dropped_cards(before[index])
         tool_names |= {call.id: call.name for call in message.calls}
-        name, pieces = message.name or "", tuple(_pieces(message.content, tool_names))
+        name, pieces = message.name or "", tuple(_pieces(message.content, tool_names, index, tints))
         if message.role == "tool" and len(message.content) == 1:
             # The label of its only result is the name of the message.
             name, pieces = pieces[0].label.removeprefix("result "), pieces[1:]
-        yield Card(message.role, name, pieces, sent_as.get(index, ""))
+        count = tokens.messages[index] if tokens.messages else None
+        gone = tuple(_dropped_cards(inside[index]))
+        yield Card(message.role, name, pieces, sent_as.get(index, ""), count, gone)
+    yield from _dropped_cards(before[len(prompt.messages)])
+
+
+def _dropped_cards(parts: Sequence[DroppedCard]) -> Iterator[Card]:
+    """Yield the cards of dropped parts with one location; of many parts, those of the first."""
+    for part in parts[:MOST_DROPPED]:
+        text = (Piece("", part.text),) if part.text else ()
+        yield Card("dropped", part.name, text, tokens=part.tokens, dropped=part)
+    if len(parts) > MOST_DROPPED:
+        yield Card("dropped", f"{len(parts) - MOST_DROPPED:,} more", ())
 
 
 def _described(part: ToolDefinition | OutputSchema) -> Iterator[Piece]:
@@ -169,12 +285,21 @@ def _described(part: ToolDefinition | OutputSchema) -> Iterator[Piece]:
         yield Piece("", part.description)
 
 
-def _pieces(blocks: Iterable[Block], tool_names: Mapping[str, str]) -> Iterator[Piece]:
-    for block in blocks:
+def _pieces(
+    blocks: Iterable[Block],
+    tool_names: Mapping[str, str],
+    index: int,
+    tints: Tints,
+    outer: int | None = None,
+) -> Iterator[Piece]:
+    """Yield the pieces of blocks: those of a message, or those in its result ``outer``."""
+    for number, block in enumerate(blocks):
         words = "" if isinstance(block, TextBlock) else described(block, tools=tool_names)
-        yield Piece(words, shown_text(block), block if isinstance(block, ImageBlock) else None)
+        location = (index, number, None) if outer is None else (index, outer, number)
+        image = block if isinstance(block, ImageBlock) else None
+        yield Piece(words, shown_text(block), image, tints.get(location, ()))
         if isinstance(block, ToolResultBlock):
-            yield from _pieces(block.content, tool_names)
+            yield from _pieces(block.content, tool_names, index, tints, number)
         yield from _cached(getattr(block, "cache", None))
 
 

@@ -8,12 +8,14 @@ The colours are those of the page around it, so that it can be read on light and
 
 import base64
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 
+from promptdsl.budget.dropped import in_tokens
 from promptdsl.foundation.unicode import visible
 from promptdsl.messages.media.image_size import image_size
 from promptdsl.messages.media.media_type import sniff
+from promptdsl.messages.roles import ROLES
 from promptdsl.rendering.reports.budget_use import BudgetUse
 from promptdsl.rendering.reports.cards import CACHE_MARK, Card, Cards, Piece
 from promptdsl.rendering.reports.token_view import DEEPEST, TokenRow, TokenView, token_rows
@@ -32,11 +34,13 @@ MOST_BASE64 = 32 * 1024 // 3 * 4 + 4
 MOST_PIXELS = 4_096
 """The largest width and height of a picture that is shown."""
 
+LEGEND = (
+    '<p class="label"><span class="value">a value</span> · '
+    '<span class="volatile">a volatile value</span></p>\n'
+)
+"""What the tints of texts mean."""
 NOTES = ("losses", "hints", "dropped")
 """The cards that list what is not in the messages."""
-DEFINITIONS = ("tool definition", "output")
-"""The cards whose tokens stand by their names."""
-
 STYLE = """\
 .promptdsl { font: 14px/1.5 system-ui, sans-serif; max-width: 88rem; overflow-wrap: anywhere }
 .promptdsl > p { margin: 0 0 .5rem }
@@ -66,6 +70,10 @@ STYLE = """\
 .promptdsl .label {
   margin: .4rem .6rem 0; font: italic 12px/1.5 system-ui, sans-serif; opacity: .85 }
 .promptdsl .mark { padding-top: .2rem; border-top: 1px dashed }
+.promptdsl .value, .promptdsl .volatile { background: rgba(52, 160, 200, .18);
+  border-radius: 2px; box-shadow: 0 0 0 1px rgba(52, 160, 200, .18) }
+.promptdsl .volatile { border-bottom: 1px dashed }
+.promptdsl .dropped .dropped, .promptdsl details .dropped { margin: .3rem .6rem .5rem }
 .promptdsl pre { margin: 0; padding: .4rem .6rem; border: 0; background: none; color: inherit;
   font: 13px/1.5 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere }"""
 
@@ -75,21 +83,17 @@ def html_view(readable: Cards, view: TokenView | None) -> str:
 
     ``view`` is that of its tokens, ``None`` where they cannot be counted.
     """
-    tools: Mapping[str, int] = {} if view is None else view.definition_tokens()
     cards = [*readable.notes(), *readable.cards()]
-    others = len(cards) - len(readable.prompt.messages)
-    defined = [tools.get(card.name) if card.what in DEFINITIONS else None for card in cards]
-    counts = [*defined[:others], *readable.message_tokens()]
-    first, last = others + SHOWN, max(others + SHOWN, len(cards) - SHOWN)
-    parts = [
-        *map(_part, cards[:first], counts[:first]),
-        _hidden(counts[first:last]),
-        *map(_part, cards[last:], counts[last:]),
-    ]
+    messages = [index for index, card in enumerate(cards) if card.what in ROLES]
+    parts = [*map(_part, cards)]
+    if len(messages) > 2 * SHOWN:
+        first, last = messages[SHOWN], messages[-SHOWN]
+        parts[first:last] = [_hidden(cards[first:last])]
+    legend = LEGEND if any(readable.tints.values()) else ""
     return (
         f'<div class="promptdsl mathjax_ignore tex2jax_ignore"><style>\n{STYLE}\n</style>\n'
         f"<p>{_line(readable.summary)}</p>\n{_budget(readable.budget)}{_counts(view)}"
-        f"{''.join(parts)}</div>"
+        f"{legend}{''.join(parts)}</div>"
     )
 
 
@@ -127,38 +131,64 @@ def _row(row: TokenRow) -> str:
     return f"<tr><td>{row.tokens:,}</td>{cells}</tr>"
 
 
-def _part(card: Card, tokens: int | None) -> str:
+def _part(card: Card) -> str:
+    if card.is_dropped:
+        return _dropped(card)
     size = sum(len(piece.text) for piece in card.pieces)
     is_open = "" if size > LONG or card.what == "tool definition" else " open"
-    count = "" if tokens is None else f"<small>{tokens:,} tokens</small>"
+    count = "" if card.tokens is None else f"<small>{card.tokens:,} tokens</small>"
     title = " ".join(filter(None, (f"<b>{_line(card.heading)}</b>", _line(card.name), count)))
     pieces, more = card.pieces, ""
     if card.what in NOTES and len(pieces) > SHOWN:
         pieces, more = pieces[:SHOWN], f'<p class="label">… {len(card.pieces) - SHOWN:,} more</p>'
-    body = "".join(map(_piece, pieces)) + more
+    body = "".join([*map(_piece, pieces), more, *map(_part, card.inside)])
     kind = card.sent_as or card.what
     return f'<details class="{kind}"{is_open}><summary>{title}</summary>{body}</details>\n'
 
 
-def _hidden(counts: Sequence[int | None]) -> str:
+def _dropped(card: Card) -> str:
+    """Return a dropped part where it stood, closed: its tokens, the reason, and its text."""
+    if card.dropped is None:
+        return f'<p class="label">… {_line(card.name)} dropped</p>\n'
+    source = re.split(r"[/\\\\]", str(card.dropped.dropped.source or ""))[-1]
+    count = "" if card.tokens is None else in_tokens(card.tokens)
+    words = filter(None, (count, card.dropped.reason, source))
+    facts = f"<small>{_line(' · '.join(words))}</small>"
+    title = f"<b>dropped</b> <s>{_line(card.name)}</s> {facts}"
+    body = "".join(map(_piece, card.pieces))
+    return f'<details class="dropped"><summary>{title}</summary>{body}</details>\n'
+
+
+def _hidden(cards: Sequence[Card]) -> str:
     """Return a line that stands for the messages in the middle; it has none of their text."""
-    if not counts:
-        return ""
+    counts = [card.tokens for card in cards if card.what in ROLES]
     known = [count for count in counts if count is not None]
     sizes = f", {sum(known):,} tokens, the largest {max(known):,}" if known else ""
+    gone = sum((card.what == "dropped") + len(card.inside) for card in cards)
+    sizes += f", and {gone:,} dropped" if gone else ""
     return f"<p>… {len(counts):,} more messages{sizes}</p>\n"
 
 
 def _piece(piece: Piece) -> str:
-    if len(piece.text) > LONGEST:
-        more = f"\n… {len(piece.text) - LONGEST:,} more characters"
-        piece = piece._replace(text=piece.text[:LONGEST] + more)
-    # A line end after <pre> is not shown, so the first of a text has to be the second.
-    text = f'<pre dir="auto">\n{escape(visible(piece.text))}</pre>' if piece.text else ""
     if piece.label.startswith(CACHE_MARK):
         return f'<p class="label mark">{_line(piece.label)}: cached up to here</p>'
     label = f'<p class="label">{_line(piece.label)}</p>' if piece.label else ""
+    # A line end after <pre> is not shown, so the first of a text has to be the second.
+    text = f'<pre dir="auto">\n{_tinted(piece)}</pre>' if piece.text else ""
     return label + _picture(piece) + text
+
+
+def _tinted(piece: Piece) -> str:
+    """Return the beginning of a text, with its values in elements of their own."""
+    shown: list[str] = []
+    room = LONGEST
+    for text, kind in piece.runs():
+        run = escape(visible(text[: max(room, 0)]))
+        room -= len(text)
+        shown.append(f'<span class="{kind}">{run}</span>' if kind and run else run)
+    if room < 0:
+        shown.append(f"\n… {-room:,} more characters")
+    return "".join(shown)
 
 
 def _picture(piece: Piece) -> str:

@@ -26,8 +26,9 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.rendering.reports.bare_record import bare_record
 from promptdsl.rendering.reports.budget_use import BudgetUse
-from promptdsl.rendering.reports.cards import Cards
+from promptdsl.rendering.reports.cards import Cards, tints_of
 from promptdsl.rendering.reports.html_view import html_view
+from promptdsl.rendering.reports.shown_dropped import located_dropped
 from promptdsl.rendering.reports.source_root import with_complete_sources
 from promptdsl.rendering.reports.token_parts import TokenPart
 from promptdsl.rendering.reports.token_view import MOST, TokenView, shown_parts
@@ -275,17 +276,36 @@ class PromptRecord:
         data = self._data
         if not data["content"]:
             return f"<pre>{escape(str(self))}</pre>"
-        tokens, view = data["tokens"], self._token_view
-        facts = ModelFacts(data["model"]["provider"], data["model"]["model"])
-        sizes = None if tokens is None else (tokens["total"], tokens["messages"])
-        sent_as = {int(index): role for index, role in data.get("sent_as", {}).items()}
-        budget = None if view is None else view.budget
-        cards = Cards(
-            self.prompt, facts, self.losses, self.hints, self.dropped, sizes, budget, sent_as
-        )
-        return html_view(cards, view)
+        return html_view(self._cards, self._token_view)
 
     _repr_html_ = html
+
+    @property
+    def _cards(self) -> Cards:
+        """What views of the messages show; a record without content has none."""
+        data, view = self._data, self._token_view
+        tokens, facts = (
+            data["tokens"],
+            ModelFacts(data["model"]["provider"], data["model"]["model"]),
+        )
+        dropped = self.dropped
+        located = None
+        if view is not None and any(part.message for part in view.parts):
+            texts = [row.get("text", "") for row in data["dropped"]]
+            located = located_dropped(dropped, texts, view.parts)
+        return Cards(
+            prompt=self.prompt,
+            facts=facts,
+            losses=self.losses,
+            hints=self.hints,
+            dropped=dropped,
+            tokens=None if tokens is None else (tokens["total"], tokens["messages"]),
+            budget=None if view is None else view.budget,
+            sent_as={int(index): role for index, role in data.get("sent_as", {}).items()},
+            definitions={} if view is None else view.definition_tokens(),
+            located=located,
+            tints=tints_of(data["spans"]),
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PromptRecord) and self._data == other._data
