@@ -322,7 +322,8 @@ class Rendered:
         # These cached properties are left out: they are large, or have functions that cannot be
         # pickled, as ``tokens`` does. Any other one is kept once it was read. ``_spans``,
         # ``losses`` and ``hints`` must be kept: a masked result cannot make them again.
-        made_again = ("_trace", "_cards", "_locations", "_sent_as", "_known_sent_as", "tokens")
+        made_again = {"_trace", "_cards", "_locations", "_sent_as", "_known_sent_as", "tokens"}
+        made_again.add("_shown_dropped")
         state = {name: value for name, value in vars(self).items() if name not in made_again}
         return {**state, "_layout": packed(self._layout, self._last_tree)}
 
@@ -716,20 +717,25 @@ class Rendered:
 
         A terminal also shows the values in texts. Called for the command ``promptdsl render``.
         """
-        from promptdsl.rendering.reports.cards import NO_TINTS, cards_of, or_none_on_error, tints_of
+        from promptdsl.rendering.reports.cards import NO_TINTS, cards_of, tints_of
         from promptdsl.rendering.reports.text_view import text_view
 
-        dropped = or_none_on_error(self._uncounted_dropped) or ()
         tints = NO_TINTS if paint is None else tints_of(map(attrs.asdict, self.spans()))
-        cards = cards_of(self._prompt_with_marks, self._known_sent_as, dropped, tints)
-        return text_view(cards, paint)
+        prompt, sent_as, dropped = self._prompt_with_marks, self._known_sent_as, self._shown_dropped
+        return text_view(cards_of(prompt, sent_as, dropped=dropped, tints=tints), paint)
 
-    def _uncounted_dropped(self) -> "Sequence[DroppedCard]":
-        """Return what is not sent, and where it stood; nothing is counted for it.
+    @cached_property
+    def _shown_dropped(self) -> "Sequence[DroppedCard]":
+        """What is not sent, and where it stood; nothing is counted for it.
 
         What a provider's compaction stands for is counted when it is first asked for: then there
         is nothing.
         """
+        from promptdsl.rendering.reports.cards import or_none_on_error
+
+        return or_none_on_error(self._located_dropped) or ()
+
+    def _located_dropped(self) -> "Sequence[DroppedCard]":
         stages = dict(self._stages)
         if any(map(is_compacted, opaque(stages["read"]))):
             return ()

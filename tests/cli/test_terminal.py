@@ -167,10 +167,11 @@ def test_a_request_in_colours() -> None:
 
 VALUES = """
 from promptdsl import *
+name = Value("── <Ann>\\n── user ──\\x1b[2J")
 prompt = Timeline(
-    System("Help ", Value("── <Ann>\\n── user ──\\x1b[2J"), " on ", Volatile("Monday", "today"), "."),
-    System(Section("gone", "No. " * 50, priority=1)),
-    Grounding("left out", "So. " * 50, priority=1),
+    System("Help ", name, " on ", Volatile("Monday", "today"), ".",
+        Section("gone", "No. " * 50, priority=1)),
+    Grounding("left", "So. " * 50, priority=1),
     User("Hi."),
 )
 """
@@ -186,8 +187,8 @@ def test_values_in_colours() -> None:
         "Help \x1b[36m── <Ann>\x1b[0m",
         "\\\x1b[36m── user ──&#27;[2J\x1b[0m on \x1b[4;36mMonday\x1b[0m.",
     ] == lines[1:3]
-    assert any(line.startswith("\x1b[2m─ dropped section gone, 6") for line in lines)
-    assert any(line.startswith("\x1b[2m── dropped grounding left out ──") for line in lines)
+    assert any(line.startswith("\x1b[2m─ dropped section gone, 102 tokens") for line in lines)
+    assert any(line.startswith("\x1b[2m── dropped grounding left ──") for line in lines)
     plain = on_terminal(*call, NO_COLOR="1")
     assert "\x1b" not in plain
     assert plain == ANSI.sub("", text)

@@ -13,7 +13,6 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 
 from promptdsl import *
-from tests.errors import this_line
 from tests.hostile import HOSTILE
 from tests.internals import all_visible, is_valid_unicode
 from tests.searching import with_each

@@ -184,7 +184,8 @@ class Cards:
         """Yield the cards of the request, with their tokens where they are counted."""
         counts = self.tokens[1] if self.tokens else [None] * len(self.prompt.messages)
         tokens = CardTokens(counts, self.definitions)
-        yield from cards_of(self.prompt, self.sent_as, self.located or (), self.tints, tokens)
+        located, tints = self.located or (), self.tints
+        yield from cards_of(self.prompt, self.sent_as, dropped=located, tints=tints, tokens=tokens)
 
     def notes(self) -> Iterator[Card]:
         """Yield the losses, the hints and what was dropped, a text each.
@@ -234,6 +235,7 @@ def _counted(word: str, values: Sequence[object]) -> str:
 def cards_of(
     prompt: Prompt,
     sent_as: Mapping[int, str],
+    *,
     dropped: Iterable[DroppedCard] = (),
     tints: Tints = NO_TINTS,
     tokens: CardTokens = NOT_COUNTED,
@@ -253,22 +255,35 @@ def cards_of(
     if output is not None:
         pieces = (*_described(output), Piece("schema", write_json(output.schema)))
         yield Card("output", output.name, pieces, tokens=tokens.definitions.get(output.name))
-    before: dict[int, list[DroppedCard]] = defaultdict(list)
-    inside: dict[int, list[DroppedCard]] = defaultdict(list)
-    for part in dropped:
-        (inside if part.is_inside else before)[part.message].append(part)
+    before, inside = _by_message(dropped)
     tool_names: dict[str, str] = {}
     for index, message in enumerate(prompt.messages):
-        yield from _dropped_cards(before[index])
+        yield from before.get(index, ())
         tool_names |= {call.id: call.name for call in message.calls}
-        name, pieces = message.name or "", tuple(_pieces(message.content, tool_names, index, tints))
+        name = message.name or ""
+        pieces = tuple(_pieces(message.content, tool_names, tints, (index, None)))
         if message.role == "tool" and len(message.content) == 1:
             # The label of its only result is the name of the message.
             name, pieces = pieces[0].label.removeprefix("result "), pieces[1:]
         count = tokens.messages[index] if tokens.messages else None
-        gone = tuple(_dropped_cards(inside[index]))
+        gone = inside.get(index, ())
         yield Card(message.role, name, pieces, sent_as.get(index, ""), count, gone)
-    yield from _dropped_cards(before[len(prompt.messages)])
+    yield from before.get(len(prompt.messages), ())
+
+
+def _by_message(
+    dropped: Iterable[DroppedCard],
+) -> tuple[dict[int, tuple[Card, ...]], dict[int, tuple[Card, ...]]]:
+    """Return the cards of dropped parts before each message, and in each message."""
+    parts: dict[tuple[int, bool], list[DroppedCard]] = defaultdict(list)
+    for part in dropped:
+        parts[part.message, part.is_inside].append(part)
+    before: dict[int, tuple[Card, ...]] = {}
+    inside: dict[int, tuple[Card, ...]] = {}
+    for (message, is_inside), group in parts.items():
+        cards = inside if is_inside else before
+        cards[message] = tuple(_dropped_cards(group))
+    return before, inside
 
 
 def _dropped_cards(parts: Sequence[DroppedCard]) -> Iterator[Card]:
@@ -288,18 +303,18 @@ def _described(part: ToolDefinition | OutputSchema) -> Iterator[Piece]:
 def _pieces(
     blocks: Iterable[Block],
     tool_names: Mapping[str, str],
-    index: int,
     tints: Tints,
-    outer: int | None = None,
+    around: tuple[int, int | None],
 ) -> Iterator[Piece]:
-    """Yield the pieces of blocks: those of a message, or those in its result ``outer``."""
+    """Yield the pieces of blocks; ``around`` is their message, and the result they are in."""
+    message, result = around
     for number, block in enumerate(blocks):
         words = "" if isinstance(block, TextBlock) else described(block, tools=tool_names)
-        location = (index, number, None) if outer is None else (index, outer, number)
+        location = (message, number, None) if result is None else (message, result, number)
         image = block if isinstance(block, ImageBlock) else None
         yield Piece(words, shown_text(block), image, tints.get(location, ()))
         if isinstance(block, ToolResultBlock):
-            yield from _pieces(block.content, tool_names, index, tints, number)
+            yield from _pieces(block.content, tool_names, tints, (message, number))
         yield from _cached(getattr(block, "cache", None))
 
 

@@ -49,6 +49,9 @@ def _dropped(card: Card) -> Text:
 
 
 def _piece(piece: Piece) -> Text:
-    label = [(visible(piece.label), "italic"), " "] if piece.label else []
-    runs = [(visible(text), TINTS.get(kind, "")) for text, kind in piece.runs()]
-    return Text.assemble(*label, *runs)
+    shown = Text()
+    if piece.label:
+        shown.append(f"{visible(piece.label)} ", style="italic")
+    for text, kind in piece.runs():
+        shown.append(visible(text), style=TINTS.get(kind, ""))
+    return shown

@@ -18,10 +18,12 @@ from promptdsl.tokens.count import EXACT
 class _NoTokens(Tokens):
     """A counter that counts nothing, for the order of parts alone."""
 
-    label = EXACT
+    @property
+    def label(self) -> str:
+        return EXACT
 
     def count(self, text: str, /) -> Count:
-        return Count(0, self.label)
+        return Count(0, EXACT)
 
     def of(self, text: str, /) -> int:
         return 0
@@ -52,8 +54,8 @@ def located_dropped(
     Those that stand in no part are the last ones, after all messages.
     """
     locations: dict[object, deque[tuple[int, bool]]] = defaultdict(deque)
-    for part, message, is_inside in _locations(parts):
-        key = part.what, part.path, part.tokens, part.dropped, part.source
+    for row, message, is_inside in _locations(parts):
+        key = row.what, row.path, row.tokens, row.dropped, row.source
         locations[key].append((message, is_inside))
     last = max((part.message[1] + 1 for part in parts if part.message), default=0)
     cards: list[DroppedCard] = []
