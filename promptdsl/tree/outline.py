@@ -29,7 +29,8 @@ def outline(root: Node, width: int | None = None) -> str:
     """Return one line for each part below a node, indented, with its size and its source line.
 
     The size is in characters, with the first words of a text of the author. For a part without
-    parts, such as a ``Tool``, the only line is the part itself. Lines fit ``width`` columns; without it, nothing is cut.
+    parts, such as a ``Tool``, the only line is the part itself. Lines fit ``width`` columns;
+    without it, nothing is cut.
     """
     return outline_text(outline_rows(root), width)
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from html import escape
@@ -30,6 +31,8 @@ from promptdsl.rendering.reports.cards import Cards, tints_of
 from promptdsl.rendering.reports.html_view import html_view
 from promptdsl.rendering.reports.shown_dropped import located_dropped
 from promptdsl.rendering.reports.source_root import with_complete_sources
+from promptdsl.rendering.reports.text_margin import text_lines
+from promptdsl.rendering.reports.text_view import Paint, unstyled
 from promptdsl.rendering.reports.token_parts import TokenPart
 from promptdsl.rendering.reports.token_view import MOST, TokenView, shown_parts
 from promptdsl.rendering.spans import Span
@@ -258,6 +261,20 @@ class PromptRecord:
         use = None if budget is None else BudgetUse(**_fields(budget, BudgetUse))
         counts = tokens["total"], tokens["label"], tokens["typical"], tokens.get("savings", "")
         return TokenView(*counts, use, _token_parts(tokens["parts"]))
+
+    def _texts(self, *, width: int | None = None, paint: Paint | None = None) -> list[str]:
+        """Return the texts of each message, with a margin: what wrote it, and on which line.
+
+        Called for the command ``promptdsl records show``.
+        """
+        spans: dict[int, list[Span]] = defaultdict(list)
+        for span in self.spans:
+            spans[span.message].append(span)
+        messages: tuple[Message, ...] = self.prompt.messages
+        return [
+            "\n".join(text_lines(message, spans[index], width, paint or unstyled))
+            for index, message in enumerate(messages)
+        ]
 
     def __str__(self) -> str:
         return self.outline() or self.token_tree()

@@ -24,10 +24,11 @@ A kind is the role of a heading, ``dropped``, ``label``, ``value`` or ``volatile
 
 def text_view(cards: Iterable[Card], paint: Paint | None = None) -> str:
     """Return cards, each under a rule with its name, ``paint`` in the styles of a terminal."""
-    return "\n\n".join([_card_text(card, paint or _plain) for card in cards])
+    return "\n\n".join([_card_text(card, paint or unstyled) for card in cards])
 
 
-def _plain(_kind: str, text: str) -> str:
+def unstyled(_kind: str, text: str) -> str:
+    """Return a text without a style."""
     return text
 
 
