@@ -262,13 +262,17 @@ def _bars(prompt: PromptComparison) -> str:
     words = f"{before:,} tokens before, {after:,} after"
     words += f", of which {served:,} come from the cache" if served else ""
     label = f"about {words}" if not tokens.is_exact else words
-    new = f'<i class=cached style="width:{served * unit:.1f}%"></i>'
-    new += f'<i style="width:{(after - served) * unit:.1f}%"></i>'
+    bars = _bar("before", 0, before * unit, 0) + _bar("cached", 0, served * unit, 6)
+    bars += _bar("after", served * unit, (after - served) * unit, 6)
+    # The policy of the page allows no style attribute.
     return (
-        f'<div class=bars role=img aria-label="{label}">'
-        f'<div><i style="width:{before * unit:.1f}%"></i></div><div>{new}</div></div>'
-        f"<p class=sentence>{label}</p>"
+        f'<svg class=bars viewBox="0 0 100 10" preserveAspectRatio="none" role=img '
+        f'aria-label="{label}">{bars}</svg><p class=sentence>{label}</p>'
     )
+
+
+def _bar(kind: str, start: float, width: float, top: int) -> str:
+    return f'<rect class={kind} x="{start:.1f}" y="{top}" width="{width:.1f}" height="4"/>'
 
 
 def _section(change: Change) -> str:

@@ -106,9 +106,9 @@ def test_bars_show_the_tokens_before_and_after() -> None:
     assert before
     assert after
     assert before < after
-    (bars,) = re.findall("<div class=bars.*?</div></div>", report.html)
+    (bars,) = re.findall("<svg class=bars.*?</svg>", report.html)
     assert f'aria-label="{before:,} tokens before, {after:,} after' in bars
-    widths = [float(width) for width in re.findall(r"width:([\d.]+)%", bars)]
+    widths = [float(width) for width in re.findall(r'width="([\d.]+)"', bars)]
     assert abs(widths[0] - 100 * before / after) < 0.1
     assert abs(sum(widths[1:]) - 100) < 0.2
 
