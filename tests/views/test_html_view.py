@@ -144,6 +144,34 @@ def test_the_rich_view() -> None:
     assert "│ [red]a[/red] \\x1b[2J │" in boxed
 
 
+def test_a_tool_has_a_table_of_its_fields() -> None:
+    """Each field of a schema has a row: its name, its type, and its description; JSON is closed."""
+    schema = {
+        "type": "object",
+        "properties": {
+            "invoice": {"type": "integer", "description": "Its <number>."},
+            "team": {"enum": ["billing", "legal"]},
+            "note": {"type": ["string", "null"]},
+            "any": {},
+            "none": True,
+        },
+        "required": ["invoice", "team"],
+    }
+    tool = Tool(name="find", description="", input_schema=schema)
+    html = render(Timeline(tool, User("Hi.")))._repr_html_()
+    table = html[
+        html.index('<table class="fields">') : html.index("<details><summary>JSON</summary>")
+    ]
+    assert [
+        ["invoice", "integer", "Its &lt;number&gt;."],
+        ["team", "billing | legal", ""],
+        ["note", "string | null, optional", ""],
+        ["any", "any, optional", ""],
+    ] == [re.findall("<td>(.*?)</td>", row) for row in re.findall("<tr>(.*?)</tr>", table)]
+    calm = render(SUPPORT, model="gpt-5")._repr_html_()
+    assert '<table class="fields">' not in calm
+
+
 def dropping() -> Rendered:
     """Return a request of which a document, and a section between others, are dropped."""
     prompt = Timeline(
@@ -195,6 +223,7 @@ def test_a_long_text_is_closed_at_first() -> None:
 
 TAGS = {
     "b",
+    "details",
     "details class",
     "details class open",
     "div class",
@@ -209,6 +238,7 @@ TAGS = {
     "style",
     "summary",
     "table",
+    "table class",
     "td",
     "td style",
     "tr",

@@ -54,6 +54,8 @@ class Piece(NamedTuple):
     text: str = ""
     image: ImageBlock | None = None
     tints: Sequence[Tint] = ()
+    schema: object = None
+    """The schema that the text is."""
 
     def runs(self) -> Iterator[tuple[str, str]]:
         """Yield the text in pieces, each with its kind: empty for text of the author."""
@@ -245,15 +247,17 @@ def cards_of(
     A dropped part stands in or before the message where its author wrote it.
     """
     for tool in prompt.tools:
-        schema = write_json(tool.input_schema if tool.raw is None else tool.raw)
-        pieces = (*_described(tool), Piece("input", schema), *_cached(tool.cache))
+        schema = tool.input_schema if tool.raw is None else tool.raw
+        shown = Piece("input", write_json(schema), schema=schema)
+        pieces = (*_described(tool), shown, *_cached(tool.cache))
         count = tokens.definitions.get(tool.name)
         yield Card("tool definition", tool.name, pieces, tokens=count)
     if prompt.tool_choice is not None:
         yield Card("tool choice", prompt.tool_choice, ())
     output = prompt.sent_output
     if output is not None:
-        pieces = (*_described(output), Piece("schema", write_json(output.schema)))
+        shown = Piece("schema", write_json(output.schema), schema=output.schema)
+        pieces = (*_described(output), shown)
         yield Card("output", output.name, pieces, tokens=tokens.definitions.get(output.name))
     before, inside = _by_message(dropped)
     tool_names: dict[str, str] = {}

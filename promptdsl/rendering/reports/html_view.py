@@ -8,10 +8,12 @@ The colours are those of the page around it, so that it can be read on light and
 
 import base64
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
+from itertools import islice
 
 from promptdsl.budget.dropped import in_tokens
+from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.unicode import visible
 from promptdsl.messages.media.image_size import image_size
 from promptdsl.messages.media.media_type import sniff
@@ -65,6 +67,8 @@ STYLE = """\
 .promptdsl td:last-child { overflow-wrap: break-word; max-width: 12rem }
 .promptdsl td:first-child { white-space: nowrap; text-align: right;
   font-variant-numeric: tabular-nums }
+.promptdsl .fields td { white-space: normal; text-align: left; max-width: none }
+.promptdsl details details { margin: .3rem .6rem .5rem }
 .promptdsl img { display: block; margin: .3rem .6rem; max-width: calc(100% - 1.2rem);
   max-height: 12rem }
 .promptdsl .label {
@@ -73,7 +77,6 @@ STYLE = """\
 .promptdsl .value, .promptdsl .volatile { background: rgba(52, 160, 200, .18);
   border-radius: 2px; box-shadow: 0 0 0 1px rgba(52, 160, 200, .18) }
 .promptdsl .volatile { border-bottom: 1px dashed }
-.promptdsl .dropped .dropped, .promptdsl details .dropped { margin: .3rem .6rem .5rem }
 .promptdsl pre { margin: 0; padding: .4rem .6rem; border: 0; background: none; color: inherit;
   font: 13px/1.5 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere }"""
 
@@ -175,7 +178,31 @@ def _piece(piece: Piece) -> str:
     label = f'<p class="label">{_line(piece.label)}</p>' if piece.label else ""
     # A line end after <pre> is not shown, so the first of a text has to be the second.
     text = f'<pre dir="auto">\n{_tinted(piece)}</pre>' if piece.text else ""
+    rows = [*map(_field, islice(_schema_fields(piece.schema), SHOWN))]
+    if rows:
+        table = f'<table class="fields">{"".join(rows)}</table>'
+        text = f"{table}<details><summary>JSON</summary>{text}</details>"
     return label + _picture(piece) + text
+
+
+def _schema_fields(schema: object) -> Iterator[tuple[str, str, str]]:
+    """Yield the name, the type and the description of each field that a schema declares."""
+    fields = schema.get("properties") if is_mapping(schema) else None
+    if not is_mapping(schema) or not is_mapping(fields):
+        return
+    required = schema.get("required")
+    for name, field in fields.items():
+        if not is_mapping(field):
+            continue
+        words = field.get("enum", field.get("type", "any"))
+        listed = words if is_list(words) else [words]
+        kind = " | ".join(map(str, listed))
+        optional = "" if is_list(required) and name in required else ", optional"
+        yield str(name), f"{kind}{optional}", str(field.get("description", ""))
+
+
+def _field(field: tuple[str, str, str]) -> str:
+    return f"<tr>{''.join(f'<td>{_line(text)}</td>' for text in field)}</tr>"
 
 
 def _tinted(piece: Piece) -> str:
