@@ -20,7 +20,13 @@ ROLE_STYLES = {
     "tool": "yellow",
 }
 """The style of the line above a message, by the role that is sent."""
-TEXT_STYLES = {"label": "dim", "dropped": "dim", "value": "cyan", "volatile": "underline cyan"}
+TEXT_STYLES = {
+    "label": "dim",
+    "dropped": "dim",
+    "lost": "red",
+    "value": "cyan",
+    "volatile": "underline cyan",
+}
 """The style of what is no text of the author, by its kind."""
 WORDS = "~ "
 """The sign of a line with changed words; on a terminal, the two lines before show them."""

@@ -722,7 +722,8 @@ class Rendered:
 
         tints = NO_TINTS if paint is None else tints_of(map(attrs.asdict, self.spans()))
         prompt, sent_as, dropped = self._prompt_with_marks, self._known_sent_as, self._shown_dropped
-        return text_view(cards_of(prompt, sent_as, dropped=dropped, tints=tints), paint)
+        cards = cards_of(prompt, sent_as, dropped=dropped, tints=tints, losses=self._losses)
+        return text_view(cards, paint)
 
     @cached_property
     def _shown_dropped(self) -> "Sequence[DroppedCard]":

@@ -6,7 +6,7 @@ A card is a message, a tool or the output schema.
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from hashlib import sha256
@@ -26,6 +26,8 @@ from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.rendering.reports.budget_use import BudgetUse
 
 T = TypeVar("T")
+NOT_SENT = "not sent"
+"""The beginning of the label of a block that the target does not take."""
 TINTED = ("value", "volatile")
 """The kinds of spans that views show apart from the text of the author."""
 CACHE_MARK = "cache mark"
@@ -186,8 +188,14 @@ class Cards:
         """Yield the cards of the request, with their tokens where they are counted."""
         counts = self.tokens[1] if self.tokens else [None] * len(self.prompt.messages)
         tokens = CardTokens(counts, self.definitions)
-        located, tints = self.located or (), self.tints
-        yield from cards_of(self.prompt, self.sent_as, dropped=located, tints=tints, tokens=tokens)
+        yield from cards_of(
+            self.prompt,
+            self.sent_as,
+            dropped=self.located or (),
+            tints=self.tints,
+            tokens=tokens,
+            losses=self.losses,
+        )
 
     def notes(self) -> Iterator[Card]:
         """Yield the losses, the hints and what was dropped, a text each.
@@ -241,6 +249,7 @@ def cards_of(
     dropped: Iterable[DroppedCard] = (),
     tints: Tints = NO_TINTS,
     tokens: CardTokens = NOT_COUNTED,
+    losses: Iterable[Loss] = (),
 ) -> Iterator[Card]:
     """Yield the cards of a request: its tools, its output schema, and its messages.
 
@@ -260,12 +269,13 @@ def cards_of(
         pieces = (*_described(output), shown)
         yield Card("output", output.name, pieces, tokens=tokens.definitions.get(output.name))
     before, inside = _by_message(dropped)
+    lost = {loss.at for loss in losses if loss.kind == "content"}
     tool_names: dict[str, str] = {}
     for index, message in enumerate(prompt.messages):
         yield from before.get(index, ())
         tool_names |= {call.id: call.name for call in message.calls}
         name = message.name or ""
-        pieces = tuple(_pieces(message.content, tool_names, tints, (index, None)))
+        pieces = tuple(_pieces(message.content, tool_names, _Notes(tints, lost), (index, None)))
         if message.role == "tool" and len(message.content) == 1:
             # The label of its only result is the name of the message.
             name, pieces = pieces[0].label.removeprefix("result "), pieces[1:]
@@ -304,10 +314,17 @@ def _described(part: ToolDefinition | OutputSchema) -> Iterator[Piece]:
         yield Piece("", part.description)
 
 
+class _Notes(NamedTuple):
+    """What is shown of blocks: the tints of texts, and the locations of what is not sent."""
+
+    tints: Tints
+    lost: Container[tuple[int, ...]]
+
+
 def _pieces(
     blocks: Iterable[Block],
     tool_names: Mapping[str, str],
-    tints: Tints,
+    notes: _Notes,
     around: tuple[int, int | None],
 ) -> Iterator[Piece]:
     """Yield the pieces of blocks; ``around`` is their message, and the result they are in."""
@@ -315,10 +332,13 @@ def _pieces(
     for number, block in enumerate(blocks):
         words = "" if isinstance(block, TextBlock) else described(block, tools=tool_names)
         location = (message, number, None) if result is None else (message, result, number)
+        at = (message, number) if result is None else location
+        if words and at in notes.lost:
+            words = f"{NOT_SENT}: {words}"
         image = block if isinstance(block, ImageBlock) else None
-        yield Piece(words, shown_text(block), image, tints.get(location, ()))
+        yield Piece(words, shown_text(block), image, notes.tints.get(location, ()))
         if isinstance(block, ToolResultBlock):
-            yield from _pieces(block.content, tool_names, tints, (message, number))
+            yield from _pieces(block.content, tool_names, notes, (message, number))
         yield from _cached(getattr(block, "cache", None))
 
 

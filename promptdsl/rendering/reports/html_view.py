@@ -19,7 +19,7 @@ from promptdsl.messages.media.image_size import image_size
 from promptdsl.messages.media.media_type import sniff
 from promptdsl.messages.roles import ROLES
 from promptdsl.rendering.reports.budget_use import BudgetUse
-from promptdsl.rendering.reports.cards import CACHE_MARK, Card, Cards, Piece
+from promptdsl.rendering.reports.cards import CACHE_MARK, NOT_SENT, Card, Cards, Piece
 from promptdsl.rendering.reports.token_view import DEEPEST, TokenRow, TokenView, token_rows
 
 LONG = 4_000
@@ -73,6 +73,7 @@ STYLE = """\
   max-height: 12rem }
 .promptdsl .label {
   margin: .4rem .6rem 0; font: italic 12px/1.5 system-ui, sans-serif; opacity: .85 }
+.promptdsl .lost { padding-left: .4rem; border-left: 3px solid #d64545; font-weight: bold }
 .promptdsl .mark { padding-top: .2rem; border-top: 1px dashed }
 .promptdsl .value, .promptdsl .volatile { background: rgba(52, 160, 200, .18);
   border-radius: 2px; box-shadow: 0 0 0 1px rgba(52, 160, 200, .18) }
@@ -175,7 +176,8 @@ def _hidden(cards: Sequence[Card]) -> str:
 def _piece(piece: Piece) -> str:
     if piece.label.startswith(CACHE_MARK):
         return f'<p class="label mark">{_line(piece.label)}: cached up to here</p>'
-    label = f'<p class="label">{_line(piece.label)}</p>' if piece.label else ""
+    kind = "label lost" if piece.label.startswith(NOT_SENT) else "label"
+    label = f'<p class="{kind}">{_line(piece.label)}</p>' if piece.label else ""
     # A line end after <pre> is not shown, so the first of a text has to be the second.
     text = f'<pre dir="auto">\n{_tinted(piece)}</pre>' if piece.text else ""
     rows = [*map(_field, islice(_schema_fields(piece.schema), SHOWN))]

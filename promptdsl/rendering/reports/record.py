@@ -260,7 +260,8 @@ class PromptRecord:
             return None
         use = None if budget is None else BudgetUse(**_fields(budget, BudgetUse))
         counts = tokens["total"], tokens["label"], tokens["typical"], tokens.get("savings", "")
-        return TokenView(*counts, use, _token_parts(tokens["parts"]))
+        notes = [row["note"] for row in self._data["dropped"] if row.get("note")]
+        return TokenView(*counts, use, _token_parts(tokens["parts"]), notes)
 
     def _texts(self, *, width: int | None = None, paint: Paint | None = None) -> list[str]:
         """Return the texts of each message, with a margin: what wrote it, and on which line.

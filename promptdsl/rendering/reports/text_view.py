@@ -11,14 +11,14 @@ from typing import TypeAlias
 
 from promptdsl.budget.dropped import in_tokens
 from promptdsl.foundation.unicode import visible
-from promptdsl.rendering.reports.cards import Card, Piece
+from promptdsl.rendering.reports.cards import NOT_SENT, Card, Piece
 
 WIDTH = 72
 _LIKE_A_RULE = re.compile(r"^(?=[^\S\n]*\\*[─━┄┅┈┉╌╍═―—⎯⸺⸻])", re.MULTILINE)
 Paint: TypeAlias = Callable[[str, str], str]
 """Returns a text of one line in the style of its kind.
 
-A kind is the role of a heading, ``dropped``, ``label``, ``value`` or ``volatile``.
+A kind is the role of a heading, ``dropped``, ``lost``, ``label``, ``value`` or ``volatile``.
 """
 
 
@@ -61,7 +61,8 @@ def _piece_text(piece: Piece, paint: Paint) -> str:
     first, *more = f"{label} {visible(piece.text)}".rstrip().split("\n")
     # Further lines are indented, so that none of them looks like a label.
     lines = [f"─ {first}", *(f"─   {line}".rstrip() for line in more)]
-    return "\n".join([paint("label", line) for line in lines])
+    kind = "lost" if piece.label.startswith(NOT_SENT) else "label"
+    return "\n".join([paint(kind, line) for line in lines])
 
 
 def _tinted(piece: Piece, paint: Paint) -> str:
