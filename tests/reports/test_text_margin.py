@@ -79,6 +79,13 @@ def test_calls_and_pictures_are_one_line() -> None:
     assert "\x1b" not in "\n".join(hostile._texts(width=80))
 
 
+def test_what_is_not_sent_is_marked() -> None:
+    """A block that the target does not take says so."""
+    turn = User("Look.", Video.from_url("https://example.com/a.mp4"))
+    (text,) = render(turn, model="claude-opus-4-5").record()._texts()
+    assert text.endswith("│ not sent: video (url) https://example.com/a.mp4")
+
+
 def test_values_have_a_style() -> None:
     """The styles are those of the text view: the margin, values and volatile values."""
     record = render(Timeline(System("Help ", Value("Ann"), ".", Volatile("1", "n")))).record()

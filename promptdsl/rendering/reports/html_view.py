@@ -73,6 +73,7 @@ STYLE = """\
   max-height: 12rem }
 .promptdsl .label {
   margin: .4rem .6rem 0; font: italic 12px/1.5 system-ui, sans-serif; opacity: .85 }
+.promptdsl > .label { margin-bottom: .5rem }
 .promptdsl .lost { padding-left: .4rem; border-left: 3px solid #d64545; font-weight: bold }
 .promptdsl .mark { padding-top: .2rem; border-top: 1px dashed }
 .promptdsl .value, .promptdsl .volatile { background: rgba(52, 160, 200, .18);

@@ -5,7 +5,7 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from html import escape
 from pathlib import Path
 from typing import Any, Self
@@ -272,10 +272,9 @@ class PromptRecord:
         for span in self.spans:
             spans[span.message].append(span)
         messages: tuple[Message, ...] = self.prompt.messages
-        return [
-            "\n".join(text_lines(message, spans[index], width, paint or unstyled))
-            for index, message in enumerate(messages)
-        ]
+        lost = {loss.at for loss in self.losses if loss.kind == "content"}
+        shown = partial(text_lines, width=width, paint=paint or unstyled, lost=lost)
+        return ["\n".join(shown(message, spans[index])) for index, message in enumerate(messages)]
 
     def __str__(self) -> str:
         return self.outline() or self.token_tree()

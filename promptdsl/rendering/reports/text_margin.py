@@ -1,6 +1,6 @@
 """The texts of a message, each once, with a margin that says what wrote its lines."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from promptdsl.foundation.unicode import visible
 from promptdsl.messages import Block, ToolResultBlock
 from promptdsl.messages.description import described, shown_text
 from promptdsl.messages.message import Message
-from promptdsl.rendering.reports.cards import TINTED
+from promptdsl.rendering.reports.cards import NOT_SENT, TINTED
 from promptdsl.rendering.reports.text_view import Paint
 from promptdsl.rendering.spans import Span
 
@@ -35,16 +35,23 @@ class TextRow(NamedTuple):
 
 
 def text_lines(
-    message: Message, spans: Iterable[Span], width: int | None, paint: Paint
+    message: Message,
+    spans: Iterable[Span],
+    *,
+    width: int | None,
+    paint: Paint,
+    lost: Container[tuple[int, ...]] = (),
 ) -> list[str]:
     """Return the texts of a message; the margin is shown where it changes.
 
-    Lines fit ``width`` columns; without it, nothing is cut. ``paint`` returns a text in the style
-    of its kind.
+    ``lost`` are the locations of the blocks that are not sent. Lines fit ``width`` columns; without
+    it, nothing is cut. ``paint`` returns a text in the style of its kind.
     """
     rows: list[TextRow] = []
     for (block, inner), group in groupby(spans, lambda span: (span.block, span.inner)):
-        rows += _rows(message.content[block], inner, [*group])
+        pieces = [*group]
+        at = (pieces[0].message, block) if inner is None else (pieces[0].message, block, inner)
+        rows += _rows(message.content[block], inner, pieces, is_lost=at in lost)
     kinds = max((len(row.kinds) for row in rows), default=0)
     sources = max((columns(row.source) for row in rows), default=0)
     room = 2 * LONGEST
@@ -69,14 +76,18 @@ def _painted(runs: Runs, paint: Paint) -> str:
     return "".join([paint(kind, text) if kind else text for text, kind in runs])
 
 
-def _rows(block: Block, inner: int | None, spans: Sequence[Span]) -> Iterator[TextRow]:
+def _rows(
+    block: Block, inner: int | None, spans: Sequence[Span], *, is_lost: bool
+) -> Iterator[TextRow]:
     """Yield the rows of a block."""
     first = spans[0]
     if first.start == first.end:
         if inner is not None and isinstance(block, ToolResultBlock):
             block = block.content[inner]
-        text = " ".join(filter(None, (described(block), shown_text(block))))
-        yield TextRow(first.kind, _source(first), [(visible(text, one_line=True)[:LONGEST], "")])
+        start = f"{NOT_SENT}:" if is_lost else ""
+        text = " ".join(filter(None, (start, described(block), shown_text(block))))
+        runs = [(visible(text, one_line=True)[:LONGEST], "lost" if is_lost else "")]
+        yield TextRow(first.kind, _source(first), runs)
         return
     lines = [*_lines(spans)]
     last = TextRow("", "", [])
