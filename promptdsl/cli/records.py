@@ -144,6 +144,7 @@ def _messages(record: PromptRecord) -> Iterator[str]:
         role = message.role
         if str(index) in sent_as:
             role = f"{sent_as[str(index)]} (written as {role})"
+        role = visible(role, one_line=True)
         line = f"{index} {role}" + ("" if count is None else f", {count:,} tokens")
         yield paint(sent_as.get(str(index), message.role), line) if painting else line
         yield text

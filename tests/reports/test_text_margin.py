@@ -92,3 +92,17 @@ def test_values_have_a_style() -> None:
     (text,) = record._texts(paint=lambda kind, text: f"<{kind}>{text}</>")
     assert text.startswith("<label>  author + value + volatile ")
     assert text.endswith("</>Help <value>Ann</>.<volatile>1</>")
+
+
+def test_a_hostile_record_leaves_no_view() -> None:
+    """Roles and kinds in the file of a record are texts, too: they add no tag and no escape."""
+    attack = '"><b>\x1b[2J'
+    prompt = Timeline(User("q"), Developer("d"), User("q"))
+    data = render(prompt, model="claude-sonnet-4-5").record().to_dict()
+    spans = [{**span, "kind": attack} for span in data["spans"]]
+    sent_as = dict.fromkeys(data["sent_as"], attack)
+    record = PromptRecord.from_dict({**data, "spans": spans, "sent_as": sent_as})
+    assert data["sent_as"]
+    assert "\x1b" not in "".join(record._texts(width=80))
+    assert attack[:5] not in record._repr_html_()
+    assert "\x1b" not in record._repr_html_()

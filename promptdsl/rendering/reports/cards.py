@@ -332,7 +332,7 @@ def _pieces(
     for number, block in enumerate(blocks):
         words = "" if isinstance(block, TextBlock) else described(block, tools=tool_names)
         location = (message, number, None) if result is None else (message, result, number)
-        at = (message, number) if result is None else location
+        at: tuple[int, ...] = (message, number) if result is None else (message, result, number)
         if words and at in notes.lost:
             words = f"{NOT_SENT}: {words}"
         image = block if isinstance(block, ImageBlock) else None

@@ -87,7 +87,7 @@ def _rows(
         start = f"{NOT_SENT}:" if is_lost else ""
         text = " ".join(filter(None, (start, described(block), shown_text(block))))
         runs = [(visible(text, one_line=True)[:LONGEST], "lost" if is_lost else "")]
-        yield TextRow(first.kind, _source(first), runs)
+        yield TextRow(_kind(first), _source(first), runs)
         return
     lines = [*_lines(spans)]
     last = TextRow("", "", [])
@@ -95,7 +95,7 @@ def _rows(
         written = [span for span, text in line if text.strip()]
         # The signs around a text, such as those of a list, are not what a reader looks for.
         shown = [span for span in written if span.kind != "section"] or written
-        kinds = " + ".join(dict.fromkeys(span.kind for span in shown)) or last.kinds
+        kinds = " + ".join(dict.fromkeys(_kind(span) for span in shown)) or last.kinds
         source = _source(shown[0]) if shown else last.source
         runs = [(visible(text), span.kind if span.kind in TINTED else "") for span, text in line]
         last = TextRow(kinds, source, [(text, kind) for text, kind in runs if text])
@@ -115,6 +115,11 @@ def _lines(spans: Iterable[Span]) -> Iterator[list[tuple[Span, str]]]:
             yield line
             line = [(span, text)]
     yield line
+
+
+def _kind(span: Span) -> str:
+    # In the file of a record it may be any text.
+    return visible(span.kind, one_line=True)
 
 
 def _source(span: Span) -> str:
