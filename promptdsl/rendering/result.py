@@ -710,20 +710,26 @@ class Rendered:
             raise unknown_name(name, [known for known in dir(self) if not known.startswith("_")])
 
     def __str__(self) -> str:
-        return self._text()
+        from promptdsl.rendering.reports.text_view import text_view
 
-    def _text(self, paint: "Paint | None" = None) -> str:
-        """Return the request as text, with ``paint`` in the styles of a terminal.
+        prompt, sent_as = self._prompt_with_marks, self._known_sent_as
+        return text_view(prompt, sent_as, dropped=self._shown_dropped, losses=self._losses)
+
+    def _text(self, paint: "Paint") -> str:
+        """Return the request as text, in the styles of a terminal, those of ``paint``.
 
         A terminal also shows the values in texts. Called for the command ``promptdsl render``.
         """
-        from promptdsl.rendering.reports.cards import NO_TINTS, cards_of, tints_of
         from promptdsl.rendering.reports.text_view import text_view
 
-        tints = NO_TINTS if paint is None else tints_of(map(attrs.asdict, self.spans()))
-        prompt, sent_as, dropped = self._prompt_with_marks, self._known_sent_as, self._shown_dropped
-        cards = cards_of(prompt, sent_as, dropped=dropped, tints=tints, losses=self._losses)
-        return text_view(cards, paint)
+        return text_view(
+            self._prompt_with_marks,
+            self._known_sent_as,
+            dropped=self._shown_dropped,
+            losses=self._losses,
+            spans=[*map(attrs.asdict, self.spans())],
+            paint=paint,
+        )
 
     @cached_property
     def _shown_dropped(self) -> "Sequence[DroppedCard]":

@@ -246,7 +246,7 @@ def cards_of(
     prompt: Prompt,
     sent_as: Mapping[int, str],
     *,
-    dropped: Iterable[DroppedCard] = (),
+    dropped: Sequence[DroppedCard] = (),
     tints: Tints = NO_TINTS,
     tokens: CardTokens = NOT_COUNTED,
     losses: Iterable[Loss] = (),
@@ -268,14 +268,15 @@ def cards_of(
         shown = Piece("schema", write_json(output.schema), schema=output.schema)
         pieces = (*_described(output), shown)
         yield Card("output", output.name, pieces, tokens=tokens.definitions.get(output.name))
-    before, inside = _by_message(dropped)
-    lost = {loss.at for loss in losses if loss.kind == "content"}
+    before, inside = _by_message(dropped) if dropped else (_NO_CARDS, _NO_CARDS)
+    lost = [loss.at for loss in losses if loss.kind == "content"]
+    notes = _Notes(tints, {*lost}) if tints or lost else None
     tool_names: dict[str, str] = {}
     for index, message in enumerate(prompt.messages):
         yield from before.get(index, ())
         tool_names |= {call.id: call.name for call in message.calls}
         name = message.name or ""
-        pieces = tuple(_pieces(message.content, tool_names, _Notes(tints, lost), (index, None)))
+        pieces = tuple(_pieces(message.content, tool_names, notes, (index, None)))
         if message.role == "tool" and len(message.content) == 1:
             # The label of its only result is the name of the message.
             name, pieces = pieces[0].label.removeprefix("result "), pieces[1:]
@@ -285,9 +286,12 @@ def cards_of(
     yield from before.get(len(prompt.messages), ())
 
 
+_NO_CARDS: Mapping[int, tuple[Card, ...]] = {}
+
+
 def _by_message(
     dropped: Iterable[DroppedCard],
-) -> tuple[dict[int, tuple[Card, ...]], dict[int, tuple[Card, ...]]]:
+) -> tuple[Mapping[int, tuple[Card, ...]], Mapping[int, tuple[Card, ...]]]:
     """Return the cards of dropped parts before each message, and in each message."""
     parts: dict[tuple[int, bool], list[DroppedCard]] = defaultdict(list)
     for part in dropped:
@@ -324,22 +328,31 @@ class _Notes(NamedTuple):
 def _pieces(
     blocks: Iterable[Block],
     tool_names: Mapping[str, str],
-    notes: _Notes,
+    notes: _Notes | None,
     around: tuple[int, int | None],
 ) -> Iterator[Piece]:
     """Yield the pieces of blocks; ``around`` is their message, and the result they are in."""
-    message, result = around
     for number, block in enumerate(blocks):
         words = "" if isinstance(block, TextBlock) else described(block, tools=tool_names)
-        location = (message, number, None) if result is None else (message, result, number)
-        at: tuple[int, ...] = (message, number) if result is None else (message, result, number)
-        if words and at in notes.lost:
-            words = f"{NOT_SENT}: {words}"
-        image = block if isinstance(block, ImageBlock) else None
-        yield Piece(words, shown_text(block), image, notes.tints.get(location, ()))
+        piece = Piece(words, shown_text(block), block if isinstance(block, ImageBlock) else None)
+        yield piece if notes is None else _noted(piece, notes, (*around, number))
         if isinstance(block, ToolResultBlock):
-            yield from _pieces(block.content, tool_names, notes, (message, number))
+            yield from _pieces(block.content, tool_names, notes, (around[0], number))
         yield from _cached(getattr(block, "cache", None))
+
+
+def _noted(piece: Piece, notes: _Notes, at: tuple[int, int | None, int]) -> Piece:
+    """Return a piece with its tints, and with a word if it is not sent.
+
+    ``at`` is its message, the result it is in, and its number in that or in the message.
+    """
+    message, result, number = at
+    if result is None:
+        location, parts = (message, number, None), (message, number)
+    else:
+        location, parts = (message, result, number), (message, result, number)
+    label = f"{NOT_SENT}: {piece.label}" if piece.label and parts in notes.lost else piece.label
+    return piece._replace(label=label, tints=notes.tints.get(location, ()))
 
 
 def _cached(mark: Cache | None) -> Iterator[Piece]:

@@ -29,6 +29,8 @@ SHOWN = 20
 LONGEST = 2_000
 """The characters of a text that are shown: a notebook keeps what it shows in its file."""
 
+WIDEST = 300
+"""The characters that are shown of the name, the type or the description of a field."""
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 """The types of pictures that are shown, known by their first bytes."""
 MOST_BASE64 = 32 * 1024 // 3 * 4 + 4
@@ -90,10 +92,11 @@ def html_view(readable: Cards, view: TokenView | None) -> str:
     """
     cards = [*readable.notes(), *readable.cards()]
     messages = [index for index, card in enumerate(cards) if card.what in ROLES]
-    parts = [*map(_part, cards)]
+    first, last = len(cards), len(cards)
     if len(messages) > 2 * SHOWN:
         first, last = messages[SHOWN], messages[-SHOWN]
-        parts[first:last] = [_hidden(cards[first:last])]
+    hidden = [_hidden(cards[first:last])] if first < last else []
+    parts = [*map(_part, cards[:first]), *hidden, *map(_part, cards[last:])]
     legend = LEGEND if any(readable.tints.values()) else ""
     return (
         f'<div class="promptdsl mathjax_ignore tex2jax_ignore"><style>\n{STYLE}\n</style>\n'
@@ -205,7 +208,8 @@ def _schema_fields(schema: object) -> Iterator[tuple[str, str, str]]:
 
 
 def _field(field: tuple[str, str, str]) -> str:
-    return f"<tr>{''.join(f'<td>{_line(text)}</td>' for text in field)}</tr>"
+    cells = (_line(text if len(text) <= WIDEST else f"{text[:WIDEST]}…") for text in field)
+    return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
 def _tinted(piece: Piece) -> str:

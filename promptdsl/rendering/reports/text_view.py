@@ -6,12 +6,22 @@ heading of a message, or like a call.
 """
 
 import re
-from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from promptdsl.budget.dropped import in_tokens
 from promptdsl.foundation.unicode import visible
-from promptdsl.rendering.reports.cards import NOT_SENT, Card, Piece
+from promptdsl.messages.loss import Loss
+from promptdsl.messages.prompt import Prompt
+from promptdsl.rendering.reports.cards import (
+    NO_TINTS,
+    NOT_SENT,
+    Card,
+    DroppedCard,
+    Piece,
+    cards_of,
+    tints_of,
+)
 
 WIDTH = 72
 _LIKE_A_RULE = re.compile(r"^(?=[^\S\n]*\\*[─━┄┅┈┉╌╍═―—⎯⸺⸻])", re.MULTILINE)
@@ -22,14 +32,27 @@ A kind is the role of a heading, ``dropped``, ``lost``, ``label``, ``value`` or 
 """
 
 
-def text_view(cards: Iterable[Card], paint: Paint | None = None) -> str:
-    """Return cards, each under a rule with its name, ``paint`` in the styles of a terminal."""
-    return "\n\n".join([_card_text(card, paint or unstyled) for card in cards])
-
-
 def unstyled(_kind: str, text: str) -> str:
     """Return a text without a style."""
     return text
+
+
+def text_view(
+    prompt: Prompt,
+    sent_as: Mapping[int, str],
+    *,
+    dropped: Sequence[DroppedCard] = (),
+    losses: Iterable[Loss] = (),
+    spans: Iterable[Mapping[str, Any]] = (),  # Any: as in a record
+    paint: Paint = unstyled,
+) -> str:
+    """Return the cards of a request, each under a rule with its name.
+
+    ``paint`` returns a text in its style; the values in ``spans`` have one.
+    """
+    tints = tints_of(spans) if spans else NO_TINTS
+    cards = cards_of(prompt, sent_as, dropped=dropped, tints=tints, losses=losses)
+    return "\n\n".join([_card_text(card, paint) for card in cards])
 
 
 def _card_text(card: Card, paint: Paint) -> str:
