@@ -347,10 +347,10 @@ def _noted(piece: Piece, notes: _Notes, at: tuple[int, int | None, int]) -> Piec
     ``at`` is its message, the result it is in, and its number in that or in the message.
     """
     message, result, number = at
-    if result is None:
-        location, parts = (message, number, None), (message, number)
-    else:
-        location, parts = (message, result, number), (message, result, number)
+    location: TextLocation = (message, number, None)
+    if result is not None:
+        location = (message, result, number)
+    parts = tuple(part for part in location if part is not None)
     label = f"{NOT_SENT}: {piece.label}" if piece.label and parts in notes.lost else piece.label
     return piece._replace(label=label, tints=notes.tints.get(location, ()))
 
