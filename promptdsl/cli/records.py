@@ -4,6 +4,7 @@ import argparse
 import json
 from collections.abc import Iterator, Mapping
 from itertools import zip_longest
+from textwrap import fill
 
 from promptdsl import PromptError, PromptRecord
 from promptdsl.cli.commands import COMMANDS, AddParser, add_command
@@ -120,11 +121,11 @@ def _parts(record: PromptRecord) -> Iterator[tuple[str, str]]:
         "tokens": [record.token_tree(width=terminal_width())],
         MESSAGES: [*_messages(record)] if data["content"] else [],
         costs: [
-            f"{dropped}{_indented(row.get('text', ''))}"
+            f"{_filled(relative(str(dropped)))}{_indented(row.get('text', ''))}"
             for dropped, row in zip(record.dropped, data["dropped"], strict=True)
         ],
-        "losses": [*map(str, record.losses)],
-        "hints": [*map(str, record.hints)],
+        "losses": [_filled(relative(str(loss))) for loss in record.losses],
+        "hints": [_filled(relative(str(hint))) for hint in record.hints],
         "libraries": [*libraries],
         "settings, and the layer that set each": [as_explanation(settings)],
     }
@@ -151,7 +152,14 @@ def _messages(record: PromptRecord) -> Iterator[str]:
 
 
 def _indented(text: str) -> str:
-    return f"\n  {_short(text)}" if text else ""
+    return f"\n{_filled(f'  {_short(text)}')}" if text else ""
+
+
+def _filled(text: str) -> str:
+    """Return a text in lines that fit the terminal; without a terminal it is one line."""
+    width = terminal_width()
+    shown = visible(text, one_line=True)
+    return shown if width is None else fill(shown, width, subsequent_indent="  ")
 
 
 def _short(text: str) -> str:

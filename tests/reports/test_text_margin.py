@@ -49,6 +49,9 @@ def test_rows_fit_a_terminal(width: int) -> None:
     shown = "".join(row.rpartition("│ ")[2] for row in rows)
     assert 40 == shown.count("東京")
     assert "\x1b" not in shown
+    painted = "\n".join(record._texts(width=width, paint=lambda _, text: f"<{text}>"))
+    plain = re.sub("[<>]", "", painted).split("\n")
+    assert [] == [row for row in plain if columns(row) > width]
 
 
 def test_long_texts_are_cut() -> None:

@@ -137,10 +137,13 @@ def _broken(runs: Runs, room: int) -> Iterator[Runs]:
         shown = f"{text[:LONGEST]}… {rest:,} more characters" if rest > 0 else text
         for word in _words(shown, room):
             if columns(word.rstrip()) > free and line:
-                yield line
+                # Colours would keep a space at the end of a row.
+                yield [*line[:-1], (line[-1][0].rstrip(), line[-1][1])]
                 line, free = [], room
             line.append((word, kind))
             free -= columns(word)
+    if line:
+        line[-1] = (line[-1][0].rstrip(), line[-1][1])
     yield line
 
 
