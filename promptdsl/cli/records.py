@@ -3,25 +3,29 @@
 import argparse
 import json
 from collections.abc import Iterator, Mapping
-from itertools import groupby, zip_longest
+from itertools import zip_longest
+from textwrap import fill
 
 from promptdsl import PromptError, PromptRecord
 from promptdsl.cli.commands import COMMANDS, AddParser, add_command
 from promptdsl.cli.errors import FileError
 from promptdsl.cli.options import LISTED, checked_provider
 from promptdsl.cli.records_list import add_list
-from promptdsl.cli.show import as_explanation, as_json, relative, terminal_width
+from promptdsl.cli.show import as_explanation, as_json, is_colourful, relative, terminal_width
 from promptdsl.cli.sides import is_record, json_of
+from promptdsl.cli.terminal import paint
 from promptdsl.comparing import payload_rendered, visible
 
 LONGEST = 300
 """The most characters of a text that are shown."""
+MESSAGES = "messages"
+"""The name of the part with the texts."""
 RULE = 72
 """The width of the lines between the parts of the output, in characters."""
 DESCRIPTION = """\
 Show what was sent and why: of the file of a record (promptdsl render --record FILE), of the
 record with an id in a log (the folder of a PromptLog), or in the JSON of records list. It shows the
-parts with their lines and tokens, the texts with the origin of each piece, the dropped parts with
+parts with their lines and tokens, the texts with what wrote each line, the dropped parts with
 the tokens that keeping them would cost, losses, hints, libraries and settings. A JSON payload of
 any provider is shown in the same way, without lines."""
 
@@ -69,7 +73,7 @@ def show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         raise FileError(f"{arguments.target}: {error.what}\n  {error.fix}".rstrip()) from None
     if arguments.json:
         return as_json(record.to_dict()), notes
-    return visible(relative("\n".join(_lines(record)))), notes
+    return "\n".join(_lines(record)), notes
 
 
 def without_lines(record: PromptRecord) -> PromptRecord:
@@ -83,19 +87,30 @@ def _without_line(data: dict[str, object]) -> dict[str, object]:
 
 
 def _lines(record: PromptRecord) -> Iterator[str]:
+    for name, text in _parts(record):
+        if name:
+            yield f"\n{f'── {name} '.ljust(RULE, '─')}"
+        # Messages are in colours already.
+        yield text if name == MESSAGES else visible(relative(text))
+
+
+def _parts(record: PromptRecord) -> Iterator[tuple[str, str]]:
+    """Yield the parts of the output, each with its name."""
     data = record.to_dict()
     budget = data["budget"]
-    yield repr(record)
-    yield f"payload: SHA-256 {data['digest']}" if data["digest"] else "payload: cannot be sent"
+    yield "", repr(record)
+    digest = f"SHA-256 {data['digest']}" if data["digest"] else "cannot be sent"
+    yield "", f"payload: {digest}"
     if data["model"].get("window"):
-        yield f"window: {data['model']['window']:,} tokens"
+        yield "", f"window: {data['model']['window']:,} tokens"
     if budget is not None:
         yield (
+            "",
             f"budget: {budget['limit']:,} tokens: {budget['used']:,} used, "
-            f"{budget['reserve']:,} reserved for the answer, {budget['free']:,} free"
+            f"{budget['reserve']:,} reserved for the answer, {budget['free']:,} free",
         )
     if data["inputs"]:
-        yield f"inputs: {_short(as_json(data['inputs']))}"
+        yield "", f"inputs: {_short(as_json(data['inputs']))}"
     settings = {
         key: (str(row.get("value", "")), row["layer"]) for key, row in data["settings"].items()
     }
@@ -104,42 +119,47 @@ def _lines(record: PromptRecord) -> Iterator[str]:
     parts: Mapping[str, list[str]] = {
         "outline": [record.outline(width=terminal_width())] if data["outline"] else [],
         "tokens": [record.token_tree(width=terminal_width())],
-        "messages": [*_messages(record)] if data["content"] else [],
+        MESSAGES: [*_messages(record)] if data["content"] else [],
         costs: [
-            f"{dropped}{_indented(row.get('text', ''))}"
+            f"{_filled(relative(str(dropped)))}{_indented(row.get('text', ''))}"
             for dropped, row in zip(record.dropped, data["dropped"], strict=True)
         ],
-        "losses": [*map(str, record.losses)],
-        "hints": [*map(str, record.hints)],
+        "losses": [_filled(relative(str(loss))) for loss in record.losses],
+        "hints": [_filled(relative(str(hint))) for hint in record.hints],
         "libraries": [*libraries],
         "settings, and the layer that set each": [as_explanation(settings)],
     }
     for name, lines in parts.items():
-        yield f"\n{f'── {name} '.ljust(RULE, '─')}"
-        yield from lines or ["none"]
+        yield name, "\n".join(lines or ["none"])
 
 
 def _messages(record: PromptRecord) -> Iterator[str]:
-    """Yield each message, and the pieces of its texts with the lines that wrote them."""
+    """Yield each message: how it is sent, and its texts with the lines that wrote them."""
     data = record.to_dict()
     tokens, sent_as = data["tokens"], data.get("sent_as", {})
-    spans = {index: [*group] for index, group in groupby(record.spans, lambda span: span.message)}
     counts: list[int] = tokens["messages"] if tokens else []
-    for index, (message, count) in enumerate(zip_longest(record.prompt.messages, counts)):
+    painting = paint if is_colourful() else None
+    texts = record._texts(width=terminal_width(), paint=painting)
+    messages = zip_longest(record.prompt.messages, texts, counts)
+    for index, (message, text, count) in enumerate(messages):
         role = message.role
         if str(index) in sent_as:
             role = f"{sent_as[str(index)]} (written as {role})"
-        yield f"{index} {role}" + ("" if count is None else f", {count:,} tokens")
-        for span in spans.get(index, ()):
-            block = message.content[span.block]
-            text = span.text if span.start < span.end else as_json(block.to_dict())
-            if text.strip():
-                words = [span.kind, span.label, span.address, span.source and f" {span.source}"]
-                yield f"  {' '.join(str(word) for word in words if word)}\n    {_short(text)}"
+        role = visible(role, one_line=True)
+        line = f"{index} {role}" + ("" if count is None else f", {count:,} tokens")
+        yield paint(sent_as.get(str(index), message.role), line) if painting else line
+        yield text
 
 
 def _indented(text: str) -> str:
-    return f"\n  {_short(text)}" if text else ""
+    return f"\n{_filled(f'  {_short(text)}')}" if text else ""
+
+
+def _filled(text: str) -> str:
+    """Return a text in lines that fit the terminal; without a terminal it is one line."""
+    width = terminal_width()
+    shown = visible(text, one_line=True)
+    return shown if width is None else fill(shown, width, subsequent_indent="  ")
 
 
 def _short(text: str) -> str:

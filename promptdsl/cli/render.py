@@ -71,14 +71,13 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         if provider_format not in FOR_PEOPLE:
             return as_json(rendered._payload()), notes
         if provider_format == "text":
-            text = str(rendered)
             if arguments.json:
-                return as_json(text), notes
+                return as_json(str(rendered)), notes
             if is_colourful():
-                from promptdsl.cli.terminal import coloured_messages
+                from promptdsl.cli.terminal import paint
 
-                text = coloured_messages(text)
-            return text, notes
+                return rendered._text(paint), notes
+            return str(rendered), notes
         if not arguments.json:
             return visible(as_messages(rendered.messages)), notes
         # Empty values are left out.

@@ -20,10 +20,17 @@ ROLE_STYLES = {
     "tool": "yellow",
 }
 """The style of the line above a message, by the role that is sent."""
+TEXT_STYLES = {
+    "label": "dim",
+    "dropped": "dim",
+    "lost": "red",
+    "value": "cyan",
+    "volatile": "underline cyan",
+}
+"""The style of what is no text of the author, by its kind."""
 WORDS = "~ "
 """The sign of a line with changed words; on a terminal, the two lines before show them."""
 _NAMES = re.compile("`[^`]*`")
-_RULE = re.compile(r"── (\w+)")
 _NUMBERS = re.compile(r" *(?:[\d,]+ +(?:[\d.]+%|dropped)|…  )")
 
 
@@ -68,22 +75,23 @@ def coloured_notes(text: str) -> str:
     return _styled(text, lambda line: (NOTE_STYLES.get(line.partition(":")[0], ""), len(line)))
 
 
-def coloured_messages(text: str) -> str:
-    """Return the text of a request with the lines above messages in the colours of their roles."""
-    return _styled(text, _message_style)
+def paint(kind: str, text: str) -> str:
+    """Return a text of a request in the style of its kind; without ``rich``, the text itself.
+
+    The line above a message has the colour of the role that is sent.
+    """
+    try:
+        from rich.color import ColorSystem
+        from rich.style import Style
+    except ImportError:
+        return text
+    style = (ROLE_STYLES | TEXT_STYLES).get(kind, "bold")
+    return Style.parse(style).render(text, color_system=ColorSystem.STANDARD)
 
 
 def coloured_tokens(text: str) -> str:
     """Return the tokens of a request with their numbers dim."""
     return _styled(text, _number_style)
-
-
-def _message_style(line: str) -> tuple[str, int]:
-    rule = _RULE.match(line)
-    if rule is not None:
-        return ROLE_STYLES.get(rule[1], "bold"), len(line)
-    # No text of a prompt begins with this sign: it names an attachment, a call or a cache mark.
-    return ("dim" if line.startswith("─ ") else ""), len(line)
 
 
 def _number_style(line: str) -> tuple[str, int]:

@@ -3,9 +3,7 @@
 import argparse
 import os
 import re
-import shutil
 from collections.abc import Callable
-from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
@@ -25,8 +23,9 @@ from promptdsl.cli.errors import FileError, UsageError
 from promptdsl.cli.messages import as_messages
 from promptdsl.cli.options import PROVIDERS, checked_provider
 from promptdsl.cli.other_files import described_content
-from promptdsl.cli.show import as_json, fields
+from promptdsl.cli.show import as_json, fields, terminal_width
 from promptdsl.cli.terminal import progress
+from promptdsl.cli.transcript_text import ShownEntry, entry_lines, shown_time
 from promptdsl.cli.write_files import write_report
 from promptdsl.comparing import visible
 
@@ -68,6 +67,8 @@ def add_transcript(add_parser: AddParser) -> None:
                 action="store_true",
                 help="show all entries; those that are not current begin with -",
             )
+            usage = "show complete texts, with their own lines"
+            add("--full", action="store_true", help=usage)
         if run in (_show, _list):
             add("--json", action="store_true", help="print the same as JSON")
         if run is _convert:
@@ -150,7 +151,10 @@ def _notes_on(path: str, transcript: Transcript) -> list[str]:
 
 
 def _show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
-    """Show what is in a transcript now: numbers, times in UTC, roles, texts, tags and tokens."""
+    """Show what is in a transcript now, by days in UTC: numbers, times, roles, texts, tags, tokens.
+
+    On a terminal a text has at most three lines, without --full.
+    """
     transcript = _opened(arguments.target)
     current = {turn.entry.number for turn in transcript.turns}
     data = fields(transcript, "metadata", "usage")
@@ -164,7 +168,7 @@ def _show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
             | ({"message": message.to_dict()} if message else {})
             for number, entry, message in rows
         ]
-    lines: list[str] = []
+    shown: list[ShownEntry] = []
     for number, entry, message in rows:
         content = entry.data if entry.opaque else entry.data.get("note", entry.data)
         role, texts = entry.type, [as_json(content)]
@@ -173,11 +177,8 @@ def _show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
             if entry.type == "message" or (entry.type != "summary" and not arguments.all):
                 role = message.role
         is_removed = entry.number not in current and (message is not None or role == "note")
-        start = f"{'-' if is_removed else ' '}{number:>4}  {_time(entry.at):19}  {role:9}  "
-        room = max(shutil.get_terminal_size().columns - len(start), 20)
-        for text in texts or [""]:
-            lines.append(f"{start}{_one_line(text, room)}".rstrip())
-            start = " " * len(start)
+        shown.append(ShownEntry(number, shown_time(entry.at), role, texts, is_removed))
+    lines = [*entry_lines(shown, width=terminal_width(), is_full=arguments.full)]
     lines += ["", *(f"{_one_line(k)}: {_one_line(v)}" for k, v in transcript.metadata.items())]
     counts = [f"{count:,} {name}" for name, count in transcript.usage.items()]
     lines += [f"tokens: {', '.join(counts)}"] if counts else []
@@ -235,8 +236,8 @@ def _list(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
         except (OSError, UsageError) as error:
             notes.append(str(error))
             continue
-        last = max((entry.at for entry in transcript.entries), key=_time, default=None)
-        title, time = transcript.metadata.get("title", ""), _time(last)
+        last = max((entry.at for entry in transcript.entries), key=shown_time, default=None)
+        title, time = transcript.metadata.get("title", ""), shown_time(last)
         row = {"file": path, "title": title, "turns": len(transcript.turns), "last": last}
         line = f"{time:19}  {_line_on(path, transcript)}  {_one_line(title)}".rstrip()
         rows.append((time, line, {**row, "bytes": _size(path, transcript)}))
@@ -303,15 +304,6 @@ def _convert(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     return data, [*notes, *(str(attrs.evolve(loss, source=None)) for loss in losses)]
 
 
-def _time(at: str | None) -> str:
-    """Return a time in UTC, in seconds; empty if it is not a time."""
-    try:
-        return f"{datetime.fromisoformat(at or '').astimezone(UTC):%Y-%m-%d %H:%M:%S}"
-    except (ValueError, OverflowError):
-        return ""
-
-
-def _one_line(value: object, width: int | None = None) -> str:
+def _one_line(value: object) -> str:
     text = value if isinstance(value, str) else as_json(value)
-    line = visible(" ".join(text.split()), one_line=True)
-    return line if width is None or len(line) <= width else f"{line[: width - 1]}…"
+    return visible(" ".join(text.split()), one_line=True)

@@ -49,7 +49,7 @@ class ComparedPrompts:
         members: dict[object, list[tuple[int, PromptDiff, Change]]] = {}
         for number, prompt in enumerate(self.prompts):
             if diff := prompt.diff:
-                for change in primary_changes(diff):
+                for change in primary_changes(diff.changes):
                     members.setdefault(key_of(change), []).append((number, diff, change))
         groups = map(group_of, members.values())
         return tuple(sorted(groups, key=lambda group: -len({*group.prompts})))
@@ -65,7 +65,7 @@ class ComparedPrompts:
         shared = self._shared_keys
         if not diff:
             return []
-        return [change for change in primary_changes(diff) if key_of(change) not in shared]
+        return [change for change in primary_changes(diff.changes) if key_of(change) not in shared]
 
     @cached_property
     def _shared_keys(self) -> set[object]:

@@ -160,11 +160,11 @@ def _prompt(
     alone: Sequence[ChangeGroup],
 ) -> str:
     """Return a prompt with the changes that only it has, and links to its shared changes."""
-    model, facts = _line(_model(prompt)), ALONE.get(prompt.status, "")
+    model, facts, sentences = _line(_model(prompt)), ALONE.get(prompt.status, ""), ""
     if prompt.diff is not None:
-        facts += f"<p class=sentence>{_quoted(prompt.diff.sentence)}</p>"
+        sentences = f"<p class=sentence>{_quoted(prompt.diff.sentence)}</p>"
         if prompt.diff.prefix is not None and not prompt.diff.prefix.is_complete:
-            facts += f"<p class=sentence>{_quoted(str(prompt.diff.prefix))}</p>"
+            sentences += f"<p class=sentence>{_quoted(str(prompt.diff.prefix))}</p>"
     if prompt.problem:
         facts += f"<p class=problem>{_text(prompt.problem)}</p>"
     if prompt.was:
@@ -178,11 +178,13 @@ def _prompt(
         for index, group in shared
     )
     changes = (_change(f"p{number}-{index}", group) for index, group in enumerate(alone))
+    # A prompt that has only what others have, too, is one row.
+    is_open = " open" if alone or facts or not shared else ""
     return (
-        f'<details open class=prompt id="p{number}" data-model="{model}"><summary>'
+        f'<details{is_open} class=prompt id="p{number}" data-model="{model}"><summary>'
         f"<h3>{_name(prompt.name)}</h3> {badge}"
         f"<span class={prompt.status}>{prompt.status}</span> {_totals(prompt)}</summary>\n"
-        f"{facts}{''.join(links)}{''.join(changes)}</details>\n"
+        f"{_bars(prompt)}{sentences}{facts}{''.join(links)}{''.join(changes)}</details>\n"
     )
 
 
@@ -247,6 +249,30 @@ def _totals(prompt: PromptComparison) -> str:
     added = f", {tokens.added:+,}" if tokens.added else ""
     title = _line(tokens.label)
     return f'<span class=tokens title="{title}">{" → ".join(counts)} tokens{added}</span>'
+
+
+def _bars(prompt: PromptComparison) -> str:
+    """Return a bar of the tokens before, and one of those after with what a cache may serve."""
+    if prompt.diff is None or not prompt.diff.tokens.before or not prompt.diff.tokens.after:
+        return ""
+    tokens, prefix = prompt.diff.tokens, prompt.diff.prefix
+    before, after = prompt.diff.tokens.before, prompt.diff.tokens.after
+    served = 0 if prefix is None else min(prefix.served, after)
+    unit = 100 / max(before, after)
+    words = f"{before:,} tokens before, {after:,} after"
+    words += f", of which {served:,} come from the cache" if served else ""
+    label = f"about {words}" if not tokens.is_exact else words
+    bars = _bar("before", 0, before * unit, 0) + _bar("cached", 0, served * unit, 6)
+    bars += _bar("after", served * unit, (after - served) * unit, 6)
+    # The policy of the page allows no style attribute.
+    return (
+        f'<svg class=bars viewBox="0 0 100 10" preserveAspectRatio="none" role=img '
+        f'aria-label="{label}">{bars}</svg><p class=sentence>{label}</p>'
+    )
+
+
+def _bar(kind: str, start: float, width: float, top: int) -> str:
+    return f'<rect class={kind} x="{start:.1f}" y="{top}" width="{width:.1f}" height="4"/>'
 
 
 def _section(change: Change) -> str:

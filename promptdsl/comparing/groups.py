@@ -64,11 +64,11 @@ class ChangeGroup:
         }
 
 
-def primary_changes(diff: PromptDiff) -> Iterator[Change]:
+def primary_changes(changes: Sequence[Change]) -> Iterator[Change]:
     """Yield the changes that do not only follow from other ones, as some header lines do."""
-    has_marks = any(change.kind == "cache" for change in diff.changes)
+    has_marks = any(change.kind == "cache" for change in changes)
     follows = {(HEADER, "tokens"), (HEADER, "cache") if has_marks else ()}
-    for change in diff.changes:
+    for change in changes:
         if not change.minor and change.location not in follows:
             yield change
 

@@ -46,7 +46,7 @@ def what_changed(prompt: PromptComparison) -> str:
 def alone_sentence(number: int, report: ComparedPrompts) -> str:
     """Return the sentence on the changes that only a prompt has, with the number of the others."""
     prompt, alone = report.prompts[number], report.alone(number)
-    above = sum(1 for _ in primary_changes(prompt.diff)) - len(alone) if prompt.diff else 0
+    above = sum(1 for _ in primary_changes(prompt.diff.changes)) - len(alone) if prompt.diff else 0
     if alone and above:
         return f"{sentence(alone)}; {above} more shown above"
     return what_changed(prompt)
@@ -77,7 +77,7 @@ def _alone(number: int, prompt: PromptComparison, report: ComparedPrompts) -> It
     if prompt.status == "same":
         return
     alone = report.alone(number)
-    if diff and not alone and prompt.status == "changed" and any(primary_changes(diff)):
+    if diff and not alone and prompt.status == "changed" and any(primary_changes(diff.changes)):
         return
     yield from ("", f"{name_of_prompt(prompt)}: {alone_sentence(number, report)}")
     if diff:

@@ -5,8 +5,8 @@ spans and token counts, is made when it is first read.
 
 A name without an underscore is for users. A field with an underscore is what ``render.py`` passed,
 such as ``_losses``; the name without it, such as ``losses``, is what users read, made of the field.
-Three more names with an underscore are for other packages: ``_is_waiting``, ``_asks_nothing`` and
-``_through_gateway``; each says who reads it.
+Four more names with an underscore are for other packages: ``_is_waiting``, ``_asks_nothing``,
+``_through_gateway`` and ``_text``; each says who reads it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,6 +27,7 @@ from promptdsl.rendering.text.pieces import packed, unpacked
 from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import CACHE
 from promptdsl.tree.node import walk
+from promptdsl.tree.rewrite import is_compacted, opaque
 from promptdsl.tree.turn_nodes import RootNode
 
 if TYPE_CHECKING:
@@ -42,8 +43,9 @@ if TYPE_CHECKING:
     from promptdsl.providers.shared.sent_locations import SentLocation
     from promptdsl.providers.written import WrittenPayload
     from promptdsl.rendering.reports import ReportInput, TokenReport
-    from promptdsl.rendering.reports.cards import Cards
+    from promptdsl.rendering.reports.cards import Cards, DroppedCard
     from promptdsl.rendering.reports.record import PromptRecord
+    from promptdsl.rendering.reports.text_view import Paint
     from promptdsl.rendering.spans import Span, Trace
     from promptdsl.rendering.text.blocks import MediaRoots
     from promptdsl.rendering.text.pieces import Layout
@@ -320,7 +322,8 @@ class Rendered:
         # These cached properties are left out: they are large, or have functions that cannot be
         # pickled, as ``tokens`` does. Any other one is kept once it was read. ``_spans``,
         # ``losses`` and ``hints`` must be kept: a masked result cannot make them again.
-        made_again = ("_trace", "_cards", "_locations", "_sent_as", "_known_sent_as", "tokens")
+        made_again = {"_trace", "_cards", "_locations", "_sent_as", "_known_sent_as", "tokens"}
+        made_again.add("_shown_dropped")
         state = {name: value for name, value in vars(self).items() if name not in made_again}
         return {**state, "_layout": packed(self._layout, self._last_tree)}
 
@@ -709,28 +712,71 @@ class Rendered:
     def __str__(self) -> str:
         from promptdsl.rendering.reports.text_view import text_view
 
-        return text_view(self._prompt_with_marks, self._known_sent_as)
+        prompt, sent_as = self._prompt_with_marks, self._known_sent_as
+        return text_view(prompt, sent_as, dropped=self._shown_dropped, losses=self._losses)
+
+    def _text(self, paint: "Paint") -> str:
+        """Return the request as text, in the styles of a terminal, those of ``paint``.
+
+        A terminal also shows the values in texts. Called for the command ``promptdsl render``.
+        """
+        from promptdsl.rendering.reports.text_view import text_view
+
+        return text_view(
+            self._prompt_with_marks,
+            self._known_sent_as,
+            dropped=self._shown_dropped,
+            losses=self._losses,
+            spans=[*map(attrs.asdict, self.spans())],
+            paint=paint,
+        )
+
+    @cached_property
+    def _shown_dropped(self) -> "Sequence[DroppedCard]":
+        """What is not sent, and where it stood; nothing is counted for it.
+
+        What a provider's compaction stands for is counted when it is first asked for: then there
+        is nothing.
+        """
+        from promptdsl.rendering.reports.cards import or_none_on_error
+
+        return or_none_on_error(self._located_dropped) or ()
+
+    def _located_dropped(self) -> "Sequence[DroppedCard]":
+        stages = dict(self._stages)
+        if any(map(is_compacted, opaque(stages["read"]))):
+            return ()
+        dropped = self._dropped()
+        if not dropped and stages["place"] is stages["pair"]:
+            return ()
+        from promptdsl.rendering.reports.shown_dropped import uncounted_dropped
+
+        return uncounted_dropped(self._report_input(), dropped)
 
     def __repr__(self) -> str:
         return f"<{self._cards.summary}>"
 
-    def _repr_html_(self) -> str:
+    def _view_record(self) -> "PromptRecord":
+        """Return the record that the views of notebooks and of ``rich`` show."""
         from promptdsl.rendering.reports.cards import or_none_on_error
         from promptdsl.rendering.reports.recorded import record_of, tokens_of
 
         tokens = or_none_on_error(lambda: tokens_of(self.tokens))
         dropped = or_none_on_error(lambda: self.dropped) or ()
-        return record_of(self._report_input(), tokens=tokens, dropped=dropped).html()
+        return record_of(self._report_input(), tokens=tokens, dropped=dropped)
+
+    def _repr_html_(self) -> str:
+        return self._view_record().html()
 
     def _repr_markdown_(self) -> str:
         from promptdsl.rendering.reports.markdown_view import markdown_view
 
-        return markdown_view(self._cards)
+        return markdown_view(self._view_record()._cards)
 
     def __rich__(self) -> object:
         from promptdsl.rendering.reports.rich_view import rich_view
 
-        return rich_view(self._cards)
+        return rich_view(self._view_record()._cards)
 
     def __format__(self, spec: object) -> Never:
         from promptdsl.rendering.target_errors import no_text

@@ -84,7 +84,7 @@ def no_text() -> ContentError:
     """Return the error for a result that is put into a text."""
     return ContentError(
         "a Rendered is messages, not a text to put into another text",
-        fix="print(rendered) and str(rendered) show it; in another prompt, write its messages "
+        fix='print(rendered) and f"{rendered!s}" show it; in another prompt, write its messages '
         "with History(rendered.messages), or the part itself",
         at=(author(),),
     )

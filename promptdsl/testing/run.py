@@ -37,6 +37,8 @@ class PromptRun:
         self._failed: set[str] = set()
         self._at_end = False
         self.written: dict[str, tuple[str, object, bytes]] = {}
+        self.changed: dict[object, str] = {}
+        """The file of the first prompt that has changed so, by its changes."""
 
     def collected(
         self, collector: pytest.Collector, nodes: Sequence[pytest.Item | pytest.Collector]

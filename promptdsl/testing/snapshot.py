@@ -33,6 +33,8 @@ except ModuleNotFoundError as error:
 
 from promptdsl.batch import InputsSource, named_inputs
 from promptdsl.comparing.canonical import fixed_tokens, prompt_file
+from promptdsl.comparing.changes import changes
+from promptdsl.comparing.groups import key_of, primary_changes
 from promptdsl.comparing.matrix import applied, difference
 from promptdsl.comparing.shown_texts import Scrubber
 from promptdsl.comparing.snapshot_file import (
@@ -157,6 +159,15 @@ class SnapshotFiles:
             f"git mv {shlex.quote(orphan)} {path}"
             for orphan in map(self.shown, self.orphans(missing.path, missing.text))
         ]
+
+    def changed_alike(self, path: Path, before: PromptFile, after: PromptFile) -> str | None:
+        """Return the file of another prompt that has the same changes and was reported before.
+
+        The first prompt that changes so is noted. ``None`` if there is no other.
+        """
+        keys = tuple(map(key_of, primary_changes(changes(before, after))))
+        first = self._run.changed.setdefault(keys, self.shown(path))
+        return None if first == self.shown(path) or not keys else first
 
     def orphans(self, path: Path, text: str) -> list[Path]:
         """Return the files without a test that have this text: its test was renamed."""
@@ -355,9 +366,10 @@ class ComparedPrompt:
         mismatch = self._files.differs(PromptExtension, serialise(actual), self.suffix)
         if mismatch is None or mismatch.stored is None:
             return mismatch
-        return dataclasses.replace(mismatch, changes=self._changes(mismatch.stored, actual))
+        text = self._changes(mismatch.path, mismatch.stored, actual)
+        return dataclasses.replace(mismatch, changes=text)
 
-    def _changes(self, stored: str, actual: PromptFile) -> str:
+    def _changes(self, path: Path, stored: str, actual: PromptFile) -> str:
         if CONFLICT.search(stored) and not CONFLICT.search(serialise(self.file)):
             return "It has the marks of a merge conflict: resolve it, or write it again."
         try:
@@ -367,7 +379,12 @@ class ComparedPrompt:
         if self._base is not None:
             with suppress(SnapshotFormatError):  # it refers to lines that the base has no more
                 expected, actual = applied(self._base, expected), self.file
-        return failure_text(expected, actual, exact=fixed_tokens(self.rendered).total)
+        text = failure_text(expected, actual, exact=fixed_tokens(self.rendered).total)
+        other = self._files.changed_alike(path, expected, actual)
+        if other is None:
+            return text
+        summary, _, _ = text.partition("\n")
+        return f"{summary}\n\nThe same changes are shown for {other}."
 
     def payload(
         self, provider: ProviderName | None = None, *, matcher: Matcher | None = None

@@ -6,7 +6,7 @@ from promptdsl.foundation.errors import is_one_of
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.json import JsonDict
 from promptdsl.foundation.terminal_width import columns, cut_to, file_columns, fitted_source
-from promptdsl.foundation.unicode import on_one_line
+from promptdsl.foundation.unicode import is_blank, on_one_line
 from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.description import described
 from promptdsl.messages.message import Message
@@ -17,13 +17,20 @@ from promptdsl.tree.words import cached, size
 
 WIDTH = 60
 DEEPEST = 40
+WORDS = 5
+"""The most words of a text that are shown."""
+LONGEST = 36
+"""The most characters of them."""
+SEARCHED = 200
+"""The characters of a text in which they are looked for."""
 
 
 def outline(root: Node, width: int | None = None) -> str:
     """Return one line for each part below a node, indented, with its size and its source line.
 
-    The size is in characters. For a part without parts, such as a ``Tool``, the only line is the
-    part itself. Lines fit ``width`` columns; without it, nothing is cut.
+    The size is in characters, with the first words of a text of the author. For a part without
+    parts, such as a ``Tool``, the only line is the part itself. Lines fit ``width`` columns;
+    without it, nothing is cut.
     """
     return outline_text(outline_rows(root), width)
 
@@ -31,7 +38,7 @@ def outline(root: Node, width: int | None = None) -> str:
 def outline_text(rows: Sequence[JsonDict], width: int | None = None) -> str:
     """Return the rows of an outline as lines, which fit ``width`` columns."""
     # The indentation ends at DEEPEST levels: the text would grow with the square of the depth.
-    names = ["  " * min(row["depth"], DEEPEST) + on_one_line(row["what"]) for row in rows]
+    names = ["  " * min(row["depth"], DEEPEST) + on_one_line(_named(row)) for row in rows]
     sources = [row.get("source", "") for row in rows]
     if width is None:
         names = [name.ljust(WIDTH) for name in names]
@@ -45,13 +52,37 @@ def outline_text(rows: Sequence[JsonDict], width: int | None = None) -> str:
     return "\n".join(map(str.rstrip, lines))
 
 
+def _named(row: JsonDict) -> str:
+    return f'{row["what"]} "{row["text"]}"' if row.get("text") else row["what"]
+
+
+def first_words(text: str) -> str:
+    """Return the first words of a text, with an ellipsis if there are more.
+
+    The ellipsis of a text of ASCII is three dots, so that its outline is ASCII, too.
+
+    >>> first_words("You work at the support desk of TechCorp.")
+    'You work at the support...'
+    """
+    start = text[:SEARCHED].split()
+    shown = " ".join(start[:WORDS])[:LONGEST]
+    if shown == " ".join(start) and is_blank(text[SEARCHED:]):
+        return shown
+    return shown + ("..." if text.isascii() else "…")
+
+
 def outline_rows(root: Node) -> list[JsonDict]:
-    """Return the lines of an outline as data: ``depth``, ``what`` it is, and its ``source``."""
+    """Return the lines of an outline as data: ``depth``, ``what`` it is, and its ``source``.
+
+    Also the first words of a text of the author, ``text``. Of values and of recorded messages only
+    the size is there: an outline is printed to logs.
+    """
     rows: list[JsonDict] = []
 
-    def add(depth: int, what: str, where: object) -> None:
+    def add(depth: int, what: str, where: object, text: str = "") -> None:
+        words = {} if is_blank(text) else {"text": on_one_line(first_words(text))}
         location = {} if where is None else {"source": str(where)}
-        rows.append({"depth": depth, "what": what, **location})
+        rows.append({"depth": depth, "what": what, **words, **location})
 
     parts = root.content or (root,)
     if isinstance(root, turn_nodes.RootNode):
@@ -60,7 +91,7 @@ def outline_rows(root: Node) -> list[JsonDict]:
     while stack:
         node, depth = stack.pop()
         if isinstance(node, str):
-            add(depth, size(node), None)
+            add(depth, size(node), None, node)
         elif isinstance(node, turn_nodes.RecordedNode):
             source, components = node.source, _components(node)
             for item in node.items if node.provider_format == "messages" else ():

@@ -18,7 +18,7 @@ QUESTIONS = {
         "/srv/support.py:7: history, 137 tokens: there is no room for its oldest exchange"
         "\n  user: old word"
     ),
-    "who wrote this line": "  value note  /srv/support.py:6\n    Ada\n",
+    "who wrote this line": "  author + value                    │ A note of Ada\n",
     "what was it made with": 'inputs: { "name": "Ada" }',
     "which model, and how large is its window": "claude-sonnet-4-5: 4 messages, 661 tokens>",
     "what could the target not express": "\n── losses ",
@@ -40,7 +40,7 @@ def test_a_payload_is_shown_the_same_way(cli: Command, tmp_path: Path) -> None:
     out = cli("records", "show", str(file)).out
     assert (True, True, False) == (
         "<PromptRecord 1.1 for openai gpt-5: 1 message" in out,
-        "  conversation history[0]\n    Hi there." in out,
+        "  conversation  history[0] │ Hi there." in out,
         ".py:" in out,
     )
 
@@ -59,8 +59,8 @@ def test_each_attachment_is_shown(cli: Command, tmp_path: Path) -> None:
     prompt = User("Look:", images[0], "and", images[1])
     render(prompt, provider="openai").record().save(file := tmp_path / "r.json")
     lines = cli("records", "show", str(file)).out.split("── messages")[1].splitlines()
-    image = '    {{ "type": "image", "source": {{ "type": "url", "url": "https://a.b/{}.png" }} }}'
-    assert ["    Look:", image.format("c"), "    and", image.format("d")] == lines[3:10:2]
+    expected = ["Look:", "image (url) https://a.b/c.png", "and", "image (url) https://a.b/d.png"]
+    assert expected == [line.partition(" │ ")[2] for line in lines[2:6]]
 
 
 def test_the_texts_of_two_dropped_sections_are_shown(cli: Command, tmp_path: Path) -> None:

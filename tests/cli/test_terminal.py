@@ -165,6 +165,35 @@ def test_a_request_in_colours() -> None:
     assert plain == ANSI.sub("", text)
 
 
+VALUES = """
+from promptdsl import *
+name = Value("── <Ann>\\n── user ──\\x1b[2J")
+prompt = Timeline(
+    System("Help ", name, " on ", Volatile("Monday", "today"), ".",
+        Section("gone", "No. " * 50, priority=1)),
+    Grounding("left", "So. " * 50, priority=1),
+    User("Hi."),
+)
+"""
+
+
+def test_values_in_colours() -> None:
+    """A value is cyan on each of its lines, a volatile one underlined; what was dropped is dim."""
+    Path("shop.py").write_text(VALUES, "utf-8")
+    call = ("render", "shop.py", "--for", "text", "--model", "gpt-5", "--budget", "60")
+    text = on_terminal(*call)
+    lines = text.split("\n")
+    assert [
+        "Help \x1b[36m── <Ann>\x1b[0m",
+        "\\\x1b[36m── user ──&#27;[2J\x1b[0m on \x1b[4;36mMonday\x1b[0m.",
+    ] == lines[1:3]
+    assert any(line.startswith("\x1b[2m─ dropped section gone, 102 tokens") for line in lines)
+    assert any(line.startswith("\x1b[2m── dropped grounding left ──") for line in lines)
+    plain = on_terminal(*call, NO_COLOR="1")
+    assert "\x1b" not in plain
+    assert plain == ANSI.sub("", text)
+
+
 def test_tokens_in_colours() -> None:
     """Numbers are dim, and the name of a dropped part is struck through."""
     Path("shop.py").write_text(PROMPT, "utf-8")

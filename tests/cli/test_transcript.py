@@ -48,37 +48,38 @@ def stands(path: str | Path) -> list[tuple[int, str]]:
 
 
 SHOWN = """\
-   15  2026-11-26 10:00:00  summary    <summary> Ann &lt;/summary> was …
-    7  2026-11-26 10:00:00  user       What now?
-   11  2026-11-26 10:00:00  note       { "case": 77 }
+2026-11-26 (UTC)
+   15  10:00:00  summary    <summary> Ann &lt;/summary> was charged twice. </summary>
+    7  10:00:00  user       What now?
+   11  10:00:00  note       { "case": 77 }
 
 title: Invoice 1881
 tokens: 9 input, 3 output, 12 total
 """
 EVERY = """\
--   3  2026-11-26 09:00:00  assistant  Let me look.
-                                       tool_use find (call_0) {"invoice…
--   4  2026-11-26 09:00:00  tool       tool_result call_0 text Two rows…
--   5  2026-11-26 09:00:00  assistant  You were charged twice.
-    6                       erased     {}
--   7  2026-11-26 10:00:00  user       And now?
-    8  2026-11-26 10:00:00  replace    What now?
--   9  2026-11-26 10:00:00  user       No
-   10  2026-11-26 10:00:00  remove     { "turn": 9 }
-   11  2026-11-26 10:00:00  note       { "case": 77 }
-   12  2026-11-26 10:00:00  metadata   { "metadata": { "title": "Invoic…
+-   3  09:00:00  assistant  Let me look.
+                            tool_use find (call_0) {"invoice": 1881}
+-   4  09:00:00  tool       tool_result call_0 text Two rows: é \\ud800
+-   5  09:00:00  assistant  You were charged twice.
+    6            erased     {}
+-   7  10:00:00  user       And now?
+    8  10:00:00  replace    What now?
+-   9  10:00:00  user       No
+   10  10:00:00  remove     { "turn": 9 }
+   11  10:00:00  note       { "case": 77 }
+   12  10:00:00  metadata   { "metadata": { "title": "Invoice 1881" } }
 """
 
 
 def test_a_transcript_is_shown(cli: Command) -> None:
-    """What stands is a line each, cut at the end of the line; tags and tokens follow."""
+    """What is current is a line each below its day, and nothing is cut; tags and tokens follow."""
     assert Done(0, SHOWN, "") == cli("transcript", "show", "a.jsonl")
 
 
 def test_every_entry_is_shown(cli: Command) -> None:
     """With ``--all`` there are all entries; what does not stand has a sign."""
     done = cli("transcript", "show", "a.jsonl", "--all")
-    assert EVERY == "".join(done.out.splitlines(keepends=True)[2:13])
+    assert EVERY == "".join(done.out.splitlines(keepends=True)[3:14])
 
 
 @pytest.mark.parametrize("options", [[], ["--all"]])
@@ -101,9 +102,51 @@ def test_programs_get_everything(cli: Command, options: list[str]) -> None:
 def test_a_text_controls_no_terminal(cli: Command) -> None:
     """Control characters are shown, and a text stays on its line; a time may be no time."""
     Transcript(["a\x1b[2J\nb"], clock=None).save("c.jsonl")
-    assert Done(0, f"    1{' ' * 23}user       a\\x1b[2J b\n", "") == cli(
+    assert Done(0, f"    1{' ' * 12}user       a\\x1b[2J b\n", "") == cli(
         "transcript", "show", "c.jsonl"
     )
+
+
+def test_days_are_headings(cli: Command) -> None:
+    """Each day is a heading once, in UTC, whatever the zone of a time is."""
+    zone = timezone(timedelta(hours=-3))
+    times = iter([datetime(2026, 11, 26, hour, tzinfo=zone) for hour in (9, 10, 22)])
+    Transcript(["a", "b", "c"], clock=lambda: next(times)).save("days.jsonl")
+    assert [
+        "2026-11-26 (UTC)",
+        "    1  12:00:00  user       a",
+        "    2  13:00:00  user       b",
+        "2026-11-27 (UTC)",
+        "    3  01:00:00  user       c",
+    ] == cli("transcript", "show", "days.jsonl").out.splitlines()
+
+
+LINES = "One two three four five six seven eight.\n\n  Nine\x1b[2J.\n" + "ten " * 60
+
+
+def test_a_terminal_shows_three_rows(cli: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal a text is wrapped, and cut after three rows; with ``--full`` it is complete."""
+    Transcript([LINES, "東京" * 60], clock=None).save("long.jsonl")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    rows = cli("transcript", "show", "long.jsonl").out.splitlines()
+    assert [
+        f"    1{' ' * 12}user       One two three four five six seven eight.",
+        f"{' ' * 28}Nine\\x1b[2J. ten ten ten ten ten ten ten ten",
+    ] == rows[:2]
+    assert (6, "ten ten…", "東…") == (len(rows), rows[2][-8:], rows[5][-2:])
+    assert 72 >= max(len(row) + row.count("東") + row.count("京") for row in rows)
+    full = cli("transcript", "show", "long.jsonl", "--full").out.splitlines()
+    assert ("", f"{' ' * 28}Nine\\x1b[2J.") == (full[1].strip(), full[2].replace("  Nine", "Nine"))
+    assert (60, 60) == ("".join(full).count("ten"), "".join(full).count("京"))
+
+
+def test_without_a_terminal_nothing_is_cut(cli: Command) -> None:
+    """In a pipe a text is one row; with ``--full`` it has its own lines."""
+    Transcript([LINES], clock=None).save("long.jsonl")
+    (row,) = cli("transcript", "show", "long.jsonl").out.splitlines()
+    assert " ".join(LINES.replace("\x1b", "\\x1b").split()) == row[28:]
+    full = cli("transcript", "show", "long.jsonl", "--full").out.splitlines()
+    assert ["  Nine\\x1b[2J."] == [row[28:] for row in full[2:3]]
 
 
 # Checked.
@@ -131,7 +174,7 @@ def test_an_unknown_entry_is_no_damage(cli: Command, files: Path) -> None:
     (files / "a.jsonl").write_bytes((files / "a.jsonl").read_bytes() + line)
     told = "a.jsonl: read-only: entry 16 has the unknown type 'branch'\n"
     assert Done(0, "a.jsonl: turns 3, entries 16, bytes 2,282\n", told) == cli(*CHECK)
-    assert "   16                       branch     1\n" in cli("transcript", "show", *ALL).out
+    assert "   16            branch     1\n" in cli("transcript", "show", *ALL).out
     assert 1 == cli("transcript", "vacuum", "a.jsonl", "new.jsonl").code
     assert 0 == cli("transcript", "repair", "a.jsonl", "new.jsonl").code
 

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 from hypothesis import given
 
-from promptdsl import diff
+from promptdsl import Section, System, Timeline, User, diff, render
 from promptdsl.comparing import DiffReport, PromptComparison
 from tests.comparing.any_file import pairs
 from tests.comparing.reports import friday, hostile
@@ -71,6 +71,46 @@ def test_hostile_prompts_are_text() -> None:
     """No prompt, name, model or problem adds a tag or an attribute to those of a calm page."""
     calm = Seen(friday().html).tags | {("ins",), ("del",), ("i",), ("td", "colspan")}
     assert set() == Seen(hostile().html).tags - calm
+
+
+def shared_change(count: int) -> DiffReport:
+    """Return a report of prompts with the same change, of which the last has one of its own."""
+    role, old, new = "Be kind. " * 20, "No refunds.", "Refunds within a week."
+    prompts: list[PromptComparison] = []
+    for number in range(count):
+        own = ("So.", "Then.") if number == count - 1 else ("So.", "So.")
+        before, after = (
+            render(
+                Timeline(System(Section("role", role), Section("rules", rule)), User(text)),
+                model="gpt-5",
+            )
+            for rule, text in zip((old, new), own, strict=True)
+        )
+        prompts.append(PromptComparison(f"p{number}", "changed", diff(before, after)))
+    return DiffReport(tuple(prompts))
+
+
+def test_a_prompt_without_a_change_of_its_own_is_one_row() -> None:
+    """What only changed as others did is closed; a prompt with a change of its own is open."""
+    boxes = re.findall(r"<details( open)? class=prompt", shared_change(3).html)
+    assert ["", "", " open"] == boxes
+    assert [" open"] == re.findall(r"<details( open)? class=prompt", shared_change(1).html)
+
+
+def test_bars_show_the_tokens_before_and_after() -> None:
+    """The bars have the widths of the counts, and the part that comes from the cache."""
+    report = shared_change(1)
+    changes = report.prompts[0].diff
+    assert changes is not None
+    before, after = changes.tokens.before, changes.tokens.after
+    assert before
+    assert after
+    assert before < after
+    (bars,) = re.findall("<svg class=bars.*?</svg>", report.html)
+    assert f'aria-label="{before:,} tokens before, {after:,} after' in bars
+    widths = [float(width) for width in re.findall(r'width="([\d.]+)"', bars)]
+    assert abs(widths[0] - 100 * before / after) < 0.1
+    assert abs(sum(widths[1:]) - 100) < 0.2
 
 
 def test_the_policy_allows_the_style_and_the_script_of_the_page() -> None:

@@ -1488,11 +1488,11 @@ def test_the_outline_names_components() -> None:
         "system",
         "  section persona 'Persona' by=opening/persona",
         "    text",
-        "      5 characters",
+        '      5 characters "I am"',
         "      value, 1 character",
         "user ask by=opening",
         "  back (overridden by numbered_back)",
-        "    6 characters",
+        '    6 characters "back q"',
     ] == rows
 
 

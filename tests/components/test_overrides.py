@@ -211,12 +211,12 @@ def test_the_outline_names_the_override() -> None:
         "  section footer 'End'",
         "    footer (overridden by Text)",
         "      text",
-        "        5 characters",
+        '        5 characters "Ciao."',
         "  tone (overridden by Text)",
         "    text",
-        "      7 characters",
+        '      7 characters "Be wry."',
         "user by=user (overridden by User)",
-        "  5 characters",
+        '  5 characters "Moin."',
     ] == rows
 
 

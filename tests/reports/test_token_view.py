@@ -186,3 +186,18 @@ def test_without_a_terminal_nothing_is_cut() -> None:
     prompt = System(Section("a" * 90, "Be kind."), Section("b" * 90, "Be brief."))
     text = str(render(prompt, counter=words).tokens)
     assert [1, 1, 3] == [text.count(word) for word in ("a" * 90, "b" * 90, f"{__file__}:")]
+
+
+@pytest.mark.parametrize("width", [70, 80])
+def test_a_cache_mark_is_not_cut(width: int) -> None:
+    """A name is cut before its cache mark; the instructions for tools have the room of a path."""
+    prompt = Timeline(
+        Tool(name="find", description="Find.", input_schema={"type": "object"}),
+        System(Section("s" * 60, "Be kind. " * 20, cache=True), Section("b", "c")),
+        User("Hi."),
+    )
+    text = str(render(prompt, model="claude-sonnet-4-5").record().token_tree(width=width))
+    (row,) = [row for row in text.split("\n") if "…" in row and "section s" in row]
+    assert "… [cached]" in row
+    assert width >= len(row)
+    assert "the provider's instructions for tools" in text

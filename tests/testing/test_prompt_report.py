@@ -34,6 +34,16 @@ def changed(project: Project) -> Project:
     return project
 
 
+def test_equal_changes_are_shown_once(changed: Project) -> None:
+    """The first test that fails shows the lines; another has its summary, and names the first."""
+    alike = f"The same changes are shown for {FOLDER}test_one.prompt.txt."
+    told = changed.run()
+    assert [1, 1, 2] == [told.count(t) for t in ("+ Be brief.", alike, "`rules` changed: 1 line")]
+    changed.write(test_a=TESTS.replace("kind", "brief").replace('"two"', '"2"'))
+    told = changed.run()
+    assert [2, 0] == [told.count(text) for text in ("+ Be brief.", "The same changes")]
+
+
 def counts(project: Project, file: str = "report.html") -> dict[str, int]:
     """Return how many prompts the page of a run has of each kind."""
     page = project.folder.joinpath(file).read_text("utf-8")

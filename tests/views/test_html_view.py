@@ -13,7 +13,6 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 
 from promptdsl import *
-from tests.errors import this_line
 from tests.hostile import HOSTILE
 from tests.internals import all_visible, is_valid_unicode
 from tests.searching import with_each
@@ -145,16 +144,75 @@ def test_the_rich_view() -> None:
     assert "│ [red]a[/red] \\x1b[2J │" in boxed
 
 
-def test_losses_and_dropped_parts_come_first() -> None:
-    """Each view shows what is lost and what was dropped, with its line."""
-    prompt, line = Timeline(Section("a", "b " * 99, priority=1), User("Hi.", name="A")), this_line()
-    rendered = render(prompt, provider="gemini", budget=30)
-    loss = "hint: name of a speaker (user[0])"
-    dropped = f"test_html_view.py:{line}: section a"
-    for view in (rendered._repr_html_().replace("&#x27;", "'"), rendered._repr_markdown_()):
-        assert 0 < view.index(loss) < view.index(dropped) < view.index("<b>user</b>")
-    boxed = printed(rendered, 200)
-    assert 0 < boxed.index(loss) < boxed.index(dropped) < boxed.index("user A")
+def test_a_tool_has_a_table_of_its_fields() -> None:
+    """Each field of a schema has a row: its name, its type, and its description; JSON is closed."""
+    schema = {
+        "type": "object",
+        "properties": {
+            "invoice": {"type": "integer", "description": "Its <number>."},
+            "team": {"enum": ["billing", "legal"]},
+            "note": {"type": ["string", "null"]},
+            "any": {},
+            "none": True,
+        },
+        "required": ["invoice", "team"],
+    }
+    tool = Tool(name="find", description="", input_schema=schema)
+    html = render(Timeline(tool, User("Hi.")))._repr_html_()
+    table = html[
+        html.index('<table class="fields">') : html.index("<details><summary>JSON</summary>")
+    ]
+    assert [
+        ["invoice", "integer", "Its &lt;number&gt;."],
+        ["team", "billing | legal", ""],
+        ["note", "string | null, optional", ""],
+        ["any", "any, optional", ""],
+    ] == [re.findall("<td>(.*?)</td>", row) for row in re.findall("<tr>(.*?)</tr>", table)]
+    calm = render(SUPPORT, model="gpt-5")._repr_html_()
+    assert '<table class="fields">' not in calm
+
+
+def dropping() -> Rendered:
+    """Return a request of which a document, and a section between others, are dropped."""
+    prompt = Timeline(
+        System(Section("role", "Be kind."), Section("a", "b " * 99, priority=1), Section("c", "d")),
+        Grounding("doc", "Long. " * 60, priority=2),
+        User("Hi.", name="A"),
+    )
+    return render(prompt, provider="gemini", budget=90, counter=len)
+
+
+def test_dropped_parts_stand_where_they_were_written() -> None:
+    """Each view shows hints first, and a dropped part in or before its message, with its reason."""
+    rendered = dropping()
+    assert ["section a", "grounding"] == [part.what for part in rendered.dropped]
+    html, markdown = rendered._repr_html_().replace("&#x27;", "'"), rendered._repr_markdown_()
+    boxed, text = printed(rendered, 200), str(rendered)
+    words = ["hint: name of a speaker (user[0])", "Be kind.", "section a", "grounding doc", "Hi."]
+    for view in (html, markdown, boxed, text):
+        places = [view.rindex(word) for word in (words[1:] if view is text else words)]
+        assert sorted(places) == places
+    system = html[html.index('<details class="system"') : html.rindex("<s>grounding doc</s>")]
+    assert "<b>dropped</b> <s>section a</s> <small>200 tokens · there is" in system
+    assert "test_html_view.py" in system
+    assert "b b b" in system
+
+
+def test_text_shows_what_was_dropped() -> None:
+    """A dropped part has a rule before the message that it stood before, or a line in it."""
+    expected = """\
+Be kind.
+
+d
+
+─ dropped section a, 200 tokens: there is no room for it, its priority is 1
+
+── dropped grounding doc ───────────────────────────────────────────────
+─ 388 tokens: there is no room for it, its priority is 2
+
+── user A ──────────────────────────────────────────────────────────────
+Hi."""
+    assert expected == str(dropping()).partition("\n")[2]
 
 
 def test_a_long_text_is_closed_at_first() -> None:
@@ -165,6 +223,7 @@ def test_a_long_text_is_closed_at_first() -> None:
 
 TAGS = {
     "b",
+    "details",
     "details class",
     "details class open",
     "div class",
@@ -175,9 +234,11 @@ TAGS = {
     "pre dir",
     "s",
     "small",
+    "span class",
     "style",
     "summary",
     "table",
+    "table class",
     "td",
     "td style",
     "tr",
@@ -255,7 +316,7 @@ def test_many_notes_are_short() -> None:
     page = render(
         Timeline(System("Help.", *parts), User("Hi.")), counter=len, budget=60
     )._repr_html_()
-    assert "… 280 more</p>" in page
+    assert "… 280 more dropped</p>" in page
     assert len(page) < 20_000
 
 

@@ -1,5 +1,6 @@
 """The outline: a line for every part, with what it is, how big, and where it was written."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -12,8 +13,13 @@ from tests.views.full_outline import FILE, outlines
 
 
 def rows(tree: Node, **options: Any) -> list[str]:
-    """Return the lines of an outline without the places."""
-    return [row.split("  /")[0].rstrip() for row in render(tree, **options).outline().splitlines()]
+    """Return the lines of an outline without the first words of texts, and without the places."""
+    return names(render(tree, **options).outline())
+
+
+def names(text: str) -> list[str]:
+    """Return the names in the lines of an outline."""
+    return [re.sub(' ".*"$', "", row.split("  /")[0].rstrip()) for row in text.splitlines()]
 
 
 @component
@@ -26,9 +32,10 @@ def test_a_part_has_its_line() -> None:
     """The outline has a line for every part, with the line it was written in."""
     section, written = Section("rules", "never", title="Rules"), this_line()
     found = render(Timeline(System(section), User("u"))).outline().splitlines()
-    assert [f"  section rules 'Rules'{' ' * 37}  {__file__}:{written}", "    5 characters"] == (
-        found[1:3]
-    )
+    assert [
+        f"  section rules 'Rules'{' ' * 37}  {__file__}:{written}",
+        '    5 characters "never"',
+    ] == (found[1:3])
 
 
 @pytest.mark.parametrize(
@@ -215,7 +222,7 @@ def test_the_outline_of_a_tree_as_written() -> None:
         "  user",
         "    1 character",
         "lazy",
-    ] == [row.split("  /")[0].rstrip() for row in outline(tree).splitlines()]
+    ] == names(outline(tree))
 
 
 @pytest.mark.parametrize(
@@ -248,7 +255,40 @@ def test_the_outline_of_a_tree_as_written() -> None:
 def test_what_a_budget_may_do(part: Node, expected: list[str]) -> None:
     """As written, an outline says what a budget may do with a part."""
     text = outline(Fragment(part))
-    assert expected == [row.split("  /")[0].rstrip() for row in text.splitlines()]
+    assert expected == names(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Be kind.", "Be kind."),
+        (" Be\n kind,  and be brief.", "Be kind, and be brief."),
+        ("Be kind, and be brief today.", "Be kind, and be brief..."),
+        ("Be kind, and be brieƒ todaÿ.", "Be kind, and be brieƒ…"),
+        ("x" * 36, "x" * 36),
+        ("x" * 37, "x" * 36 + "..."),
+        ("é" * 5_000, "é" * 36 + "…"),
+        ("a b" + " " * 5_000, "a b"),
+        ("a" + " " * 5_000 + "b", "a..."),
+        ("\x1b[2J\u202e\ud83d\ude00", "\\x1b[2J\\u202e\\ud83d\\ude00"),
+    ],
+)
+def test_a_text_shows_its_first_words(text: str, expected: str) -> None:
+    """Five words at most stand after the size, on one line; dots are ASCII where the text is."""
+    prompt = User(text)
+    size = f"{len(text):,} characters"
+    assert f'{size} "{expected}"' == str(prompt).partition("\n")[2].split("  /")[0]
+
+
+def test_data_shows_no_words() -> None:
+    """Of a value and of a recorded message there is only the size: an outline goes to logs."""
+    prompt = Timeline(
+        System("Help ", Value("Ann"), Volatile("Monday", "today"), Untrusted("secret")),
+        History([{"role": "user", "content": "I am Bob."}]),
+    )
+    for text in (str(prompt), render(prompt).outline()):
+        assert not re.search("Ann|Monday|secret|Bob", text)
+        assert 1 == text.count('  5 characters "Help"\n')
 
 
 @pytest.mark.parametrize("width", [20, 40, 80, 200])

@@ -185,7 +185,7 @@ def test_a_result_is_not_put_into_a_text(write: Callable[[Rendered], str]) -> No
     error = raised(ContentError, lambda: write(rendered))
     assert str(error).split("\n") == [
         f"{lines_of(write, 2)[0]}: a Rendered is messages, not a text to put into another text",
-        "  print(rendered) and str(rendered) show it; in another prompt, write its messages with "
+        '  print(rendered) and f"{rendered!s}" show it; in another prompt, write its messages with '
         "History(rendered.messages), or the part itself",
     ]
 

@@ -24,8 +24,9 @@ def find(query: str) -> str:
 
 
 def lines(text: str) -> list[str]:
-    """Return the lines of a text for people, without their places."""
-    return [re.split(rf" at {__file__}|(?<=\S)  +/", line)[0] for line in text.splitlines()]
+    """Return the lines of a text for people, without the words of texts and their places."""
+    rows = [re.split(rf" at {__file__}|(?<=\S)  +/", line)[0] for line in text.splitlines()]
+    return [re.sub(' ".*"$', "", row) for row in rows]
 
 
 def test_a_prompt_shows_its_outline() -> None:
@@ -36,11 +37,12 @@ def test_a_prompt_shows_its_outline() -> None:
         f"<Timeline at {__file__}:{line + 1}: not rendered>",
         f"{'system':<60}  {__file__}:{line + 1}",
         "  section rules 'Rules'".ljust(60) + f"  {__file__}:{line}",
-        "    5 characters",
+        '    5 characters "never"',
         f"{'user':<60}  {__file__}:{line + 1}",
-        "  3 characters",
+        '  3 characters "Hi."',
     ]
-    assert str(section) == f"<Section 'rules' at {__file__}:{line}: not rendered>\n5 characters"
+    first = f"<Section 'rules' at {__file__}:{line}: not rendered>"
+    assert str(section) == f'{first}\n5 characters "never"'
 
 
 @pytest.mark.parametrize(
@@ -88,7 +90,7 @@ def test_a_part_a_log_and_an_error_show_the_same(caplog: pytest.LogCaptureFixtur
 def test_a_part_without_a_line_names_none() -> None:
     """The text of a part that a pass made has no line."""
     part = make(FirstFitNode, ("ab",))
-    assert "<FirstFit: not rendered>\n2 characters" == str(part)
+    assert '<FirstFit: not rendered>\n2 characters "ab"' == str(part)
 
 
 def test_a_notebook_shows_the_escaped_outline() -> None:

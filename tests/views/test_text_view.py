@@ -91,6 +91,19 @@ def test_what_stands_beside_the_messages_is_shown() -> None:
     assert EQUIPPED == str(render(prompt, tool_choice="required"))
 
 
+def test_what_is_not_sent_is_marked() -> None:
+    """A block that the target does not take says so, here and in a notebook; others do not."""
+    video = Video.from_url("https://example.com/a.mp4")
+    prompt = Timeline(User("Look.", video, Image.from_url("https://example.com/a.png")))
+    rendered = render(prompt, model="claude-opus-4-5")
+    assert [
+        "─ not sent: video (url) https://example.com/a.mp4",
+        "─ image (url) https://example.com/a.png",
+    ] == str(rendered).split("\n")[3::2]
+    assert '<p class="label lost">not sent: video (url)</p>' in rendered._repr_html_()
+    assert "not sent" not in str(render(prompt, model="gemini-2.5-pro"))
+
+
 def test_an_empty_prompt_has_no_text() -> None:
     """A request without messages is the empty text."""
     assert "" == str(render(Timeline(System(None))))

@@ -8,14 +8,18 @@ The colours are those of the page around it, so that it can be read on light and
 
 import base64
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
+from itertools import islice
 
+from promptdsl.budget.dropped import in_tokens
+from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.foundation.unicode import visible
 from promptdsl.messages.media.image_size import image_size
 from promptdsl.messages.media.media_type import sniff
+from promptdsl.messages.roles import ROLES
 from promptdsl.rendering.reports.budget_use import BudgetUse
-from promptdsl.rendering.reports.cards import CACHE_MARK, Card, Cards, Piece
+from promptdsl.rendering.reports.cards import CACHE_MARK, NOT_SENT, Card, Cards, Piece
 from promptdsl.rendering.reports.token_view import DEEPEST, TokenRow, TokenView, token_rows
 
 LONG = 4_000
@@ -25,6 +29,8 @@ SHOWN = 20
 LONGEST = 2_000
 """The characters of a text that are shown: a notebook keeps what it shows in its file."""
 
+WIDEST = 300
+"""The characters that are shown of the name, the type or the description of a field."""
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 """The types of pictures that are shown, known by their first bytes."""
 MOST_BASE64 = 32 * 1024 // 3 * 4 + 4
@@ -32,11 +38,13 @@ MOST_BASE64 = 32 * 1024 // 3 * 4 + 4
 MOST_PIXELS = 4_096
 """The largest width and height of a picture that is shown."""
 
+LEGEND = (
+    '<p class="label"><span class="value">a value</span> · '
+    '<span class="volatile">a volatile value</span></p>\n'
+)
+"""What the tints of texts mean."""
 NOTES = ("losses", "hints", "dropped")
 """The cards that list what is not in the messages."""
-DEFINITIONS = ("tool definition", "output")
-"""The cards whose tokens stand by their names."""
-
 STYLE = """\
 .promptdsl { font: 14px/1.5 system-ui, sans-serif; max-width: 88rem; overflow-wrap: anywhere }
 .promptdsl > p { margin: 0 0 .5rem }
@@ -61,11 +69,18 @@ STYLE = """\
 .promptdsl td:last-child { overflow-wrap: break-word; max-width: 12rem }
 .promptdsl td:first-child { white-space: nowrap; text-align: right;
   font-variant-numeric: tabular-nums }
+.promptdsl .fields td { white-space: normal; text-align: left; max-width: none }
+.promptdsl details details { margin: .3rem .6rem .5rem }
 .promptdsl img { display: block; margin: .3rem .6rem; max-width: calc(100% - 1.2rem);
   max-height: 12rem }
 .promptdsl .label {
   margin: .4rem .6rem 0; font: italic 12px/1.5 system-ui, sans-serif; opacity: .85 }
+.promptdsl > .label { margin-bottom: .5rem }
+.promptdsl .lost { padding-left: .4rem; border-left: 3px solid #d64545; font-weight: bold }
 .promptdsl .mark { padding-top: .2rem; border-top: 1px dashed }
+.promptdsl .value, .promptdsl .volatile { background: rgba(52, 160, 200, .18);
+  border-radius: 2px; box-shadow: 0 0 0 1px rgba(52, 160, 200, .18) }
+.promptdsl .volatile { border-bottom: 1px dashed }
 .promptdsl pre { margin: 0; padding: .4rem .6rem; border: 0; background: none; color: inherit;
   font: 13px/1.5 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere }"""
 
@@ -75,21 +90,18 @@ def html_view(readable: Cards, view: TokenView | None) -> str:
 
     ``view`` is that of its tokens, ``None`` where they cannot be counted.
     """
-    tools: Mapping[str, int] = {} if view is None else view.definition_tokens()
     cards = [*readable.notes(), *readable.cards()]
-    others = len(cards) - len(readable.prompt.messages)
-    defined = [tools.get(card.name) if card.what in DEFINITIONS else None for card in cards]
-    counts = [*defined[:others], *readable.message_tokens()]
-    first, last = others + SHOWN, max(others + SHOWN, len(cards) - SHOWN)
-    parts = [
-        *map(_part, cards[:first], counts[:first]),
-        _hidden(counts[first:last]),
-        *map(_part, cards[last:], counts[last:]),
-    ]
+    messages = [index for index, card in enumerate(cards) if card.what in ROLES]
+    first, last = len(cards), len(cards)
+    if len(messages) > 2 * SHOWN:
+        first, last = messages[SHOWN], messages[-SHOWN]
+    hidden = [_hidden(cards[first:last])] if first < last else []
+    parts = [*map(_part, cards[:first]), *hidden, *map(_part, cards[last:])]
+    legend = LEGEND if any(readable.tints.values()) else ""
     return (
         f'<div class="promptdsl mathjax_ignore tex2jax_ignore"><style>\n{STYLE}\n</style>\n'
         f"<p>{_line(readable.summary)}</p>\n{_budget(readable.budget)}{_counts(view)}"
-        f"{''.join(parts)}</div>"
+        f"{legend}{''.join(parts)}</div>"
     )
 
 
@@ -127,38 +139,90 @@ def _row(row: TokenRow) -> str:
     return f"<tr><td>{row.tokens:,}</td>{cells}</tr>"
 
 
-def _part(card: Card, tokens: int | None) -> str:
+def _part(card: Card) -> str:
+    if card.is_dropped:
+        return _dropped(card)
     size = sum(len(piece.text) for piece in card.pieces)
     is_open = "" if size > LONG or card.what == "tool definition" else " open"
-    count = "" if tokens is None else f"<small>{tokens:,} tokens</small>"
+    count = "" if card.tokens is None else f"<small>{card.tokens:,} tokens</small>"
     title = " ".join(filter(None, (f"<b>{_line(card.heading)}</b>", _line(card.name), count)))
     pieces, more = card.pieces, ""
     if card.what in NOTES and len(pieces) > SHOWN:
         pieces, more = pieces[:SHOWN], f'<p class="label">… {len(card.pieces) - SHOWN:,} more</p>'
-    body = "".join(map(_piece, pieces)) + more
-    kind = card.sent_as or card.what
+    body = "".join([*map(_piece, pieces), more, *map(_part, card.inside)])
+    kind = _line(card.sent_as or card.what)
     return f'<details class="{kind}"{is_open}><summary>{title}</summary>{body}</details>\n'
 
 
-def _hidden(counts: Sequence[int | None]) -> str:
+def _dropped(card: Card) -> str:
+    """Return a dropped part where it stood, closed: its tokens, the reason, and its text."""
+    if card.dropped is None:
+        return f'<p class="label">… {_line(card.name)} dropped</p>\n'
+    source = re.split(r"[/\\\\]", str(card.dropped.dropped.source or ""))[-1]
+    count = "" if card.tokens is None else in_tokens(card.tokens)
+    words = filter(None, (count, card.dropped.reason, source))
+    facts = f"<small>{_line(' · '.join(words))}</small>"
+    title = f"<b>dropped</b> <s>{_line(card.name)}</s> {facts}"
+    body = "".join(map(_piece, card.pieces))
+    return f'<details class="dropped"><summary>{title}</summary>{body}</details>\n'
+
+
+def _hidden(cards: Sequence[Card]) -> str:
     """Return a line that stands for the messages in the middle; it has none of their text."""
-    if not counts:
-        return ""
+    counts = [card.tokens for card in cards if card.what in ROLES]
     known = [count for count in counts if count is not None]
     sizes = f", {sum(known):,} tokens, the largest {max(known):,}" if known else ""
+    gone = sum((card.what == "dropped") + len(card.inside) for card in cards)
+    sizes += f", and {gone:,} dropped" if gone else ""
     return f"<p>… {len(counts):,} more messages{sizes}</p>\n"
 
 
 def _piece(piece: Piece) -> str:
-    if len(piece.text) > LONGEST:
-        more = f"\n… {len(piece.text) - LONGEST:,} more characters"
-        piece = piece._replace(text=piece.text[:LONGEST] + more)
-    # A line end after <pre> is not shown, so the first of a text has to be the second.
-    text = f'<pre dir="auto">\n{escape(visible(piece.text))}</pre>' if piece.text else ""
     if piece.label.startswith(CACHE_MARK):
         return f'<p class="label mark">{_line(piece.label)}: cached up to here</p>'
-    label = f'<p class="label">{_line(piece.label)}</p>' if piece.label else ""
+    kind = "label lost" if piece.label.startswith(NOT_SENT) else "label"
+    label = f'<p class="{kind}">{_line(piece.label)}</p>' if piece.label else ""
+    # A line end after <pre> is not shown, so the first of a text has to be the second.
+    text = f'<pre dir="auto">\n{_tinted(piece)}</pre>' if piece.text else ""
+    rows = [*map(_field, islice(_schema_fields(piece.schema), SHOWN))]
+    if rows:
+        table = f'<table class="fields">{"".join(rows)}</table>'
+        text = f"{table}<details><summary>JSON</summary>{text}</details>"
     return label + _picture(piece) + text
+
+
+def _schema_fields(schema: object) -> Iterator[tuple[str, str, str]]:
+    """Yield the name, the type and the description of each field that a schema declares."""
+    fields = schema.get("properties") if is_mapping(schema) else None
+    if not is_mapping(schema) or not is_mapping(fields):
+        return
+    required = schema.get("required")
+    for name, field in fields.items():
+        if not is_mapping(field):
+            continue
+        words = field.get("enum", field.get("type", "any"))
+        listed = words if is_list(words) else [words]
+        kind = " | ".join(map(str, listed))
+        optional = "" if is_list(required) and name in required else ", optional"
+        yield str(name), f"{kind}{optional}", str(field.get("description", ""))
+
+
+def _field(field: tuple[str, str, str]) -> str:
+    cells = (_line(text if len(text) <= WIDEST else f"{text[:WIDEST]}…") for text in field)
+    return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+
+
+def _tinted(piece: Piece) -> str:
+    """Return the beginning of a text, with its values in elements of their own."""
+    shown: list[str] = []
+    room = LONGEST
+    for text, kind in piece.runs():
+        run = escape(visible(text[: max(room, 0)]))
+        room -= len(text)
+        shown.append(f'<span class="{kind}">{run}</span>' if kind and run else run)
+    if room < 0:
+        shown.append(f"\n… {-room:,} more characters")
+    return "".join(shown)
 
 
 def _picture(piece: Piece) -> str:

@@ -2,6 +2,7 @@
 
 from html import escape
 
+from promptdsl.budget.dropped import in_tokens
 from promptdsl.foundation.escaping import code_fences
 from promptdsl.foundation.unicode import visible
 from promptdsl.rendering.reports.cards import Card, Cards, Piece
@@ -16,8 +17,11 @@ def markdown_view(readable: Cards) -> str:
 def _part(card: Card) -> str:
     title = f"<b>{_line(card.heading)}</b> {_line(card.name)}".rstrip()
     is_open = "" if card.what == "tool definition" else " open"
+    if card.dropped is not None:
+        why = f"{in_tokens(card.tokens or 0)}: {card.dropped.reason}"
+        title, is_open = f"{title} {_line(why)}", ""
     pieces = [f"<details{is_open}>\n<summary>{title}</summary>", *map(_piece, card.pieces)]
-    return "\n\n".join([*pieces, "</details>"])
+    return "\n\n".join([*pieces, *map(_part, card.inside), "</details>"])
 
 
 def _piece(piece: Piece) -> str:

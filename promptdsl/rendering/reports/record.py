@@ -3,8 +3,9 @@
 import json
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from html import escape
 from pathlib import Path
 from typing import Any, Self
@@ -26,9 +27,12 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.rendering.reports.bare_record import bare_record
 from promptdsl.rendering.reports.budget_use import BudgetUse
-from promptdsl.rendering.reports.cards import Cards
+from promptdsl.rendering.reports.cards import Cards, tints_of
 from promptdsl.rendering.reports.html_view import html_view
+from promptdsl.rendering.reports.shown_dropped import located_dropped
 from promptdsl.rendering.reports.source_root import with_complete_sources
+from promptdsl.rendering.reports.text_margin import text_lines
+from promptdsl.rendering.reports.text_view import Paint, unstyled
 from promptdsl.rendering.reports.token_parts import TokenPart
 from promptdsl.rendering.reports.token_view import MOST, TokenView, shown_parts
 from promptdsl.rendering.spans import Span
@@ -256,7 +260,21 @@ class PromptRecord:
             return None
         use = None if budget is None else BudgetUse(**_fields(budget, BudgetUse))
         counts = tokens["total"], tokens["label"], tokens["typical"], tokens.get("savings", "")
-        return TokenView(*counts, use, _token_parts(tokens["parts"]))
+        notes = [row["note"] for row in self._data["dropped"] if row.get("note")]
+        return TokenView(*counts, use, _token_parts(tokens["parts"]), notes)
+
+    def _texts(self, *, width: int | None = None, paint: Paint | None = None) -> list[str]:
+        """Return the texts of each message, with a margin: what wrote it, and on which line.
+
+        Called for the command ``promptdsl records show``.
+        """
+        spans: dict[int, list[Span]] = defaultdict(list)
+        for span in self.spans:
+            spans[span.message].append(span)
+        messages: tuple[Message, ...] = self.prompt.messages
+        lost = {loss.at for loss in self.losses if loss.kind == "content"}
+        shown = partial(text_lines, width=width, paint=paint or unstyled, lost=lost)
+        return ["\n".join(shown(message, spans[index])) for index, message in enumerate(messages)]
 
     def __str__(self) -> str:
         return self.outline() or self.token_tree()
@@ -275,17 +293,36 @@ class PromptRecord:
         data = self._data
         if not data["content"]:
             return f"<pre>{escape(str(self))}</pre>"
-        tokens, view = data["tokens"], self._token_view
-        facts = ModelFacts(data["model"]["provider"], data["model"]["model"])
-        sizes = None if tokens is None else (tokens["total"], tokens["messages"])
-        sent_as = {int(index): role for index, role in data.get("sent_as", {}).items()}
-        budget = None if view is None else view.budget
-        cards = Cards(
-            self.prompt, facts, self.losses, self.hints, self.dropped, sizes, budget, sent_as
-        )
-        return html_view(cards, view)
+        return html_view(self._cards, self._token_view)
 
     _repr_html_ = html
+
+    @property
+    def _cards(self) -> Cards:
+        """What views of the messages show; a record without content has none."""
+        data, view = self._data, self._token_view
+        tokens, facts = (
+            data["tokens"],
+            ModelFacts(data["model"]["provider"], data["model"]["model"]),
+        )
+        dropped = self.dropped
+        located = None
+        if view is not None and any(part.message for part in view.parts):
+            texts = [row.get("text", "") for row in data["dropped"]]
+            located = located_dropped(dropped, texts, view.parts)
+        return Cards(
+            prompt=self.prompt,
+            facts=facts,
+            losses=self.losses,
+            hints=self.hints,
+            dropped=dropped,
+            tokens=None if tokens is None else (tokens["total"], tokens["messages"]),
+            budget=None if view is None else view.budget,
+            sent_as={int(index): role for index, role in data.get("sent_as", {}).items()},
+            definitions={} if view is None else view.definition_tokens(),
+            located=located,
+            tints=tints_of(data["spans"]),
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PromptRecord) and self._data == other._data

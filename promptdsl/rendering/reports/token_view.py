@@ -241,6 +241,14 @@ def _cached(part: TokenPart) -> str:
     return " [cached]" if part.cache == "default" else f" [cached for {part.cache}]"
 
 
+def _cut_name(name: str, width: int) -> str:
+    """Return a name of at most ``width`` columns; its cache mark is kept."""
+    start, bracket, mark = name.rpartition(" [")
+    if columns(name) <= width or not mark.startswith("cached") or len(mark) + 4 > width:
+        return cut_to(name, width)
+    return cut_to(start, width - len(bracket + mark)) + bracket + mark
+
+
 def _row_lines(
     rows: Sequence[TokenRow], total: int, width: int | None, *, strike: bool
 ) -> Iterator[str]:
@@ -252,7 +260,9 @@ def _row_lines(
     if width is not None:
         sources = min(file_columns(row.source for row in rows), LEAST_SOURCE)
         name_width = min(name_width, max(width - start - sources - 2, 12))
-        names = [cut_to(name, name_width) for name in names]
+        # A row without a source has the room of it.
+        widths = [name_width if row.source or row.note else width - start for row in rows]
+        names = [_cut_name(name, room) for name, room in zip(names, widths, strict=True)]
     for row, name in zip(rows, names, strict=True):
         padded = name + " " * (name_width - columns(name))
         if row.is_dropped:

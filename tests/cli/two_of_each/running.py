@@ -69,9 +69,13 @@ def printed(commands: str, run: Callable[..., Done], git: Callable[..., object])
 
 def _anywhere(text: str, root: str) -> str:
     """Return a text without the folder of a test, and without the times at which it ran."""
-    return _NOW.sub("(now)".ljust(19), text.replace(root, "HERE"))
+    text = _NOW.sub("(now)".ljust(19), text.replace(root, "HERE"))
+    text, days = _TODAY.subn("(today) (UTC)", text)
+    return _TIME.sub(r"\1(now)   ", text) if days else text
 
 
+_TODAY = re.compile(r"^(?!2026-11-26)20\d\d-\d\d-\d\d \(UTC\)$", re.MULTILINE)
+_TIME = re.compile(r"^([- ] *\d+  )\d\d:\d\d:\d\d", re.MULTILINE)
 _NOW = re.compile(r"(?!2026-11-26)\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 
 

@@ -1,0 +1,159 @@
+"""The texts of a message, each once, with a margin that says what wrote its lines."""
+
+from collections.abc import Container, Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from promptdsl.foundation.terminal_width import columns, file_columns, fitted_source
+from promptdsl.foundation.unicode import visible
+from promptdsl.messages import Block, ToolResultBlock
+from promptdsl.messages.description import described, shown_text
+from promptdsl.messages.message import Message
+from promptdsl.rendering.reports.cards import NOT_SENT, TINTED
+from promptdsl.rendering.reports.text_view import Paint
+from promptdsl.rendering.spans import Span
+
+MOST = 40
+"""The most rows of a text that are shown."""
+LEAST = 20
+"""The least columns of a text."""
+LONGEST = 2_000
+"""The most characters of a line that are shown."""
+WIDEST = 500
+"""The columns of a file name where nothing is cut."""
+
+Runs = list[tuple[str, str]]
+"""The texts of a row, each with its kind: empty for a text that has no style."""
+
+
+class TextRow(NamedTuple):
+    """A row of a text: the kinds of what is in it, the line that wrote it, and its texts."""
+
+    kinds: str
+    source: str
+    runs: Runs
+
+
+def text_lines(
+    message: Message,
+    spans: Iterable[Span],
+    *,
+    width: int | None,
+    paint: Paint,
+    lost: Container[tuple[int, ...]] = (),
+) -> list[str]:
+    """Return the texts of a message; the margin is shown where it changes.
+
+    ``lost`` are the locations of the blocks that are not sent. Lines fit ``width`` columns; without
+    it, nothing is cut. ``paint`` returns a text in the style of its kind.
+    """
+    rows: list[TextRow] = []
+    for (block, inner), group in groupby(spans, lambda span: (span.block, span.inner)):
+        pieces = [*group]
+        at = (pieces[0].message, block) if inner is None else (pieces[0].message, block, inner)
+        rows += _rows(message.content[block], inner, pieces, is_lost=at in lost)
+    kinds = max((len(row.kinds) for row in rows), default=0)
+    sources = max((columns(row.source) for row in rows), default=0)
+    room = 2 * LONGEST
+    if width is not None:
+        file_width = file_columns(row.source for row in rows)
+        sources = min(sources, file_width, max(width - kinds - LEAST - 7, 0))
+        room = max(width - kinds - sources - 7, LEAST)
+    lines: list[str] = []
+    kind, source = "", ""
+    for row in rows:
+        words = [row.kinds if row.kinds != kind else "", row.source if row.source != source else ""]
+        kind, source = row.kinds, row.source
+        for runs in _broken(row.runs, room):
+            shown = fitted_source(words[1], sources)
+            margin = f"  {words[0]:<{kinds}}  {shown}{' ' * (sources - columns(shown))} │ "
+            lines.append((paint("label", margin) + _painted(runs, paint)).rstrip())
+            words = ["", ""]
+    return lines
+
+
+def _painted(runs: Runs, paint: Paint) -> str:
+    return "".join([paint(kind, text) if kind else text for text, kind in runs])
+
+
+def _rows(
+    block: Block, inner: int | None, spans: Sequence[Span], *, is_lost: bool
+) -> Iterator[TextRow]:
+    """Yield the rows of a block."""
+    first = spans[0]
+    if first.start == first.end:
+        if inner is not None and isinstance(block, ToolResultBlock):
+            block = block.content[inner]
+        start = f"{NOT_SENT}:" if is_lost else ""
+        text = " ".join(filter(None, (start, described(block), shown_text(block))))
+        runs = [(visible(text, one_line=True)[:LONGEST], "lost" if is_lost else "")]
+        yield TextRow(_kind(first), _source(first), runs)
+        return
+    lines = [*_lines(spans)]
+    last = TextRow("", "", [])
+    for number, line in enumerate(lines[:MOST]):
+        written = [span for span, text in line if text.strip()]
+        # The signs around a text, such as those of a list, are not what a reader looks for.
+        shown = [span for span in written if span.kind != "section"] or written
+        kinds = " + ".join(dict.fromkeys(_kind(span) for span in shown)) or last.kinds
+        source = _source(shown[0]) if shown else last.source
+        runs = [(visible(text), span.kind if span.kind in TINTED else "") for span, text in line]
+        last = TextRow(kinds, source, [(text, kind) for text, kind in runs if text])
+        yield last
+        if number + 1 == MOST < len(lines):
+            more = f"… {len(lines) - MOST:,} more lines"
+            yield TextRow(kinds, source, [(more, "")])
+
+
+def _lines(spans: Iterable[Span]) -> Iterator[list[tuple[Span, str]]]:
+    """Yield the lines of a text, each with the spans in it and their texts."""
+    line: list[tuple[Span, str]] = []
+    for span in spans:
+        first, *more = span.text.split("\n")
+        line.append((span, first))
+        for text in more:
+            yield line
+            line = [(span, text)]
+    yield line
+
+
+def _kind(span: Span) -> str:
+    # In the file of a record it may be any text.
+    return visible(span.kind, one_line=True)
+
+
+def _source(span: Span) -> str:
+    if span.source is None:
+        return visible(span.address, one_line=True)
+    return visible(fitted_source(str(span.source), WIDEST), one_line=True)
+
+
+def _broken(runs: Runs, room: int) -> Iterator[Runs]:
+    """Yield the texts of a row in rows of at most ``room`` columns, broken after a word."""
+    line: Runs = []
+    free = room
+    for text, kind in runs:
+        rest = len(text) - LONGEST
+        shown = f"{text[:LONGEST]}… {rest:,} more characters" if rest > 0 else text
+        for word in _words(shown, room):
+            if columns(word.rstrip()) > free and line:
+                # Colours would keep a space at the end of a row.
+                yield [*line[:-1], (line[-1][0].rstrip(), line[-1][1])]
+                line, free = [], room
+            line.append((word, kind))
+            free -= columns(word)
+    if line:
+        line[-1] = (line[-1][0].rstrip(), line[-1][1])
+    yield line
+
+
+def _words(text: str, room: int) -> Iterator[str]:
+    """Yield the words of a text with the space after each; a long one in pieces."""
+    for word in text.replace(" ", " \0").split("\0"):
+        rest = word
+        while columns(rest.rstrip()) > room:
+            cut = sum(1 for end in range(1, room + 1) if columns(rest[:end]) <= room)
+            yield rest[:cut]
+            rest = rest[cut:]
+        if rest:
+            yield rest
