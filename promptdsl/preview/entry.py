@@ -9,7 +9,7 @@ from promptdsl.preview.child import LoadPrompts, end_with_parent, run_child
 def run_process(load: LoadPrompts) -> None:
     """Run what the first argument names: ``nursery``, or ``cold``, a child that nobody forked.
 
-    A process that was not started by a preview ends at once. ``load`` runs the code of prompts.
+    ``load`` runs the code of prompts. The process ends with its standard input.
     """
     if sys.argv[1:] == ["cold"]:
         end_with_parent(os.getppid())

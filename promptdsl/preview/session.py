@@ -71,6 +71,8 @@ class Session:
         """Whether a save came while an older one was rendered."""
         self._watched = Watched(job.files, job.roots)
         self._reading: asyncio.Task[None] | None = None
+        self._is_killed = False
+        """Whether the child is ended by this session, so that its end is no error."""
         self._answer: asyncio.Future[JsonDict | None] | None = None
         self._parts: dict[bytes, bytes] = {}
         self._snapshots: list[tuple[str, bytes]] = []
@@ -270,8 +272,6 @@ class Session:
     def _settle_answer(self, header: JsonDict | None) -> None:
         if self._answer is not None and not self._answer.done():
             self._answer.set_result(header)
-
-    _is_killed = False
 
     async def _end_child(self) -> None:
         """End the child, if there is one."""

@@ -54,9 +54,9 @@ def test_an_error(running: Preview, project: Path) -> None:
     expected = ("NameError: name 'Grouding' is not defined", [f"support.py:{line}"])
     assert expected == (state["error"]["what"], state["error"]["at"])
     assert line in [row["line"] for row in state["error"]["code"]]
+    since = len(running.states)
     running.follow()
-    running.states.clear()
-    opened = running.wait(lambda state: "page" in state)
+    opened = running.wait(lambda state: "page" in state, since)
     assert state["error"] == opened["error"]
     assert "Be kind." in json.dumps(opened["page"])
     assert saved(running, project / "support.py", SUPPORT)["error"] is None
