@@ -270,12 +270,12 @@ def test_what_has_to_be_awaited_is(cli: Command, prompts: Path) -> None:
 
 
 def test_the_outline_names_the_file_as_it_was_named(cli: Command) -> None:
-    """``--outline`` shows parts, sizes and lines, the file named as on the command line."""
+    """``--outline`` shows parts, sizes, first words and lines, the file as it was named."""
     done = cli("render", "support.py:RULES", "--outline")
     assert [
         ["system", "support.py:7"],
         ["section", "rules", "'Rules'", "support.py:7"],
-        ["8", "characters"],
+        ["8", "characters", '"Be', 'kind."'],
     ] == [line.split() for line in done.out.strip().split("\n")]
 
 

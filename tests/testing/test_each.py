@@ -28,12 +28,14 @@ def test_a_file_for_each(project: Project) -> None:
 
 
 def test_all_changes_are_in_one_failure(project: Project) -> None:
-    """A changed prompt fails with the changes of all inputs, and names the command once."""
+    """A changed prompt fails with all inputs; equal changes and the command are shown once."""
     project.write(test_a=TESTS)
     project.update()
     project.write(test_a=TESTS.replace("Be kind.", "Be brief."))
     error = project.error()
-    assert 2 == error.count("+ Be brief.")
+    assert 1 == error.count("+ Be brief.")
+    assert 1 == error.count("The same changes are shown for")
+    assert 2 == error.count("the prompt differs from")
     assert 1 == error.count("--snapshot-update")
 
 
