@@ -466,12 +466,12 @@ WRONG_CALLS: dict[str, tuple[Callable[[Any], object], str, str]] = {
     ),
     "a missing argument": (
         lambda _: FolderStore(),  # type: ignore[call-arg]
-        "FolderStore() missing 1 required positional argument: 'folder'",
+        "FolderStore() needs 'folder'",
         "it takes FolderStore(folder, timeout=...)",
     ),
     "an argument too many": (
         lambda _: dedent("a", 4),  # type: ignore[call-arg]
-        "dedent() takes 1 positional argument but 2 were given",
+        "dedent() takes 1 argument by position, not 2",
         "it takes dedent(text)",
     ),
     "a path that is none": (

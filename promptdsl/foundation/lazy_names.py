@@ -14,9 +14,10 @@ def lazy_names(
     """Return the ``__all__``, ``__getattr__`` and ``__dir__`` of a package.
 
     ``package`` is its ``globals()``; ``homes`` lists its public names by module, relative to it.
-    After its first use a name is a plain global. ``__all__`` has constants first, and no name that
-    begins with an underscore. A name is declared only in ``homes``. Tools that run no code, such as
-    type checkers, read the imports in the package, which are generated from ``homes``.
+    After its first use a name is a plain global, and a wrong call of its value is an error with
+    advice (:func:`~promptdsl.foundation.source.public_object`). ``__all__`` has constants first,
+    and no name that begins with an underscore. A name is declared only in ``homes``. Tools that run
+    no code, such as type checkers, read the imports in the package, which are generated from it.
     """
     modules = {name: module for module, names in homes.items() for name in names.split()}
 
@@ -24,8 +25,11 @@ def lazy_names(
         if name in modules:
             from importlib import import_module
 
+            from promptdsl.foundation.source import public_object
+
             module = import_module(f"{package['__name__']}.{modules[name]}")
-            value = package[name] = getattr(module, name)
+            value = package[name] = public_object(getattr(module, name))
+            setattr(module, name, value)
             return value
         from promptdsl.foundation.old_names import OLD_NAMES, new_name
 
