@@ -25,8 +25,8 @@ from promptdsl.comparing import (
 DESCRIPTION = """\
 Show what changes for the model, and what it costs. A and B are targets (file.py:name), snapshots
 (*.prompt.txt), payloads or records (*.json), or one of these at a revision: git:REV:TARGET. Without
-B, the target A is rendered twice. --base compares all snapshots of the project with those at its merge base
-with REV."""
+B, the target A is rendered twice. --base compares all snapshots of the project with those at its
+merge base with REV."""
 CODES = "0 nothing differs; 1 something does; 2 called wrongly, or a prompt failed"
 FORMATS = ("text", "json", "markdown", "html")
 DIFFERENT = 1

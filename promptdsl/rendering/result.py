@@ -486,11 +486,11 @@ class Rendered:
 
     @property
     def _is_waiting(self) -> bool:
-        """Whether the last tool calls have no results yet. A snapshot shows this.
+        """Whether the last tool calls have no results yet, so that nothing can be sent.
 
-        Such a prompt can only be sent with the setting ``tool_pairing="keep"``.
+        A snapshot shows this. With the setting ``tool_pairing="keep"`` the calls are sent.
         """
-        return bool(open_calls(self.messages))
+        return self.config.tool_pairing != "keep" and bool(open_calls(self.messages))
 
     @property
     def _asks_nothing(self) -> bool:
@@ -513,11 +513,10 @@ class Rendered:
             from promptdsl.rendering.target_errors import no_target
 
             raise no_target(self.facts.model)
-        waiting = open_calls(self.messages)
-        if waiting and self.config.tool_pairing != "keep":
+        if self._is_waiting:
             from promptdsl.rendering.target_errors import unanswered
 
-            raise unanswered(waiting)
+            raise unanswered(open_calls(self.messages))
         return self._written_payload
 
     @public_api
