@@ -116,7 +116,9 @@ def _usage_error(error: TranscriptError, path: str, name: str) -> UsageError:
     if "salvage" in (fix := error.fix or ""):
         kind = described_content(path)
         if not _begins_as_transcript(path) or kind.startswith("a file of a log"):
-            return FileError(f"{name} is not a transcript{', but ' if kind else ''}{kind}")
+            problem = f"{name} is not a transcript{', but ' if kind else ''}{kind}"
+            fix = "give a file that Transcript.open() or save() wrote, or database:KEY"
+            return FileError(problem if kind else f"{problem}\n  {fix}")
         fix = f"promptdsl transcript repair {name} OUT keeps the undamaged entries"
     return FileError(f"{error.what.replace(path, name)}\n  {fix}".rstrip())
 

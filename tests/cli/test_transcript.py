@@ -108,13 +108,18 @@ def test_a_text_controls_no_terminal(cli: Command) -> None:
 
 # Checked.
 
+OTHER = (
+    "other.jsonl is not a transcript\n"
+    "  give a file that Transcript.open() or save() wrote, or database:KEY\n"
+)
+
 
 @pytest.mark.parametrize(
     ("paths", "done"),
     [
         (["a.jsonl"], Done(0, WHOLE, "")),
         (["damaged.jsonl", "a.jsonl"], Done(1, WHOLE, DAMAGE)),
-        (["other.jsonl"], Done(1, "", "other.jsonl is not a transcript\n")),
+        (["other.jsonl"], Done(1, "", OTHER)),
         (["no", "a.jsonl"], Done(2, WHOLE, "cannot open 'no': No such file or directory\n")),
         (["folder.jsonl"], Done(2, "", FOLDER)),
     ],
