@@ -637,12 +637,12 @@ class Rendered:
         >>> attributes["gen_ai.provider.name"], attributes["gen_ai.prompt.name"]
         ('openai', 'greeting')
         """
-        from promptdsl.rendering.reports.otel import otel_attributes, otel_content
+        from promptdsl.rendering.reports.otel import has_authored, otel_attributes, otel_content
 
         report_input, has_output = self._report_input(), self.output is not None
         # The version is that of the prompt as it was written, so it is the same under any budget.
         written = self
-        if self._budget is not None and self.dropped:
+        if self._budget is not None and has_authored(self.dropped):
             written = self._render_for(self.facts.provider, is_whole=True)
         attributes = otel_attributes(
             report_input,
