@@ -1,8 +1,9 @@
 """Cells as arguments: by the types that a function declares, and of JSON, CSV or code."""
 
+import enum
 from collections.abc import Callable
 from datetime import date, datetime
-from typing import Any, Union
+from typing import Any, Literal, Union
 
 import pytest
 
@@ -268,3 +269,46 @@ def test_annotations_that_are_texts_are_read(folder: Folder) -> None:
     )
     assert 0 == folder.batch("texts.py:rated", folder.table("rating\n4\n", "rows.csv")).code
     assert ["4"] == folder.users()
+
+
+class Plan(enum.Enum):
+    """The plans of a shop."""
+
+    PRO = "pro"
+    FREE = "free"
+
+
+def chosen(
+    plan: Plan,
+    size: Literal["s", 2] = "s",
+    region: Literal["EU"] | None = None,
+    both: Literal["a"] | int = 1,
+) -> None:
+    """Take choices, and a type with a choice."""
+
+
+@pytest.mark.parametrize("texts", [True, False])
+def test_choices(texts: bool) -> None:
+    """A cell of a Literal or an Enum is one of its values, and the argument is the member."""
+    arguments = Parameters(chosen, "chosen").arguments
+    cells = {"plan": "pro", "size": "2" if texts else 2, "region": "" if texts else None}
+    assert {"plan": Plan.PRO, "size": 2, "region": None} == arguments(cells, texts=texts)
+    assert {"plan": Plan.FREE} == arguments({"plan": Plan.FREE}, texts=texts)
+    assert {"plan": Plan.PRO, "both": "b"} == arguments({"plan": "pro", "both": "b"}, texts=texts)
+
+
+@pytest.mark.parametrize(
+    ("cells", "what"),
+    [
+        ({"plan": "gold"}, "the cell 'plan' is 'gold', not one of 'pro', 'free'"),
+        ({"plan": "pro", "size": "xl"}, "the cell 'size' is 'xl', not one of 's', 2"),
+        ({"plan": None}, "the cell 'plan' is null, not one of 'pro', 'free'"),
+        ({"plan": "pro", "region": [1]}, "the cell 'region' is '[1]', not one of 'EU', None"),
+    ],
+)
+def test_a_cell_that_is_no_choice(cells: dict[str, object], what: str) -> None:
+    """A cell that is none of the values is an error that names them."""
+    arguments = Parameters(chosen, "chosen").arguments
+    error = raised(DataError, lambda: arguments(cells, texts=False))
+    assert what == error.what
+    assert error.fix
