@@ -112,6 +112,10 @@ def _refuse_store(name: str) -> None:
 def _usage_error(error: TranscriptError, path: str, name: str) -> UsageError:
     """Return the error of this command for the error of a file."""
     if isinstance(error.__cause__, OSError):
+        folder, _, key = name.partition(":")
+        if key and os.path.isdir(folder):
+            fix = f"{folder} is a folder, with a file for each key: {folder}/{key}.jsonl"
+            return UsageError(f"{error.what}\n  {fix}")
         return UsageError(error.what)
     if "salvage" in (fix := error.fix or ""):
         kind = described_content(path)

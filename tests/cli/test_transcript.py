@@ -10,7 +10,7 @@ from zlib import crc32
 
 import pytest
 
-from promptdsl import Message, SqliteStore, Transcript
+from promptdsl import FolderStore, Message, SqliteStore, Transcript
 from tests.cli.conftest import Command
 from tests.commands import Done
 
@@ -557,3 +557,14 @@ def test_a_folder_without_transcripts(cli: Command, tmp_path: Path) -> None:
     folder.mkdir()
     note = f"there is no transcript in {folder}: it would have files *.jsonl\n"
     assert (0, "", note) == tuple(cli("transcript", "list", str(folder)))
+
+
+def test_a_key_of_a_folder(cli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The transcripts of a folder are files: for a key, the error names the file."""
+    monkeypatch.chdir(tmp_path)
+    Transcript.open("ann", store=FolderStore("chats")).append("Hi.")
+    error = "cannot open 'chats:ann': No such file or directory\n"
+    advice = "  chats is a folder, with a file for each key: chats/ann.jsonl\n"
+    done = cli("transcript", "show", "chats:ann")
+    assert (2, f"promptdsl transcript: error: {error}{advice}") == (done.code, done.err)
+    assert 0 == cli("transcript", "show", "chats/ann.jsonl").code
