@@ -197,10 +197,11 @@ def _signature(function: Callable[..., object], name: str) -> inspect.Signature:
 
 
 def _evaluated(annotation: Any, names: dict[str, Any]) -> Any:  # Any: as authors write
-    """Return an annotation; ``None`` for one that cannot be evaluated here."""
+    """Return an annotation; ``object`` for a text that cannot be evaluated here."""
     if not isinstance(annotation, str):
         return annotation
-    try:  # in a module with "from __future__ import annotations"
+    # It is a text in a module with "from __future__ import annotations".
+    try:
         return eval(annotation, names)
     except Exception:  # it may be any code
         return object

@@ -35,6 +35,7 @@ class PrefixReport:
     is how exact that is. ``first`` is the first difference, ``None`` for equal requests.
     ``extends`` is whether the second only continues the first: nothing before its end changed.
     ``dropped`` are the tokens of the first that were dropped, cut or cleared in the second.
+
     >>> from promptdsl import Timeline, User, prefix_report, render
     >>> one, two = (render(Timeline(User(text)), counter=len) for text in ("One two.", "One six."))
     >>> report = prefix_report(one, two)
