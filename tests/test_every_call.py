@@ -19,6 +19,8 @@ NOT_CALLED = {
     "Node": "the base of all nodes, for type checkers",
     "LostContentWarning": "a warning as Python's own: the library makes it",
     "SnapshotFormatError": "an error as Python's own: the library makes it",
+    "Prompt": "every render makes one: a call more would be longer than its fields are set",
+    "Rendered": "every render makes one, no author does",
 }
 """Public classes whose calls Python itself refuses, with the reason."""
 

@@ -228,7 +228,8 @@ def _choices_of(annotation: Any) -> list[tuple[object, object]]:  # Any: as auth
         if typing.get_origin(member) is typing.Literal:
             choices += [(value, value) for value in typing.get_args(member)]
         elif isinstance(member, enum.EnumType):
-            choices += [(entry.value, entry) for entry in member]
+            entries = cast("list[enum.Enum]", list(member))
+            choices += [(entry.value, entry) for entry in entries]
         elif member is type(None):
             choices.append((None, None))
         else:

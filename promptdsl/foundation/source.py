@@ -185,8 +185,16 @@ def public_object(value: Any) -> Any:  # Any: a class, a function, or a constant
     return value
 
 
+def made_by_render(cls: type[R]) -> type[R]:
+    """Return a class whose ``__init__`` stays as it is: every render makes one, an author none."""
+    made: Any = cls  # Any: the attributes of a class, as above
+    _PUBLIC.add(made.__init__)
+    return cls
+
+
 _PUBLIC = WeakSet[Callable[..., object]]()
-"""The functions that :func:`public_api` and :func:`async_public_api` returned."""
+"""The functions that stay as they are: :func:`public_api` and :func:`async_public_api` made them,
+or they are the ``__init__`` of a class that is :func:`made_by_render`."""
 
 
 def _takes_any(function: FunctionType) -> bool:

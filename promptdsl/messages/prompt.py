@@ -7,7 +7,7 @@ import attrs
 from promptdsl.foundation.errors import DataError, is_one_of, nearest, shown
 from promptdsl.foundation.frozen import EMPTY, FrozenDict, new_dict, plain
 from promptdsl.foundation.json import JsonObject, JsonValue
-from promptdsl.foundation.source import Position, Source, looked_up
+from promptdsl.foundation.source import Position, Source, looked_up, made_by_render
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 
@@ -152,6 +152,7 @@ LoneText: TypeAlias = Literal["string", "list"]
 Joints: TypeAlias = dict[tuple[int, ...], str]
 
 
+@made_by_render
 @attrs.frozen
 class Prompt:
     """The content of a request: messages, the tools a model may call, the schema of its answer.

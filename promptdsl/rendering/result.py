@@ -18,7 +18,7 @@ import attrs
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved, SettingValue
 from promptdsl.foundation.old_names import OldAttribute, PassName
-from promptdsl.foundation.source import public_api
+from promptdsl.foundation.source import made_by_render, public_api
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message, open_calls
 from promptdsl.messages.prompt import OutputMode, OutputSchema, Prompt, ToolDefinition
@@ -61,6 +61,7 @@ class Stage(NamedTuple):
     tree: RootNode
 
 
+@made_by_render
 @attrs.frozen(eq=False, repr=False, slots=False)
 class Rendered:
     """The result of :func:`render`. Immutable: every payload is made of new containers.
@@ -437,6 +438,9 @@ class Rendered:
         have no results yet. A :class:`LostContentWarning` names each line of the author with a
         block, a tool or an output schema that is not sent.
         """
+        return self._payload_to_send()
+
+    def _payload_to_send(self) -> dict[str, Any]:
         payload = self._payload()
         self._warn_of(self._losses)
         return payload
@@ -619,7 +623,7 @@ class Rendered:
             from promptdsl.rendering.target_errors import other_target
 
             raise other_target(target, self.facts)
-        return self.payload()
+        return self._payload_to_send()
 
     @public_api
     def to_otel(
