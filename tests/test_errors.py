@@ -107,6 +107,9 @@ def test_errors_come_back_from_being_saved(kind: type[PromptError]) -> None:
     [
         ("titel", ["title", "cache"], "did you mean 'title'?"),
         ("xyz", ["title", "cache"], "known: cache, title"),
+        ("nothing", ["citing", "handover"], "known: citing, handover"),
+        ("xlm", ["xml", "markdown"], "did you mean 'xml'?"),
+        ("priorty", ["priority", "cache"], "did you mean 'priority'?"),
         ("xyz", [], "it takes no options"),
         ("xyz", ["a\n\x1b[31m"], r"known: a\n\x1b[31m"),
     ],

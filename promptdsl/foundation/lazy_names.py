@@ -38,9 +38,9 @@ def lazy_names(
             return load(new_name(old))
         message = f"module {package['__name__']!r} has no attribute {name!r}"
         if not name.startswith("_"):  # tools ask for private names, and need no advice
-            from difflib import get_close_matches
+            from promptdsl.foundation.errors import close_names
 
-            close = get_close_matches(name, modules, 1)
+            close = close_names(name, modules)
             message += f": did you mean {close[0]!r}?" if close else ""
         # With an object, Python would print a suggestion of its own after ours.
         raise AttributeError(message, name=name, obj=None)
