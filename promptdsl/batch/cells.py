@@ -16,9 +16,10 @@ from typing import Any, cast
 
 import attrs
 
-from promptdsl.foundation.errors import DataError, OptionError, nearest, shown
+from promptdsl.foundation.errors import DataError, OptionError, close_names, nearest, shown
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.json import JsonValue
+from promptdsl.foundation.unicode import on_one_line
 
 _WORDS = {"true": True, "false": False, "1": True, "0": False}
 _NUMBER = re.compile(r"\s*[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?\s*")
@@ -99,15 +100,21 @@ class Parameters:
         """
         missing = [name for name in self.required if name not in cells]
         if missing:
-            raise DataError(
-                f"the row has no {missing[0]!r}, which {self.name} needs",
-                fix=nearest(missing[0], cells) if cells else "",
-            )
+            raise self._missing(missing[0], cells)
         return {
             name: self.argument(name, cell, texts=texts)
             for name, cell in cells.items()
             if self.takes(name)
         }
+
+    def _missing(self, name: str, cells: Mapping[str, object]) -> DataError:
+        """Return the error for a missing cell; one that is no argument may be it, misspelt."""
+        problem = f"the row has no {name!r}, which {self.name} needs"
+        misspelt = close_names(name, {*cells} - {*self.types})
+        if misspelt:
+            return DataError(problem, fix=f"{misspelt[0]!r} should be {name!r}")
+        names = on_one_line(", ".join(sorted(cells)))
+        return DataError(problem, fix=f"it has {names}" if names else "")
 
     def argument(self, name: str, cell: object, *, texts: bool) -> object:
         """Return a cell as an argument; raise :class:`DataError` if it has another type."""
