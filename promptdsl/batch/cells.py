@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import attrs
 
-from promptdsl.foundation.errors import DataError, OptionError, close_names, nearest, shown
+from promptdsl.foundation.errors import DataError, OptionError, misspelt, nearest, shown
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.json import JsonValue
 from promptdsl.foundation.unicode import on_one_line
@@ -110,11 +110,9 @@ class Parameters:
     def _missing(self, name: str, cells: Mapping[str, object]) -> DataError:
         """Return the error for a missing cell; one that is no argument may be it, misspelt."""
         problem = f"the row has no {name!r}, which {self.name} needs"
-        misspelt = close_names(name, {*cells} - {*self.types})
-        if misspelt:
-            return DataError(problem, fix=f"{misspelt[0]!r} should be {name!r}")
         names = on_one_line(", ".join(sorted(cells)))
-        return DataError(problem, fix=f"it has {names}" if names else "")
+        fix = f"it has {names}" if names else ""
+        return DataError(problem, fix=misspelt(name, {*cells} - {*self.types}) or fix)
 
     def argument(self, name: str, cell: object, *, texts: bool) -> object:
         """Return a cell as an argument; raise :class:`DataError` if it has another type."""

@@ -395,6 +395,12 @@ def nearest(name: object, known: Iterable[str]) -> str:
     return f"known: {', '.join(map(on_one_line, names))}" if names else "it takes no options"
 
 
+def misspelt(name: str, keys: Iterable[object]) -> str:
+    """Return ``"'titel' should be 'title'"`` for a needed name and the nearest key, else ``""``."""
+    close = close_names(name, map(shown_name, keys))
+    return f"{close[0]!r} should be {name!r}" if close else ""
+
+
 def with_article(name: str) -> str:
     """Return a name with its article: ``a User``, ``an 'image'``, ``an Untrusted``, ``a unit``."""
     word = name.lstrip("'").lower()
