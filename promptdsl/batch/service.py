@@ -62,7 +62,8 @@ class Service:
         for key in self.numbers:
             if isinstance(keys.get(key), str):
                 what = f"for {self.name} {key} is a number, not {shown(keys[key])}"
-                raise OptionError(what, fix=f"write its digits: --set {key}=1")
+                fix = f"write a number: --set {key}=1, or extra={{{key!r}: 1}}"
+                raise OptionError(what, fix=fix)
 
     def line_of(self, id: str, body: str) -> bytes:
         """Return a line of a request file; ``body`` is the JSON text of the body."""
