@@ -54,7 +54,7 @@ NO_PROMPTS: dict[str, tuple[Callable[[], object], str]] = {
     "generator": (lambda: (User("Hi.") for _ in "ab"), "write Timeline(*turns)"),
     "payload": (lambda: {"messages": [CHAT]}, "write read_payload(payload, provider)"),
     "dictionary": (lambda: CHAT, "write History([message])"),
-    "text": (lambda: "Hi.", "write render(User(text))"),
+    "text": (lambda: "Hi.", "write User(text)"),
     "bytes": (lambda: b"Hi.", "decode it: render(User(Value(data.decode())))"),
     "module": (
         lambda: types.ModuleType("support"),

@@ -91,7 +91,7 @@ def _advice(tree: object) -> str:
     elif type(tree).__module__.startswith("langchain"):
         fix = "read it with promptdsl.integrations: History(from_langchain(messages).messages)"
     elif isinstance(tree, str):
-        fix = "write render(User(text))"
+        fix = "write User(text)"
     elif isinstance(tree, Mapping):
         payload = any(wire.entries in tree for wire in wires())
         fix = "write read_payload(payload, provider)" if payload else "write History([message])"
