@@ -75,7 +75,7 @@ from promptdsl.foundation import answers as answers_module
 from promptdsl.foundation import errors as errors_module
 from promptdsl.foundation import files as files_module
 from promptdsl.foundation.dedent import dedent_parts
-from promptdsl.foundation.errors import nearest
+from promptdsl.foundation.errors import misspelt, nearest
 from promptdsl.foundation.errors import shown as shown_value
 from promptdsl.foundation.errors import with_article as with_its_article
 from promptdsl.foundation.escaping import (
@@ -606,6 +606,7 @@ __all__ = [
     "message_remedy",
     "message_tokens",
     "minimal_body",
+    "misspelt",
     "models_module",
     "most_alike",
     "name_of",

@@ -12,7 +12,7 @@ import promptdsl
 from promptdsl import *
 from tests.errors import lines_of, raised
 from tests.folding import folded
-from tests.internals import errors_module, nearest
+from tests.internals import errors_module, misspelt, nearest
 
 FAMILY = [
     BudgetError,
@@ -107,6 +107,9 @@ def test_errors_come_back_from_being_saved(kind: type[PromptError]) -> None:
     [
         ("titel", ["title", "cache"], "did you mean 'title'?"),
         ("xyz", ["title", "cache"], "known: cache, title"),
+        ("nothing", ["citing", "handover"], "known: citing, handover"),
+        ("xlm", ["xml", "markdown"], "did you mean 'xml'?"),
+        ("priorty", ["priority", "cache"], "did you mean 'priority'?"),
         ("xyz", [], "it takes no options"),
         ("xyz", ["a\n\x1b[31m"], r"known: a\n\x1b[31m"),
     ],
@@ -114,6 +117,19 @@ def test_errors_come_back_from_being_saved(kind: type[PromptError]) -> None:
 def test_the_nearest_name_is_suggested(name: str, known: list[str], expected: str) -> None:
     """A near miss is suggested; otherwise all known names are, on one line: keys of data, too."""
     assert expected == nearest(name, known)
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        (["role", "titel"], "'titel' should be 'title'"),
+        (["role", 1], ""),
+        ([], ""),
+    ],
+)
+def test_a_misspelt_key_is_told(keys: list[object], expected: str) -> None:
+    """The key that was written is the wrong one, not the name that is needed."""
+    assert expected == misspelt("title", keys)
 
 
 # Every error an author meets has a line, and most say what to do.

@@ -160,6 +160,8 @@ def test_the_imports_of_a_package_are_made_of_its_table(package: str) -> None:
 def test_tools_read_what_is_loaded(package: str) -> None:
     """Each of these imports brings the object that the package gives for the name."""
     loading = import_module(package)
+    names = " ".join(tables()[package].values()).split()
+    given = {name: getattr(loading, name) for name in names}
     nodes = ast.walk(ast.parse(file_of(package).read_text("utf-8")))
     imported = {
         alias.asname: getattr(import_module(str(node.module)), alias.name)
@@ -168,8 +170,7 @@ def test_tools_read_what_is_loaded(package: str) -> None:
         for alias in node.names
         if alias.asname == alias.name
     }
-    names = " ".join(tables()[package].values()).split()
-    assert {name: getattr(loading, name) for name in names} == imported
+    assert given == imported
 
 
 def test_no_module_hides_a_public_name() -> None:

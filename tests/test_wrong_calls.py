@@ -54,7 +54,7 @@ NO_PROMPTS: dict[str, tuple[Callable[[], object], str]] = {
     "generator": (lambda: (User("Hi.") for _ in "ab"), "write Timeline(*turns)"),
     "payload": (lambda: {"messages": [CHAT]}, "write read_payload(payload, provider)"),
     "dictionary": (lambda: CHAT, "write History([message])"),
-    "text": (lambda: "Hi.", "write render(User(text))"),
+    "text": (lambda: "Hi.", "write User(text)"),
     "bytes": (lambda: b"Hi.", "decode it: render(User(Value(data.decode())))"),
     "module": (
         lambda: types.ModuleType("support"),
@@ -78,7 +78,7 @@ def test_something_that_is_no_prompt(given: str) -> None:
     make, fix = NO_PROMPTS[given]
     tree = make()
     error = raised(ContentError, lambda: call(tree))
-    takes = "render() takes a Timeline, a turn, a Section or a Fragment, not "
+    takes = "a prompt is a Timeline, a turn, a Section or a Fragment, not "
     kind = "type" if isinstance(tree, type) else type(tree).__name__.removesuffix("Type")
     assert (f"{takes}{kind}", fix) == (error.what, error.fix)
     assert lines_of(test_something_that_is_no_prompt, 5) == error.at
@@ -316,7 +316,7 @@ class LikeModel:
 
 HOW = 'write a message as {"role": "user", "content": "..."}, or as Message("user", "...")'
 IMAGE: Any = {"type": "image", "source": {"type": "file"}}
-FILE_ID = "did you mean 'file_id'?"
+SOURCES = "known: base64, file_id, gcs, path, s3, url"
 RESULT: Any = {"type": "tool_result", "tool_use_id": "c", "content": ["a", IMAGE]}
 FAILED = {"code": "server_error", "message": "The model crashed."}
 data: Any = Message
@@ -355,17 +355,17 @@ WRONG_DATA: dict[str, tuple[Callable[[], object], str, str]] = {
     "a source in a message": (
         lambda: data.from_dict({"role": "user", "content": ["a", "b", IMAGE]}),
         "content[2].source: unknown source 'file'",
-        FILE_ID,
+        SOURCES,
     ),
     "a source in a result in a message": (
         lambda: data.from_dict({"role": "tool", "content": [RESULT]}),
         "content[0].content[1].source: unknown source 'file'",
-        FILE_ID,
+        SOURCES,
     ),
     "a source in a block": (
         lambda: block_from_dict(IMAGE),
         "source: unknown source 'file'",
-        FILE_ID,
+        SOURCES,
     ),
     "a block without its source": (
         lambda: block_from_dict({"type": "image"}),
@@ -466,12 +466,12 @@ WRONG_CALLS: dict[str, tuple[Callable[[Any], object], str, str]] = {
     ),
     "a missing argument": (
         lambda _: FolderStore(),  # type: ignore[call-arg]
-        "FolderStore() missing 1 required positional argument: 'folder'",
+        "FolderStore() needs 'folder'",
         "it takes FolderStore(folder, timeout=...)",
     ),
     "an argument too many": (
         lambda _: dedent("a", 4),  # type: ignore[call-arg]
-        "dedent() takes 1 positional argument but 2 were given",
+        "dedent() takes 1 argument by position, not 2",
         "it takes dedent(text)",
     ),
     "a path that is none": (

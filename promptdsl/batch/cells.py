@@ -1,6 +1,7 @@
 """The cells of a row as arguments of a function, by their declared types, and as JSON."""
 
 import base64
+import enum
 import inspect
 import re
 import sys
@@ -15,9 +16,10 @@ from typing import Any, cast
 
 import attrs
 
-from promptdsl.foundation.errors import DataError, OptionError, nearest, shown
+from promptdsl.foundation.errors import DataError, OptionError, misspelt, nearest, shown
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.json import JsonValue
+from promptdsl.foundation.unicode import on_one_line
 
 _WORDS = {"true": True, "false": False, "1": True, "0": False}
 _NUMBER = re.compile(r"\s*[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?\s*")
@@ -30,7 +32,7 @@ _READ: dict[type, Callable[[str], object]] = {
 }
 """The functions that read a text as the type that a parameter declares."""
 _CHECKED = (*_READ, str, type(None))
-"""The types that are checked; a parameter of any other type takes every cell."""
+"""The types that are checked, beside choices; a parameter of any other type takes every cell."""
 
 
 _MOST_BITS = 10_000
@@ -64,7 +66,11 @@ class Parameters:
         self.takes_all = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters)
         named = [parameter for parameter in parameters if parameter.kind in _BY_NAME]
         names = getattr(inspect.unwrap(function), "__globals__", {})
-        self.types = {parameter.name: _types_of(parameter.annotation, names) for parameter in named}
+        annotations = {
+            parameter.name: _evaluated(parameter.annotation, names) for parameter in named
+        }
+        self.types = {name: _types_of(annotation) for name, annotation in annotations.items()}
+        self.choices = {name: _choices_of(annotation) for name, annotation in annotations.items()}
         self.required = [
             parameter.name for parameter in named if parameter.default is Parameter.empty
         ]
@@ -94,20 +100,26 @@ class Parameters:
         """
         missing = [name for name in self.required if name not in cells]
         if missing:
-            raise DataError(
-                f"the row has no {missing[0]!r}, which {self.name} needs",
-                fix=nearest(missing[0], cells) if cells else "",
-            )
+            raise self._missing(missing[0], cells)
         return {
             name: self.argument(name, cell, texts=texts)
             for name, cell in cells.items()
             if self.takes(name)
         }
 
+    def _missing(self, name: str, cells: Mapping[str, object]) -> DataError:
+        """Return the error for a missing cell; one that is no argument may be it, misspelt."""
+        problem = f"the row has no {name!r}, which {self.name} needs"
+        names = on_one_line(", ".join(sorted(cells)))
+        fix = f"it has {names}" if names else ""
+        return DataError(problem, fix=misspelt(name, {*cells} - {*self.types}) or fix)
+
     def argument(self, name: str, cell: object, *, texts: bool) -> object:
         """Return a cell as an argument; raise :class:`DataError` if it has another type."""
         if isinstance(cell, OddCell):
             raise DataError(cell.problem)
+        if choices := self.choices.get(name):
+            return _chosen(name, cell, choices, texts=texts)
         types = self.types.get(name)
         if not types or type(cell) in types or (type(cell) is int and float in types):
             return cell
@@ -189,13 +201,56 @@ def _signature(function: Callable[..., object], name: str) -> inspect.Signature:
         raise OptionError(f"{name} does not say which parameters it takes") from None
 
 
-def _types_of(annotation: Any, names: dict[str, Any]) -> tuple[type, ...]:  # Any: as authors write
-    """Return the types of an annotation; none if one of them is not checked."""
-    if isinstance(annotation, str):  # in a module with "from __future__ import annotations"
-        try:
-            annotation = eval(annotation, names)
-        except Exception:  # it may be any code
-            return ()
+def _evaluated(annotation: Any, names: dict[str, Any]) -> Any:  # Any: as authors write
+    """Return an annotation; ``object`` for a text that cannot be evaluated here."""
+    if not isinstance(annotation, str):
+        return annotation
+    # It is a text in a module with "from __future__ import annotations".
+    try:
+        return eval(annotation, names)
+    except Exception:  # it may be any code
+        return object
+
+
+def _members(annotation: Any) -> tuple[Any, ...]:  # Any: as authors write
     is_union = typing.get_origin(annotation) in (typing.Union, types.UnionType)
-    members = typing.get_args(annotation) if is_union else (annotation,)
+    return typing.get_args(annotation) if is_union else (annotation,)
+
+
+def _types_of(annotation: Any) -> tuple[type, ...]:  # Any: as authors write
+    """Return the types of an annotation; none if one of them is not checked."""
+    members = _members(annotation)
     return members if all(member in _CHECKED for member in members) else ()
+
+
+def _choices_of(annotation: Any) -> list[tuple[object, object]]:  # Any: as authors write
+    """Return the cells that a ``Literal`` or an ``Enum`` allows, each with its argument.
+
+    There are none for an annotation with other types, except ``None``.
+    """
+    choices: list[tuple[object, object]] = []
+    for member in _members(annotation):
+        if typing.get_origin(member) is typing.Literal:
+            choices += [(value, value) for value in typing.get_args(member)]
+        elif isinstance(member, enum.EnumType):
+            entries = cast("list[enum.Enum]", list(member))
+            choices += [(entry.value, entry) for entry in entries]
+        elif member is type(None):
+            choices.append((None, None))
+        else:
+            return []
+    return [] if choices == [(None, None)] else choices
+
+
+def _chosen(
+    name: str, cell: object, choices: list[tuple[object, object]], *, texts: bool
+) -> object:
+    """Return the argument for a cell; :class:`DataError` for a cell that is no choice."""
+    for value, argument in choices:
+        is_text = texts and cell == ("" if value is None else str(value))
+        if is_text or cell is argument or (type(cell) is type(value) and cell == value):
+            return argument
+    values = [repr(value) for value, _ in choices]
+    actual = "null" if cell is None else repr(str(cell)[:40])
+    problem = f"the cell {name!r} is {actual}, not one of {', '.join(values)}"
+    raise DataError(problem, fix=nearest(cell, [str(value) for value, _ in choices]))

@@ -123,11 +123,7 @@ class RowRenderer:
             problem = f"the provider of the model {model!r} is not known"
             raise OptionError(problem, fix=" Or ".join([*near, fix]))
         self.format = format or provider or MESSAGES
-        for key in self.service.required:
-            if key not in self.extra or isinstance(self.extra[key], str):
-                what = f"{self.format} requires {key}, a number that no prompt writes"
-                fix = f"give its value: --set {key}:=..., or extra={{{key!r}: ...}}"
-                raise OptionError(what, fix=fix)
+        self.service.check_keys(self.extra)
         if self.format == MESSAGES and self.extra:
             raise OptionError(
                 "the format messages has no keys to set",

@@ -10,7 +10,7 @@ from typing import Any, cast
 import attrs
 
 from promptdsl import ModelFacts, ProviderId, provider_names
-from promptdsl.foundation.errors import DataError, OptionError, nearest
+from promptdsl.foundation.errors import DataError, OptionError, nearest, shown
 from promptdsl.foundation.frozen import is_mapping
 
 MESSAGES = "messages"
@@ -37,6 +37,7 @@ class Service:
     line: Mapping[str, str] = attrs.field(factory=dict[str, str])
     model: bool = False
     required: Sequence[str] = ()
+    numbers: Sequence[str] = ()
     refused: Mapping[str, str] = attrs.field(factory=dict[str, str])
     lifted: Sequence[str] = ()
     options: str = ""
@@ -47,6 +48,22 @@ class Service:
     errors: Sequence[Sequence[str]] = ()
     ending: Sequence[str] = ()
     source: str = ""
+
+    def check_keys(self, keys: Mapping[str, object]) -> None:
+        """Raise :class:`OptionError` if one that is required is missing, or a number is a text.
+
+        ``keys`` are the keys of a body that no prompt writes.
+        """
+        for key in self.required:
+            if key not in keys:
+                what = f"{self.name} requires {key}, a number that no prompt writes"
+                fix = f"give its value: --set {key}:=..., or extra={{{key!r}: ...}}"
+                raise OptionError(what, fix=fix)
+        for key in self.numbers:
+            if isinstance(keys.get(key), str):
+                what = f"for {self.name} {key} is a number, not {shown(keys[key])}"
+                fix = f"write a number: --set {key}=1, or extra={{{key!r}: 1}}"
+                raise OptionError(what, fix=fix)
 
     def line_of(self, id: str, body: str) -> bytes:
         """Return a line of a request file; ``body`` is the JSON text of the body."""

@@ -32,6 +32,9 @@ class _Parser(argparse.ArgumentParser):
         option = next((word.partition("=")[0] for word in unknown if word.startswith("-")), None)
         if option is not None:
             self.error(f"no such option: {option}{near(option, self._option_string_actions)}")
+        apart = [pair for pair in getattr(namespace, "pairs", ()) if "=" not in pair]
+        if unknown and apart:
+            self.error(f"-p {apart[0]}: write an argument in one word: -p {apart[0]}={unknown[0]}")
         return namespace, unknown
 
 

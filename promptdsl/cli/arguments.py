@@ -20,24 +20,24 @@ TEXTS = ("model", "user", "stop", "service_tier", "safety_identifier", "prompt_c
 def request_settings(pairs: Sequence[str]) -> Arguments:
     """Return the keys of ``--set`` by name.
 
-    ``key=value`` is a number, a truth value or null where it looks like one, else a text;
-    ``key:=value`` is JSON.
+    ``key=value`` is a number, a truth value, null, a list or an object where it looks like one,
+    else a text; ``key:=value`` is JSON.
     """
     settings = read_arguments(pairs, None, option="--set")
     for pair in pairs:
         key, _, text = pair.partition("=")
         if key in settings and key not in TEXTS and settings[key] == text:
-            settings[key] = _scalar(text)
+            settings[key] = _setting(text)
     return settings
 
 
-def _scalar(text: str) -> object:
-    """Return the number, truth value or ``None`` that a text is in JSON, or else the text."""
+def _setting(text: str) -> object:
+    """Return the value that a text is in JSON; a string in quotes, and no JSON, stay a text."""
     try:
         value: object = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         return text
-    return value if value is None or isinstance(value, int | float) else text
+    return text if isinstance(value, str) else value
 
 
 def read_arguments(pairs: Sequence[str], props: str | None, *, option: str = "-p") -> Arguments:

@@ -30,7 +30,11 @@ def checkout_report(revision: str, paths: list[str]) -> tuple[DiffReport, list[s
     blobs, names = repository.blobs(base or commit), repository.files()
     for path, folder in zip(paths, folders, strict=True):
         if not os.path.exists(path) and not any(_is_in(name, folder) for name in blobs):
-            raise UsageError(f"no such file or folder: {path}")
+            problem = f"no such file or folder: {path}"
+            if ":" in path:
+                fix = f"promptdsl diff git:{revision}:{path} {path} compares a prompt in code"
+                problem = f"{problem}\n  {fix}"
+            raise UsageError(problem)
     left_out = repository.left_out()
 
     def is_meant(name: str) -> bool:
@@ -59,7 +63,8 @@ def checkout_report(revision: str, paths: list[str]) -> tuple[DiffReport, list[s
         prompts = [p for p in prompts if any(_is_in(p.name, folder) for folder in folders)]
     if not prompts and not left_out:
         problem = "no snapshots there" if paths else f"no snapshots here, and none at {revision}"
-        raise UsageError(f"{problem}: they are {FOLDER}/*/*{SNAPSHOT}")
+        fix = f"promptdsl diff git:{revision}:FILE.py:NAME FILE.py:NAME compares a prompt in code"
+        raise UsageError(f"{problem}: they are {FOLDER}/*/*{SNAPSHOT}\n  {fix}")
     notes: list[str] = []
     if base is None:
         notes = [f"{revision} has no merge base with HEAD here: compared with the revision itself"]

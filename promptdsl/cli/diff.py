@@ -11,7 +11,7 @@ from promptdsl.cli.errors import UsageError
 from promptdsl.cli.inputs import refuse_inputs
 from promptdsl.cli.options import add_request, model_notes, whole_number
 from promptdsl.cli.show import as_json, as_row, fields, is_colourful, relative
-from promptdsl.cli.sides import SNAPSHOT, Side, has_records, is_target, record_side, side
+from promptdsl.cli.sides import GIT, SNAPSHOT, Side, has_records, is_target, record_side, side
 from promptdsl.cli.write_files import write_report
 from promptdsl.comparing import (
     MARKS,
@@ -26,8 +26,8 @@ from promptdsl.comparing import (
 DESCRIPTION = """\
 Show what changes for the model, and what it costs. A and B are targets (file.py:name), snapshots
 (*.prompt.txt), payloads or records (*.json), or one of these at a revision: git:REV:TARGET. Without
-B, A is rendered twice. --base compares all snapshots of the project with those at its merge base
-with REV."""
+B, the target A is rendered twice. --base compares all snapshots of the project with those at its
+merge base with REV."""
 CODES = "0 nothing differs; 1 something does; 2 called wrongly, or a prompt failed"
 FORMATS = ("text", "json", "markdown", "html")
 DIFFERENT = 1
@@ -129,9 +129,10 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
 def _two(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     """Return the data, notes and exit code for two prompts, or for a prompt rendered twice."""
     first, second = arguments.sides[0], arguments.sides[-1]
-    ids = _ids_by_side(arguments)
     if arguments.is_cache_diff and not (is_target(first) and is_target(second)):
-        raise UsageError("--cache compares two targets of the working tree")
+        fix = "leave out --cache: the plain diff says where the shared prefix ends"
+        raise UsageError(f"--cache compares two targets of the working tree\n  {fix}")
+    ids = _ids_by_side(arguments)
     if not any(map(_is_code, arguments.sides)):
         refuse_inputs(arguments, first)
     props = _props(arguments, "before"), _props(arguments, "after")
@@ -139,6 +140,8 @@ def _two(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     for name, values, (has_id, id) in zip((first, second), props, ids, strict=True):
         arguments.target = name  # errors name this prompt
         prompts.append(record_side(name, id) if has_id else side(name, values, arguments))
+        if len(arguments.sides) == 1 and not has_id:
+            _refuse_alone(name)
     before, after = prompts
     notes = model_notes(after, arguments) if isinstance(after, Rendered) else []
     if arguments.is_cache_diff:
@@ -154,6 +157,17 @@ def _two(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
 def _is_code(side: str) -> bool:
     """Return whether a side names a prompt in code, here or at a revision."""
     return not side.endswith((SNAPSHOT, ".json")) and not has_records(side)
+
+
+def _refuse_alone(name: str) -> None:
+    """Raise :class:`UsageError` for a prompt that is the same whenever it is read."""
+    if is_target(name):
+        return
+    _, _, target = name.removeprefix(GIT).partition(":")
+    advice = "name a second prompt"
+    if name.startswith(GIT):
+        advice = f"promptdsl diff {name} {target} compares it with today's"
+    raise UsageError(f"{name} is compared with nothing: {advice}")
 
 
 def _ids_by_side(arguments: argparse.Namespace) -> list[tuple[bool, str | None]]:

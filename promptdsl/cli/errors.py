@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from promptdsl import LibraryError, PromptError
 from promptdsl.batch import user_frames
 
+_ALIKE = 0.65
+"""How alike a name and its misspelling are at least, for difflib: as in the errors of the code."""
+
 
 class UsageError(Exception):
     """The command was called wrongly."""
@@ -24,7 +27,7 @@ def near(name: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     names = sorted(known)
-    close = get_close_matches(name, names)
+    close = get_close_matches(name, names, cutoff=_ALIKE)
     if close:
         return f": did you mean {' or '.join(map(repr, close))}?"
     return f"; there is {', '.join(names)}" if names else ""

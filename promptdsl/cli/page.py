@@ -56,7 +56,7 @@ def add_page(add_parser: AddParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
-    """Return no data, the targets that failed as notes, and the exit code."""
+    """Return no data, the targets that failed and the file as notes, and the exit code."""
     if arguments.payloads and arguments.without_content:
         raise UsageError("--for writes payloads, and --without-content leaves them out")
     props = read_arguments(arguments.pairs, arguments.props)
@@ -76,7 +76,8 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
             **options,
         )
     write_report(arguments.output, page_html(data), is_page)
-    return "", [*notes, *errors], FAILED if errors else OK
+    notes += [*errors, f"the page is in {arguments.output}"]
+    return "", notes, FAILED if errors else OK
 
 
 def _prompts(

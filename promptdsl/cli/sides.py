@@ -78,7 +78,7 @@ def _is_file(name: str) -> bool:
 
 def is_target(name: str) -> bool:
     """Return whether an argument names a prompt in the code of the working tree."""
-    return not name.startswith(GIT) and not _is_file(name)
+    return not name.startswith(GIT) and not _is_file(name) and not os.path.isdir(name)
 
 
 def file_side(path: str, read: Read, arguments: argparse.Namespace) -> Side:

@@ -113,11 +113,17 @@ def _refuse_store(name: str) -> None:
 def _usage_error(error: TranscriptError, path: str, name: str) -> UsageError:
     """Return the error of this command for the error of a file."""
     if isinstance(error.__cause__, OSError):
+        folder, _, key = name.partition(":")
+        if key and os.path.isdir(folder):
+            fix = f"{folder} is a folder, with a file for each key: {folder}/{key}.jsonl"
+            return UsageError(f"{error.what}\n  {fix}")
         return UsageError(error.what)
     if "salvage" in (fix := error.fix or ""):
         kind = described_content(path)
         if not _begins_as_transcript(path) or kind.startswith("a file of a log"):
-            return FileError(f"{name} is not a transcript{', but ' if kind else ''}{kind}")
+            problem = f"{name} is not a transcript{', but ' if kind else ''}{kind}"
+            fix = "give a file that Transcript.open() or save() wrote, or database:KEY"
+            return FileError(problem if kind else f"{problem}\n  {fix}")
         fix = f"promptdsl transcript repair {name} OUT keeps the undamaged entries"
     return FileError(f"{error.what.replace(path, name)}\n  {fix}".rstrip())
 

@@ -22,6 +22,7 @@ from promptdsl.foundation.trusted import Trusted
 from promptdsl.messages.blocks import AnyBlock
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.messages.message import Message
+from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import (
     FAILED,
     HINTED,
@@ -73,6 +74,8 @@ def nothing_written(component: Node) -> ContentError:
     fix = f'give it content: {name}("...")'
     if component._mask & UNWRITTEN:
         fix = f"give it content, or open it: with {name}(...):"
+    if isinstance(component, ComponentNode):
+        fix = f"{name} yields where content goes: open it by with {name}(...):, or return its parts"
     if id is not None and name in _BY_ID:
         content = json.dumps(id[:60], ensure_ascii=False) if len(id.split()) > 1 else '"..."'
         way = f'{name}("{id_for(id)}"'

@@ -159,6 +159,7 @@ _SYNONYMS = {
     **dict.fromkeys(("name", "filename", "file_name"), "title"),
     **dict.fromkeys(("mime_type", "mimetype", "content_type"), "media_type"),
     **dict.fromkeys(("parameters", "schema", "inputSchema"), "input_schema"),
+    "keep_last": "keep",
 }
 """The names of options in other libraries, each with our name."""
 

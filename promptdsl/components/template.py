@@ -4,13 +4,19 @@ import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from os import PathLike
-from typing import Self, cast
+from typing import Never, Self, cast
 
 from promptdsl.components.arguments import adopt_values
 from promptdsl.components.overrides import section_at
 from promptdsl.components.replacements import kept_overrides
 from promptdsl.components.scope import Component, location, open_block, retract, start
-from promptdsl.foundation.errors import ContentError, PromptError, TemplateError
+from promptdsl.foundation.errors import (
+    ContentError,
+    OptionError,
+    PromptError,
+    TemplateError,
+    shown,
+)
 from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.labelled import labelled
 from promptdsl.foundation.signatures import LEFT_OUT
@@ -60,9 +66,13 @@ class Template(Component, TemplateNode):
         name: str | PathLike[str],
         /,
         vars: Mapping[str, object] | None = None,  # noqa: A002 (the field's word)
+        *more: Never,
         **inputs: object,
     ) -> Self:
         """Return a template; for the qualified name of a section, the section's component."""
+        if more:
+            problem = f"{shown(more[0])} is a variable without a name"
+            raise OptionError(problem, fix="write Template(name, plan=plan)", at=(author(),))
         if isinstance(name, str) and ":" in name and _SECTION.match(name):
             # This is not a Template, so Python does not call __init__.
             return cast("Self", _section(name, vars, inputs))
@@ -73,6 +83,7 @@ class Template(Component, TemplateNode):
         name: str | PathLike[str],
         /,
         vars: Mapping[str, object] | None = None,  # noqa: A002 (the field's word)
+        *_: Never,
         **inputs: object,
     ) -> None:
         _begin_template(self, partial(TemplateSource.of, name), vars, inputs)

@@ -11,7 +11,7 @@ import attrs
 
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, nearest, shown
 from promptdsl.foundation.frozen import EMPTY, frozen
-from promptdsl.foundation.source import end_traceback, public_api, public_class
+from promptdsl.foundation.source import end_traceback, public_api
 
 TOKENS = ("bos_token", "eos_token")
 """The special tokens that have a field of their own."""
@@ -94,7 +94,6 @@ def _check_time(_: object, __: object, value: Any) -> None:  # Any: not checked 
         )
 
 
-@public_class
 @attrs.frozen
 class ChatTemplate:
     """A Jinja chat template, and the variables it is rendered with.

@@ -11,7 +11,6 @@ from promptdsl.config.schema_rules import RULE_NAMES
 from promptdsl.config.wire import ImageFormula, MediaKind, Wire
 from promptdsl.config.wires import wire_of
 from promptdsl.foundation.errors import ConfigError, OptionError, is_one_of, nearest, shown
-from promptdsl.foundation.source import public_class
 from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages.provider_names import ProviderName
 
@@ -99,7 +98,6 @@ class Facts(TypedDict, total=False):
     transformation: object
 
 
-@public_class
 @attrs.frozen(cache_hash=True)
 class ModelFacts:
     """The abilities and limits of a target: of a model at a provider.

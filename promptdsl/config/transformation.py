@@ -26,7 +26,7 @@ from promptdsl.foundation.frozen import FrozenDict
 from promptdsl.foundation.guards import check_delimiter, fold
 from promptdsl.foundation.notice import TAGS
 from promptdsl.foundation.signatures import ListedSignature
-from promptdsl.foundation.source import Source, author, end_traceback, note_caller, public_class
+from promptdsl.foundation.source import Source, author, end_traceback, note_caller
 from promptdsl.messages import Block
 from promptdsl.messages.hint_names import HINTS
 from promptdsl.messages.prompt import LoneText
@@ -244,7 +244,6 @@ def _delimiter(path: str, value: object) -> Delimiter:
     return delimiter
 
 
-@public_class
 @attrs.frozen(init=False)
 class MessageTransformationConfig:
     """An author's settings for how a prompt becomes messages.

@@ -10,6 +10,8 @@ from promptdsl.foundation.unicode import exact, on_one_line
 
 LONGEST_SHOWN = 60
 """The most characters of a value in an error."""
+_ALIKE = 0.65
+"""How alike a name and its misspelling are at least, for difflib: ``xlm`` and ``xml`` are 0.67."""
 
 
 class PromptError(ValueError):
@@ -380,15 +382,26 @@ def is_one_of(value: object, known: Collection[str]) -> TypeGuard[str]:
     return isinstance(value, str) and exact(value) in known
 
 
-def nearest(name: object, known: Iterable[str]) -> str:
-    """Return ``"did you mean 'x'?"`` for the nearest known name, else the list of known names."""
+def close_names(name: object, known: Iterable[str]) -> list[str]:
+    """Return the known names that an author may have misspelt as ``name``, the nearest first."""
     from difflib import get_close_matches
 
+    return get_close_matches(shown_name(name), sorted(known), cutoff=_ALIKE)
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """Return ``"did you mean 'x'?"`` for the nearest known name, else the list of known names."""
     names = sorted(known)
-    close = get_close_matches(shown_name(name), names, n=1)
+    close = close_names(name, names)
     if close:
         return f"did you mean {close[0]!r}?"
     return f"known: {', '.join(map(on_one_line, names))}" if names else "it takes no options"
+
+
+def misspelt(name: str, keys: Iterable[object]) -> str:
+    """Return ``"'titel' should be 'title'"`` for a needed name and the nearest key, else ``""``."""
+    close = close_names(name, map(shown_name, keys))
+    return f"{close[0]!r} should be {name!r}" if close else ""
 
 
 def with_article(name: str) -> str:

@@ -14,9 +14,10 @@ def lazy_names(
     """Return the ``__all__``, ``__getattr__`` and ``__dir__`` of a package.
 
     ``package`` is its ``globals()``; ``homes`` lists its public names by module, relative to it.
-    After its first use a name is a plain global. ``__all__`` has constants first, and no name that
-    begins with an underscore. A name is declared only in ``homes``. Tools that run no code, such as
-    type checkers, read the imports in the package, which are generated from ``homes``.
+    After its first use a name is a plain global, and a wrong call of its value is an error with
+    advice (:func:`~promptdsl.foundation.source.public_object`). ``__all__`` has constants first,
+    and no name that begins with an underscore. A name is declared only in ``homes``. Tools that run
+    no code, such as type checkers, read the imports in the package, which are generated from it.
     """
     modules = {name: module for module, names in homes.items() for name in names.split()}
 
@@ -24,8 +25,11 @@ def lazy_names(
         if name in modules:
             from importlib import import_module
 
+            from promptdsl.foundation.source import public_object
+
             module = import_module(f"{package['__name__']}.{modules[name]}")
-            value = package[name] = getattr(module, name)
+            value = package[name] = public_object(getattr(module, name))
+            setattr(module, name, value)
             return value
         from promptdsl.foundation.old_names import OLD_NAMES, new_name
 
@@ -34,9 +38,9 @@ def lazy_names(
             return load(new_name(old))
         message = f"module {package['__name__']!r} has no attribute {name!r}"
         if not name.startswith("_"):  # tools ask for private names, and need no advice
-            from difflib import get_close_matches
+            from promptdsl.foundation.errors import close_names
 
-            close = get_close_matches(name, modules, 1)
+            close = close_names(name, modules)
             message += f": did you mean {close[0]!r}?" if close else ""
         # With an object, Python would print a suggestion of its own after ours.
         raise AttributeError(message, name=name, obj=None)

@@ -9,17 +9,18 @@ import functools
 import os
 import sys
 from bisect import bisect_right
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
 from functools import wraps
-from inspect import CO_COROUTINE
-from types import CodeType, FrameType, TracebackType
+from inspect import CO_COROUTINE, CO_VARARGS, CO_VARKEYWORDS
+from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any, ParamSpec, TypeAlias, TypeVar
-from weakref import ref
+from weakref import WeakSet, ref
 
 import attrs
 
-from promptdsl.foundation.errors import OptionError, PromptError, nearest
+from promptdsl.foundation.errors import PromptError
+from promptdsl.foundation.wrong_calls import wrong_call
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -143,11 +144,12 @@ def end_traceback(error: PromptError) -> None:
     error.__traceback__ = kept
 
 
-def public_api(function: Callable[P, R]) -> Callable[P, R]:
+def public_api(function: Callable[P, R], name: str = "") -> Callable[P, R]:
     """Return a function of the public API whose tracebacks end at it: see :func:`end_traceback`.
 
-    A function that is called very often does the same in an ``except`` of its own, which saves
-    0.1 µs.
+    Arguments that it does not take are an :class:`OptionError` with advice. ``name`` is that of
+    the class whose ``__init__`` it is. A function that is called very often does the
+    same in an ``except`` of its own, which saves 0.1 µs.
     """
 
     @wraps(function)
@@ -160,54 +162,54 @@ def public_api(function: Callable[P, R]) -> Callable[P, R]:
         except TypeError as error:
             if _was_called(error):
                 raise
-            raise wrong_call(function, error, kwargs) from None
+            raise wrong_call(function, name, args, kwargs).located(author()) from None
 
+    _PUBLIC.add(call)
     return call
 
 
-def public_class(cls: type[R]) -> type[R]:
-    """Return a class with the ``__init__`` of a public API: see :func:`public_api`.
+def public_object(value: Any) -> Any:  # Any: a class, a function, or a constant
+    """Return a value that a package is about to publish; a function is a :func:`public_api` then.
 
-    It is for settings and rules that authors make, not for blocks, of which there are many.
+    The ``__init__`` of a class, or the ``__new__`` of a named tuple, is replaced in the class, also
+    an inherited one. Components check their arguments themselves: theirs take any.
     """
-    vars_of_class: Any = cls  # Any: ``__init__`` of a class cannot be assigned, to type checkers
-    vars_of_class.__init__ = public_api(vars_of_class.__init__)
+    if isinstance(value, FunctionType):
+        return value if _takes_any(value) else public_api(value)
+    if isinstance(value, type):
+        publish: Any = value  # Any: the attributes of a class cannot be assigned, to type checkers
+        if isinstance(publish.__init__, FunctionType) and not _takes_any(publish.__init__):
+            publish.__init__ = public_api(publish.__init__, value.__qualname__)
+        elif isinstance(publish.__new__, FunctionType) and not _takes_any(publish.__new__):
+            publish.__new__ = staticmethod(public_api(publish.__new__, value.__qualname__))
+    return value
+
+
+def made_by_render(cls: type[R]) -> type[R]:
+    """Return a class whose ``__init__`` stays as it is: every render makes one, an author none."""
+    made: Any = cls  # Any: the attributes of a class, as above
+    _PUBLIC.add(made.__init__)
     return cls
+
+
+_PUBLIC = WeakSet[Callable[..., object]]()
+"""The functions that stay as they are: :func:`public_api` and :func:`async_public_api` made them,
+or they are the ``__init__`` of a class that is :func:`made_by_render`."""
+
+
+def _takes_any(function: FunctionType) -> bool:
+    """Return whether Python gives any arguments to a function, or it is a public one already."""
+    if function in _PUBLIC:
+        return True
+    any_arguments, code = CO_VARARGS | CO_VARKEYWORDS, function.__code__
+    has_defaults = len(function.__kwdefaults__ or ()) == code.co_kwonlyargcount
+    return has_defaults and code.co_flags & any_arguments == any_arguments
 
 
 def _was_called(error: TypeError) -> bool:
     """Return whether an error was raised in a function, and not by Python for its arguments."""
     trace = error.__traceback__
     return trace is None or trace.tb_next is not None
-
-
-def wrong_call(
-    function: Callable[..., object], error: TypeError, options: Mapping[str, object]
-) -> OptionError:
-    """Return the error for arguments that a function does not take, with its signature."""
-    from inspect import Parameter, signature
-
-    name = function.__qualname__.removesuffix(".__init__")
-    parameters = [*signature(function).parameters.values()]
-    if parameters and parameters[0].name in ("self", "cls"):
-        del parameters[0]
-    names = [parameter.name for parameter in parameters]
-    takes_any = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters)
-    unknown = next((option for option in options if option not in names), None)
-    if unknown is not None and not takes_any:
-        problem, fix = f"{name}() takes no {unknown!r}", nearest(unknown, names)
-    else:
-        shown_names = [
-            f"{parameter.name}=..."
-            if parameter.kind is Parameter.KEYWORD_ONLY or parameter.default is not parameter.empty
-            else parameter.name
-            for parameter in parameters
-            if parameter.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
-        ]
-        dots = ["..."] if takes_any else []
-        problem = str(error).replace(f"{function.__qualname__}()", f"{name}()")
-        fix = f"it takes {name}({', '.join([*shown_names, *dots])})"
-    return OptionError(problem, fix=fix, at=(author(),))
 
 
 def async_public_api(
@@ -220,7 +222,9 @@ def async_public_api(
         try:
             coroutine = function(*args, **kwargs)
         except TypeError as error:
-            raise wrong_call(function, error, kwargs).located(line) from None
+            if _was_called(error):
+                raise
+            raise wrong_call(function, "", args, kwargs).located(line) from None
         try:
             return await coroutine
         except PromptError as error:
@@ -231,4 +235,5 @@ def async_public_api(
     def call(*args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
         return awaited(author(), *args, **kwargs)
 
+    _PUBLIC.add(call)
     return call

@@ -7,7 +7,7 @@ import attrs
 from promptdsl.foundation.errors import DataError, is_one_of, nearest, shown
 from promptdsl.foundation.frozen import EMPTY, FrozenDict, new_dict, plain
 from promptdsl.foundation.json import JsonObject, JsonValue
-from promptdsl.foundation.source import Position, Source, looked_up, public_class
+from promptdsl.foundation.source import Position, Source, looked_up, made_by_render
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
 
@@ -28,7 +28,6 @@ def _schema(value: object) -> Any:  # Any: as above
     return _json(value, "schema")
 
 
-@public_class
 @attrs.frozen
 class ToolDefinition:
     """A tool that a model may call: its name, its description, and the schema of its input.
@@ -74,7 +73,6 @@ def _checked_mode(mode: object) -> OutputMode | None:
     raise DataError(f"mode={shown(mode)}", fix=nearest(mode, OUTPUT_MODES))
 
 
-@public_class
 @attrs.frozen
 class OutputSchema:
     """The JSON schema of an answer, and its name; an empty description is the same as none.
@@ -154,6 +152,7 @@ LoneText: TypeAlias = Literal["string", "list"]
 Joints: TypeAlias = dict[tuple[int, ...], str]
 
 
+@made_by_render
 @attrs.frozen
 class Prompt:
     """The content of a request: messages, the tools a model may call, the schema of its answer.

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import attrs
 
-from promptdsl.foundation.errors import DataError, nearest, with_article
+from promptdsl.foundation.errors import DataError, misspelt, nearest, with_article
 from promptdsl.foundation.frozen import EMPTY, Around, is_list, is_mapping, json_leaf, plain
 from promptdsl.foundation.json import ABSENT, LEVELS, JsonValue, canonical, read_json, write_json
 from promptdsl.foundation.source import public_api
@@ -215,10 +215,8 @@ def _error(where: str, what: str, fix: str = "") -> DataError:
 
 def _missing(kind: str, key: str, entries: _Entries, where: str) -> DataError:
     # Only a few short keys are compared: a long one is no misspelling.
-    near = nearest(key, [name for name in entries if len(name) <= 40][:20])
-    fix = f'write {{"type": "{kind}", "{key}": ...}}'
-    if near.startswith("did"):
-        fix = f"{near.removeprefix('did you mean ').removesuffix('?')} should be {key!r}"
+    near = misspelt(key, [name for name in entries if len(name) <= 40][:20])
+    fix = near or f'write {{"type": "{kind}", "{key}": ...}}'
     return _error(where, f"{with_article(repr(kind))} block needs {key!r}", fix)
 
 

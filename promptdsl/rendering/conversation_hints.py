@@ -6,6 +6,7 @@ from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from promptdsl.config.model_facts import ModelFacts
+from promptdsl.foundation.errors import close_names
 from promptdsl.foundation.frozen import is_list
 from promptdsl.messages import Block, MediaBlock, TextBlock
 from promptdsl.messages.details import JOINED
@@ -218,8 +219,6 @@ def _unknown_names(node: ConversationNode, tools: set[str]) -> Iterator[Loss]:
     excluded = node.clear_results.exclude if node.clear_results else ()
     if not pins and not excluded:
         return
-    from difflib import get_close_matches
-
     from promptdsl.budget.cleared_results import as_sent
 
     messages: list[Message] = []
@@ -240,9 +239,7 @@ def _unknown_names(node: ConversationNode, tools: set[str]) -> Iterator[Loss]:
     for name in excluded if named else ():
         if name not in named and name not in map(as_sent, named):
             why = "no tool of the prompt or of its history has this name"
-            why += "".join(
-                f"; did you mean {near!r}?" for near in get_close_matches(name, named, 1)
-            )
+            why += "".join(f"; did you mean {near!r}?" for near in close_names(name, named)[:1])
             yield hint("unknown_name", f"exclude={name!r}", why, source=node.source)
 
 

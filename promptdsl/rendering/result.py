@@ -18,7 +18,7 @@ import attrs
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.transformation import Resolved, SettingValue
 from promptdsl.foundation.old_names import OldAttribute, PassName
-from promptdsl.foundation.source import public_api
+from promptdsl.foundation.source import made_by_render, public_api
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.message import Message, open_calls
 from promptdsl.messages.prompt import OutputMode, OutputSchema, Prompt, ToolDefinition
@@ -63,6 +63,7 @@ class Stage(NamedTuple):
     tree: RootNode
 
 
+@made_by_render
 @attrs.frozen(eq=False, repr=False, slots=False)
 class Rendered:
     """The result of :func:`render`. Immutable: every payload is made of new containers.
@@ -440,6 +441,9 @@ class Rendered:
         have no results yet. A :class:`LostContentWarning` names each line of the author with a
         block, a tool or an output schema that is not sent.
         """
+        return self._payload_to_send()
+
+    def _payload_to_send(self) -> dict[str, Any]:
         payload = self._payload()
         self._warn_of(self._losses)
         return payload
@@ -489,11 +493,11 @@ class Rendered:
 
     @property
     def _is_waiting(self) -> bool:
-        """Whether the last tool calls have no results yet. A snapshot shows this.
+        """Whether the last tool calls have no results yet, so that nothing can be sent.
 
-        Such a prompt can only be sent with the setting ``tool_pairing="keep"``.
+        A snapshot shows this. With the setting ``tool_pairing="keep"`` the calls are sent.
         """
-        return bool(open_calls(self.messages))
+        return self.config.tool_pairing != "keep" and bool(open_calls(self.messages))
 
     @property
     def _asks_nothing(self) -> bool:
@@ -516,11 +520,10 @@ class Rendered:
             from promptdsl.rendering.target_errors import no_target
 
             raise no_target(self.facts.model)
-        waiting = open_calls(self.messages)
-        if waiting and self.config.tool_pairing != "keep":
+        if self._is_waiting:
             from promptdsl.rendering.target_errors import unanswered
 
-            raise unanswered(waiting)
+            raise unanswered(open_calls(self.messages))
         return self._written_payload
 
     @public_api
@@ -623,7 +626,7 @@ class Rendered:
             from promptdsl.rendering.target_errors import other_target
 
             raise other_target(target, self.facts)
-        return self.payload()
+        return self._payload_to_send()
 
     @public_api
     def to_otel(
@@ -641,12 +644,12 @@ class Rendered:
         >>> attributes["gen_ai.provider.name"], attributes["gen_ai.prompt.name"]
         ('openai', 'greeting')
         """
-        from promptdsl.rendering.reports.otel import otel_attributes, otel_content
+        from promptdsl.rendering.reports.otel import has_authored, otel_attributes, otel_content
 
         report_input, has_output = self._report_input(), self.output is not None
         # The version is that of the prompt as it was written, so it is the same under any budget.
         written = self
-        if self._budget is not None and self.dropped:
+        if self._budget is not None and has_authored(self.dropped):
             written = self._render_for(self.facts.provider, is_whole=True)
         attributes = otel_attributes(
             report_input,

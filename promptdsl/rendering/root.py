@@ -29,7 +29,7 @@ def root_around(tree: object) -> RootNode:
         return _root_of_prompt(tree)
     if not isinstance(tree, Node):
         raise ContentError(
-            f"render() takes a Timeline, a turn, a Section or a Fragment, not {kind_of(tree)}",
+            f"a prompt is a Timeline, a turn, a Section or a Fragment, not {kind_of(tree)}",
             fix=_advice(tree),
             at=(author(),),
         )
@@ -52,7 +52,7 @@ def root_around(tree: object) -> RootNode:
     ):
         is_top_level = node._mask & TOOL or isinstance(node, CacheBreakpointNode)
         raise ContentError(
-            f"render() takes a Timeline, a turn, a Section or a Fragment, not {named_label(node)}",
+            f"a prompt is a Timeline, a turn, a Section or a Fragment, not {named_label(node)}",
             fix="write it in a Timeline" if is_top_level else "put it in a User or a System",
             at=(author(), node.source),
         )
@@ -91,7 +91,7 @@ def _advice(tree: object) -> str:
     elif type(tree).__module__.startswith("langchain"):
         fix = "read it with promptdsl.integrations: History(from_langchain(messages).messages)"
     elif isinstance(tree, str):
-        fix = "write render(User(text))"
+        fix = "write User(text)"
     elif isinstance(tree, Mapping):
         payload = any(wire.entries in tree for wire in wires())
         fix = "write read_payload(payload, provider)" if payload else "write History([message])"

@@ -75,6 +75,8 @@ def unknown_name(name: str, names: Sequence[str]) -> UnknownNameError:
             known for known in names if known.startswith("to_") and known != "to_otel"
         )
         fix = f"it has {targets}; many other servers take to_openai()"
+    if name in ("to_dict", "to_json"):
+        fix = f"write rendered.record().{name}(), or rendered.payload() for what is sent"
     elif name in ("text", "content"):
         fix = "str(rendered) is all of it, rendered.messages[-1].text the last message"
     return UnknownNameError(f"a Rendered has no {name!r}", fix=fix, at=(author(),))

@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 import attrs
 
-from promptdsl.foundation.errors import TemplateError, nearest, shown
+from promptdsl.foundation.errors import TemplateError, close_names, nearest, shown
 from promptdsl.foundation.unicode import exact
 from promptdsl.templates.format_text import format_parts
 from promptdsl.templates.limits import MAX_SOURCE, check_limit
@@ -77,11 +77,9 @@ def other_name(name: str, variables: Mapping[str, object]) -> str:
 
     The misspelt name may be that in the template, or that in the call, so the advice has both.
     """
-    from difflib import get_close_matches
-
     if name in _ONLY_INSIDE:
         return _ONLY_INSIDE[name]
-    close = get_close_matches(name, [*variables], 1)
+    close = close_names(name, variables)
     if not close:
         return nearest(name, variables)
     return f"the call has {close[0]}=...: write {name}=... there, or {close[0]!r} in the template"

@@ -420,15 +420,14 @@ def _load() -> PromptFile:
 
 
 def _rendered(prompt: Any) -> Rendered:  # Any: whatever render() takes
-    """Return a prompt rendered without a model; its errors name the fixture, not ``render``."""
+    """Return a prompt rendered without a model; its advice names the fixture, not ``render``."""
     try:
         return rendered_here(prompt)
     except ContentError as error:
-        if not error.what.startswith("render() takes "):
+        if not error.what.startswith("a prompt is "):
             raise
-        problem = f"prompt_snapshot{error.what.removeprefix('render')}"
         fix = error.fix.replace("render(", "prompt_snapshot(")
-        raise ContentError(problem, fix=fix, at=error.at) from None
+        raise ContentError(error.what, fix=fix, at=error.at) from None
 
 
 def _refuse_other(prompt: object, others: Sequence[object], unknown: Mapping[str, object]) -> None:

@@ -111,7 +111,7 @@ def attachment_tokens(media: AttachedMedia, tokens: TextTokens, facts: ModelFact
     if media.kind == "image":
         return image_tokens(pixels(data), facts, media.detail)
     if media.kind == "document":
-        if data is not None and (media.media_type or "").lower().startswith(_TEXTUAL):
+        if data is not None and is_textual(media.media_type):
             return tokens.of(_decoded(data).decode("utf-8", "replace"))
         pages = ASSUMED_PAGES
         if data is not None:
@@ -132,6 +132,11 @@ def attachment_tokens(media: AttachedMedia, tokens: TextTokens, facts: ModelFact
     if media.kind == "audio":
         return seconds * AUDIO_TOKENS
     return seconds * VIDEO_TOKENS_BY_FORMULA.get(formula, VIDEO_TOKENS)
+
+
+def is_textual(media_type: str | None) -> bool:
+    """Return whether a document is a text."""
+    return (media_type or "").lower().startswith(_TEXTUAL)
 
 
 def pixels(data: str | bytes | None) -> Size | None:

@@ -14,7 +14,13 @@ from promptdsl.messages import (
 from promptdsl.messages.description import default_text
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.message import Message
-from promptdsl.tokens.attachments import AttachedMedia, attachment_tokens, media_at, pixels
+from promptdsl.tokens.attachments import (
+    AttachedMedia,
+    attachment_tokens,
+    is_textual,
+    media_at,
+    pixels,
+)
 from promptdsl.tokens.count import TextTokens
 from promptdsl.tokens.frames import PER_MESSAGE, PER_NAME
 from promptdsl.tokens.payload_parts import unknown_tokens
@@ -27,7 +33,8 @@ def message_tokens(message: Message, tokens: TextTokens, facts: ModelFacts) -> i
     - A call counts as the name of its tool and its arguments.
     - A result counts as its content, the name of its tool and the type of its error.
     - Reasoning counts by its text, because the length of encrypted reasoning is unknown.
-    - Attachments are estimates (:func:`attachment_tokens`).
+    - Attachments are estimates (:func:`attachment_tokens`). A kind that the target does not take
+      is not sent, and has no tokens.
     - Ids, cache marks and signatures have no tokens.
     """
     total = PER_MESSAGE + tokens.of(message.role)
@@ -54,14 +61,21 @@ def block_tokens(block: Block, tokens: TextTokens, facts: ModelFacts) -> int:
     if isinstance(block, ReasoningBlock):
         return tokens.of(block.text)
     if isinstance(block, MediaBlock):
-        if block.type in ("audio", "video") and facts.media and block.type not in facts.media:
-            return 0  # It is not sent.
+        if not _is_sent(block, facts):
+            return 0
         title = tokens.of(block.title) if block.title else 0
         return title + attachment_tokens(_attached(block), tokens, facts)
     if isinstance(block, DataBlock):
         return tokens.of(default_text(block))
     data = block.data if isinstance(block, UnknownBlock) else block.to_dict()
     return sum(unknown_tokens(data, tokens, facts))
+
+
+def _is_sent(block: MediaBlock, facts: ModelFacts) -> bool:
+    """Return whether a target takes attachments of this kind; text may be sent as text."""
+    if not facts.provider or block.type in facts.media:
+        return True
+    return block.type == "document" and is_textual(block.source.media_type)
 
 
 def assumes_size(block: Block) -> bool:

@@ -156,7 +156,7 @@ class TranscriptFile(OpenFile):
             if not isinstance(error.__cause__, BlockingIOError | PermissionError):
                 raise
             fix = "close it there, or open it with read_only=True"
-            raise ConflictError(f"{self.path!r} is open in another writer", fix=fix) from error
+            raise ConflictError(f"{self.path!r} is open in another writer", fix=fix) from None
 
     def close(self) -> None:
         """Close the file, and end its lock."""

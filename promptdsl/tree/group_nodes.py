@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
-from promptdsl.foundation.source import public_class
 from promptdsl.tree.node import Node, node_class
 from promptdsl.tree.words import prioritised
 
@@ -78,7 +77,6 @@ def _names(names: str | Iterable[str]) -> tuple[str, ...]:
     return tuple(names) if isinstance(names, Iterable) else (names,)  # pyright: ignore[reportUnnecessaryIsInstance]
 
 
-@public_class
 @attrs.frozen
 class ClearResults:
     """The rule for old tool results: their content is replaced by a placeholder ("cleared").

@@ -74,7 +74,7 @@ CASES = {
     "no prompt": Case(
         "no_prompt",
         [{"question": "fail"}],
-        "render() takes a Timeline, a turn, a Section or a Fragment, not None",
+        "a prompt is a Timeline, a turn, a Section or a Fragment, not None",
     ),
 }
 

@@ -1,8 +1,9 @@
 """Cells as arguments: by the types that a function declares, and of JSON, CSV or code."""
 
+import enum
 from collections.abc import Callable
 from datetime import date, datetime
-from typing import Any, Union
+from typing import Any, Literal, Union
 
 import pytest
 
@@ -143,7 +144,7 @@ def test_what_is_not_taken_is_left_out() -> None:
     assert {} == Parameters(lambda: None, "ask").arguments({"a": 1})
     assert {"a": 1, "b c": 2} == Parameters(all_of, "ask").arguments({"a": 1, "b c": 2})
     error = raised(DataError, lambda: Parameters(of(str), "ask").arguments({"cel": "4"}))
-    assert ("the row has no 'cell', which ask needs", "did you mean 'cel'?") == (
+    assert ("the row has no 'cell', which ask needs", "'cel' should be 'cell'") == (
         error.what,
         error.fix,
     )
@@ -167,12 +168,12 @@ def test_cells_of_several_parameters() -> None:
     assert (["a", "b"], [*"abcde"]) == (parameters.required, [*parameters.types])
     assert [True, False] == [*map(parameters.takes, ("e", "x"))]
     error = raised(DataError, lambda: parameters.arguments({"d": True, "ab": 1}))
-    assert ("the row has no 'a', which named needs", "did you mean 'ab'?") == (
+    assert ("the row has no 'a', which named needs", "'ab' should be 'a'") == (
         error.what,
         error.fix,
     )
     error = raised(DataError, lambda: parameters.arguments({"d": True, "a": 1}))
-    assert ("the row has no 'b', which named needs", "known: a, d") == (error.what, error.fix)
+    assert ("the row has no 'b', which named needs", "it has a, d") == (error.what, error.fix)
     error = raised(DataError, lambda: parameters.arguments({}))
     assert ("the row has no 'a', which named needs", "") == (error.what, error.fix or "")
     error = raised(DataError, lambda: parameters.arguments({"a": 1, "b": 2, "c": "3", "d": 4}))
@@ -268,3 +269,46 @@ def test_annotations_that_are_texts_are_read(folder: Folder) -> None:
     )
     assert 0 == folder.batch("texts.py:rated", folder.table("rating\n4\n", "rows.csv")).code
     assert ["4"] == folder.users()
+
+
+class Plan(enum.Enum):
+    """The plans of a shop."""
+
+    PRO = "pro"
+    FREE = "free"
+
+
+def chosen(
+    plan: Plan,
+    size: Literal["s", 2] = "s",
+    region: Literal["EU"] | None = None,
+    both: Literal["a"] | int = 1,
+) -> None:
+    """Take choices, and a type with a choice."""
+
+
+@pytest.mark.parametrize("texts", [True, False])
+def test_choices(texts: bool) -> None:
+    """A cell of a Literal or an Enum is one of its values, and the argument is the member."""
+    arguments = Parameters(chosen, "chosen").arguments
+    cells = {"plan": "pro", "size": "2" if texts else 2, "region": "" if texts else None}
+    assert {"plan": Plan.PRO, "size": 2, "region": None} == arguments(cells, texts=texts)
+    assert {"plan": Plan.FREE} == arguments({"plan": Plan.FREE}, texts=texts)
+    assert {"plan": Plan.PRO, "both": "b"} == arguments({"plan": "pro", "both": "b"}, texts=texts)
+
+
+@pytest.mark.parametrize(
+    ("cells", "what"),
+    [
+        ({"plan": "gold"}, "the cell 'plan' is 'gold', not one of 'pro', 'free'"),
+        ({"plan": "pro", "size": "xl"}, "the cell 'size' is 'xl', not one of 's', 2"),
+        ({"plan": None}, "the cell 'plan' is null, not one of 'pro', 'free'"),
+        ({"plan": "pro", "region": [1]}, "the cell 'region' is '[1]', not one of 'EU', None"),
+    ],
+)
+def test_a_cell_that_is_no_choice(cells: dict[str, object], what: str) -> None:
+    """A cell that is none of the values is an error that names them."""
+    arguments = Parameters(chosen, "chosen").arguments
+    error = raised(DataError, lambda: arguments(cells, texts=False))
+    assert what == error.what
+    assert error.fix

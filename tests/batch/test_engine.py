@@ -279,6 +279,7 @@ def test_a_renderer_does_not_call_itself() -> None:
         (ask, {"format": "opnai"}, "'opnai' has no batch service"),
         (ask, {"format": "anthropic", "model": "claude-opus-5-5"}, "anthropic requires max_tokens"),
         (ask, {"format": "openai"}, "openai requires the name of a model"),
+        (ask, {"model": "gpt-5", "extra": {"n": "2"}}, "for openai n is a number, not '2'"),
         (ask, {"model": "unheard-of"}, "the provider of the model 'unheard-of' is not known"),
     ],
 )

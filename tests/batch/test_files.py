@@ -153,8 +153,8 @@ def test_equal_requests_are_sent_once_if_asked(folder: Folder) -> None:
         ),
         (
             "openai",
-            ('x:="0"', "z=1e3", "a=NaN", "b=[1]"),
-            {"x": "0", "z": 1e3, "a": "NaN", "b": "[1]"},
+            ('x:="0"', "z=1e3", "a=NaN", "b=[1]", 'c={"d":1}', "e=[x"),
+            {"x": "0", "z": 1e3, "a": "NaN", "b": [1], "c": {"d": 1}, "e": "[x"},
         ),
         ("anthropic", ("max_tokens=9",), {"max_tokens": 9}),
         ("bedrock", ('inferenceConfig:={"maxTokens":9}',), {"inferenceConfig": {"maxTokens": 9}}),

@@ -170,3 +170,22 @@ def test_a_snapshot_of_a_second_prompt_has_its_own_base(cli: Command, prompts: P
     snapshots_of("Two.", prompts / "test_x.2")
     done = cli("diff", "test_x.gpt-5.prompt.txt", "test_x.2.gpt-5.prompt.txt")
     assert (1, ["- One.", "+ Two."]) == (done.code, done.out.splitlines()[-2:])
+
+
+def test_one_file_is_not_compared_with_itself(cli: Command, prompts: Path) -> None:
+    """Only code can differ when it runs again: for a file, the command says to name two."""
+    (prompts / "a.json").write_text(PAYLOAD % "Hi.", "utf-8")
+    done = cli("diff", "a.json")
+    error = "promptdsl diff: error: a.json is compared with nothing: name a second prompt\n"
+    assert Done(2, "", error) == done
+
+
+def test_the_cache_of_two_files_is_not_compared(cli: Command, prompts: Path) -> None:
+    """What the cache serves of payloads is in the plain diff, and the error says so."""
+    (prompts / "a.json").write_text(PAYLOAD % "Hi.", "utf-8")
+    done = cli("diff", "--cache", "a.json", "support.py:demo")
+    error = (
+        "promptdsl diff: error: --cache compares two targets of the working tree\n"
+        "  leave out --cache: the plain diff says where the shared prefix ends\n"
+    )
+    assert Done(2, "", error) == done

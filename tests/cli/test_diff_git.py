@@ -15,6 +15,7 @@ SNAPSHOT = "---\npromptdsl-snapshot: 1\n---\n\n──▶ system\n{}\n"
 ODD = '__snapshots__/t/a "b"\nc.prompt.txt'
 STATUS = re.compile(r"<b>1</b> (\w+)")
 Git = Callable[..., str]
+IN_CODE = "  promptdsl diff git:main:FILE.py:NAME FILE.py:NAME compares a prompt in code\n"
 
 
 @pytest.fixture
@@ -127,7 +128,7 @@ def test_no_snapshot_at_all_is_an_error(cli: Command, git: Git) -> None:
     git("rm", "-q", "-r", "__snapshots__")
     git("commit", "-qm", "none")
     problem = "no snapshots here, and none at main: they are __snapshots__/*/*.prompt.txt"
-    assert (2, [], f"promptdsl diff: error: {problem}\n") == told(cli, "--base", "main")
+    assert (2, [], f"promptdsl diff: error: {problem}\n{IN_CODE}") == told(cli, "--base", "main")
 
 
 @pytest.mark.usefixtures("git")
@@ -391,7 +392,6 @@ OF_PROMPTS = (
             ((*it,), "--base compares files: it takes no options of a prompt, such as -p")
             for it in OF_PROMPTS
         ),
-        (("support.py",), "no snapshots there: they are __snapshots__/*/*.prompt.txt"),
         (("--cache",), "--cache compares two targets, as text or JSON"),
     ],
 )
@@ -402,3 +402,33 @@ def test_what_base_does_not_take_is_refused(
     """An option that would do nothing is an error."""
     done = cli("diff", "--base", "main", *arguments)
     assert (2, f"promptdsl diff: error: {problem}\n") == (done.code, done.err)
+
+
+@pytest.mark.usefixtures("git")
+def test_a_path_without_snapshots(cli: Command) -> None:
+    """A path that has no snapshots is an error that says how a prompt in code is compared."""
+    problem = "no snapshots there: they are __snapshots__/*/*.prompt.txt"
+    done = cli("diff", "--base", "main", "support.py")
+    assert (2, f"promptdsl diff: error: {problem}\n{IN_CODE}") == (done.code, done.err)
+
+
+@pytest.mark.usefixtures("git")
+def test_a_revision_alone_is_compared_with_nothing(cli: Command) -> None:
+    """A prompt at a revision is not rendered twice: the command says what to compare it with."""
+    error = (
+        "promptdsl diff: error: git:main:support.py:demo is compared with nothing: "
+        "promptdsl diff git:main:support.py:demo support.py:demo compares it with today's\n"
+    )
+    done = cli("diff", "git:main:support.py:demo")
+    assert (2, "", error) == (done.code, done.out, done.err)
+
+
+@pytest.mark.usefixtures("git")
+def test_a_target_with_a_base(cli: Command) -> None:
+    """Snapshots are compared with --base: for a prompt in code, the error says what to write."""
+    error = (
+        "promptdsl diff: error: no such file or folder: support.py:demo\n"
+        "  promptdsl diff git:main:support.py:demo support.py:demo compares a prompt in code\n"
+    )
+    done = cli("diff", "--base", "main", "support.py:demo")
+    assert (2, "", error) == (done.code, done.out, done.err)

@@ -54,6 +54,10 @@ USAGE: Mapping[str, tuple[list[str], str]] = {
         ["show", "desk:scop"],
         "promptdsl show: error: desk has no section 'scop': did you mean 'scope'?",
     ),
+    "no section that is near": (
+        ["show", "desk:nothing"],
+        "promptdsl show: error: desk has no section 'nothing': known: scope, tone",
+    ),
     "no input": (
         ["show", "desk:scope", "-p", "topic=x"],
         "promptdsl show: error: desk:scope has no input 'topic': did you mean 'topics'?",

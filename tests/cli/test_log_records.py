@@ -192,3 +192,19 @@ def test_the_arguments_of_two_calls_are_named(cli: Command) -> None:
     """The diff of one function with two arguments names them."""
     done = cli("diff", "support.py:demo", "--before", "plan=Pro", "--after", "plan=Free")
     assert "input `plan` 'Pro' -> 'Free'" in done.out
+
+
+@pytest.mark.parametrize("ids", [("--id", "req-2", "--id", "req-6"), ()])
+def test_the_cache_of_two_records_is_in_the_plain_diff(
+    cli: Command, log: str, ids: tuple[str, ...]
+) -> None:
+    """With --cache, the command says that the diff of two records has the shared prefix."""
+    done = cli("diff", log, *ids, "--cache")
+    first, advice = done.err.splitlines()
+    assert (2, "promptdsl diff: error: --cache compares two targets of the working tree") == (
+        done.code,
+        first,
+    )
+    assert "  leave out --cache: the plain diff says where the shared prefix ends" == advice
+    plain = cli("diff", log, "--id", "req-2", "--id", "req-6")
+    assert "the shared prefix ends at" in plain.out

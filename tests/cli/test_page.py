@@ -10,6 +10,8 @@ from tests.cli.conftest import Command
 from tests.page.prompts import agent
 from tests.page.read import data_in, requests_of
 
+WRITTEN = "the page is in page.html\n"
+
 
 def names_in(file: Path) -> list[str]:
     """Return the names of the prompts of a page."""
@@ -20,7 +22,7 @@ def test_targets_in_code(cli: Command, prompts: Path) -> None:
     """Prompts and functions of files are shown, with their arguments and payloads."""
     options = ("--model", "gpt-5", "--for", "gemini", "-p", "question=Why now?")
     done = cli("page", "support.py:demo", "support.py:demo", *options, "-o", "page.html")
-    assert (0, "", "") == done
+    assert (0, "", WRITTEN) == done
     assert ["support.py:demo"] * 2 == names_in(prompts / "page.html")
     first, _ = requests_of(data_in(prompts / "page.html"))
     assert ["gpt-5", "gemini"] == [*first["targets"]]
@@ -38,7 +40,8 @@ def test_a_target_that_fails(cli: Command, prompts: Path) -> None:
     assert "plan" in failed["error"]["code"][3]["text"]
     assert good["record"] is not None
     assert misplaced["error"] is not None
-    assert "support.py:failing: KeyError: 'plan'" == done.err.splitlines()[0]
+    first, *_, last = done.err.splitlines(keepends=True)
+    assert ("support.py:failing: KeyError: 'plan'\n", WRITTEN) == (first, last)
 
 
 def test_files(cli: Command, prompts: Path) -> None:
@@ -49,7 +52,7 @@ def test_files(cli: Command, prompts: Path) -> None:
     payload = {"model": "gpt-5", "messages": [{"role": "user", "content": "Hi there."}]}
     (prompts / "payload.json").write_text(json.dumps(payload))
     targets = ("records/0.json", "payload.json", "records")
-    assert (0, "", "") == cli("page", *targets, "-o", "page.html")
+    assert (0, "", WRITTEN) == cli("page", *targets, "-o", "page.html")
     assert [*targets] == names_in(prompts / "page.html")
     record, read, first, second = requests_of(data_in(prompts / "page.html"))
     assert record["record"] == first["record"]

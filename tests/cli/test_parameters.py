@@ -52,7 +52,8 @@ JSON = st.recursive(
         ("int | str", "value=3", "'3'"),
         ("date", "value=2026-11-29", "datetime.date(2026, 11, 29)"),
         ("dict[str, int]", 'value:={"a": 1}', "{'a': 1}"),
-        ("Literal['a']", "value=3", "'3'"),
+        ("list[str]", "value=3", "'3'"),
+        ("Literal['a', 3]", "value=3", "3"),
         ("'Plan | None'", "value=3", "'3'"),
     ],
 )

@@ -367,3 +367,10 @@ def test_a_call_as_a_target(cli: Command) -> None:
     done = cli("render", "support.py:demo", "--props", '{"n": 3}')
     assert 2 == done.code
     assert "it is JSON, not a file: write -p NAME:=JSON for each argument" in done.err
+
+
+def test_an_argument_in_two_words(cli: Command) -> None:
+    """An argument of a prompt is one word: for two, the error says how to write it."""
+    done = cli("render", "support.py:support", "-p", "plan", "Pro")
+    error = "promptdsl render: error: -p plan: write an argument in one word: -p plan=Pro"
+    assert (2, error) == (done.code, done.err.splitlines()[-1])

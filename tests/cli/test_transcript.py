@@ -10,7 +10,7 @@ from zlib import crc32
 
 import pytest
 
-from promptdsl import Message, SqliteStore, Transcript
+from promptdsl import FolderStore, Message, SqliteStore, Transcript
 from tests.cli.conftest import Command
 from tests.commands import Done
 
@@ -151,13 +151,18 @@ def test_without_a_terminal_nothing_is_cut(cli: Command) -> None:
 
 # Checked.
 
+OTHER = (
+    "other.jsonl is not a transcript\n"
+    "  give a file that Transcript.open() or save() wrote, or database:KEY\n"
+)
+
 
 @pytest.mark.parametrize(
     ("paths", "done"),
     [
         (["a.jsonl"], Done(0, WHOLE, "")),
         (["damaged.jsonl", "a.jsonl"], Done(1, WHOLE, DAMAGE)),
-        (["other.jsonl"], Done(1, "", "other.jsonl is not a transcript\n")),
+        (["other.jsonl"], Done(1, "", OTHER)),
         (["no", "a.jsonl"], Done(2, WHOLE, "cannot open 'no': No such file or directory\n")),
         (["folder.jsonl"], Done(2, "", FOLDER)),
     ],
@@ -595,3 +600,14 @@ def test_a_folder_without_transcripts(cli: Command, tmp_path: Path) -> None:
     folder.mkdir()
     note = f"there is no transcript in {folder}: it would have files *.jsonl\n"
     assert (0, "", note) == tuple(cli("transcript", "list", str(folder)))
+
+
+def test_a_key_of_a_folder(cli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The transcripts of a folder are files: for a key, the error names the file."""
+    monkeypatch.chdir(tmp_path)
+    Transcript.open("ann", store=FolderStore("chats")).append("Hi.")
+    error = "cannot open 'chats:ann': No such file or directory\n"
+    advice = "  chats is a folder, with a file for each key: chats/ann.jsonl\n"
+    done = cli("transcript", "show", "chats:ann")
+    assert (2, f"promptdsl transcript: error: {error}{advice}") == (done.code, done.err)
+    assert 0 == cli("transcript", "show", "chats/ann.jsonl").code

@@ -589,6 +589,20 @@ def test_calls_without_results() -> None:
     assert "the last calls have no results yet, so nothing can be sent" == header["waiting"]
 
 
+def test_calls_that_are_sent_without_results() -> None:
+    """With ``tool_pairing="keep"`` open calls are sent, and file and record say nothing else."""
+    tree = Timeline(User("q"), Assistant(ToolUse("f", {}, id="1")))
+    keep: Any = {"tool_pairing": "keep"}
+    rendered = render(tree, model="gpt-5", transformation=keep)
+    assert 2 == len(rendered.to_openai()["messages"])
+    assert "waiting" not in dict(prompt_file(rendered).header)
+    record = rendered.record().to_dict()
+    assert record["digest"]
+    assert [[{"role": "user", "message": 0}], [{"role": "assistant", "message": 1}]] == (
+        record["sent"]
+    )
+
+
 # Whole files.
 
 

@@ -171,8 +171,10 @@ def test_a_type_is_declared_or_told(
             "the media type of these bytes is unknown",
             '"application/pdf"',
         ),
-        ((b"hello", None, "image"), "the media type of these bytes is unknown", '"image/png"'),
-        ((b"hello", None, "video"), "the media type of these bytes is unknown", '"video/mp4"'),
+        ((b"a\x00b", None, "image"), "the media type of these bytes is unknown", '"image/png"'),
+        ((b"a\x00b", None, "video"), "the media type of these bytes is unknown", '"video/mp4"'),
+        ((b"hello", None, "image"), "these bytes are text, not an image", "write the text itself"),
+        ((b"hello", None, "video"), "these bytes are text, not a video", "Document.from_bytes"),
         ((b"\xe9", "text/plain", "document"), "its bytes are not UTF-8 text", "as UTF-8"),
         (
             (PNG, "png", "image"),

@@ -40,6 +40,7 @@ ROOMS: Mapping[str, Room] = {
         "tests/test_json_text.py tests/test_files.py tests/test_indentation.py tests/test_tables.py"
         " tests/test_plain_data.py tests/test_hostile_objects.py tests/test_errors.py"
         " tests/test_signatures.py tests/test_tracebacks.py tests/test_wrong_calls.py"
+        " tests/test_every_call.py"
         " tests/test_encoding.py tests/test_fenced_values.py tests/components tests/messages",
     ),
     "messages": Room(

@@ -528,7 +528,7 @@ def test_read_error_of_a_block(block: Any, what: str) -> None:
         ([{"role": "tool", "content": "x"}], "one of user, assistant, system"),
         (
             [{"role": "user", "content": [{"type": "text", "txet": "x"}]}],
-            "did you mean 'txet'?",
+            "'txet' should be 'text'",
         ),
     ],
 )

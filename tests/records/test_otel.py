@@ -175,3 +175,14 @@ def test_a_summary_is_told(keep: int, model: str) -> None:
     talk.compact("S.", keep=keep)
     rendered = render(Timeline(History(talk)), model=model)
     assert rendered.to_otel()["gen_ai.conversation.compacted"] is True
+
+
+def test_the_version_of_a_cut_history_needs_no_second_render() -> None:
+    """Where a budget dropped recorded messages alone, the version is read from the request."""
+    messages = [Message(role, "word " * 20) for _ in range(9) for role in ("user", "assistant")]
+    prompt = Timeline(System("Be kind."), History(messages), User("q"))
+    whole = render(prompt, model="gpt-5").to_otel()["gen_ai.prompt.version"]
+    rendered = render(prompt, model="gpt-5", budget=200)
+    assert rendered.dropped
+    object.__setattr__(rendered, "_render_for", None)
+    assert whole == rendered.to_otel()["gen_ai.prompt.version"]

@@ -405,7 +405,7 @@ def test_hostile_names_are_made_visible() -> None:
     """Control characters in what an author named are escapes in a report."""
     before, after = (Timeline(Tool(name=f"a\x1b[2J{end}"), User("Hi.")) for end in "bc")
     lines = str(compared(before, after, provider="openai")).split("\n")
-    assert [True] * 4 == [line.isprintable() for line in lines]
+    assert [True] * 5 == [line.isprintable() for line in lines]
 
 
 @pytest.mark.parametrize(
@@ -450,3 +450,34 @@ def test_what_was_dropped_was_removed() -> None:
     assert ("removed", "user message", "history[0]") == first(
         prefix_report(fitted(200), fitted(60))
     )
+
+
+LONG = "word " * 2_000
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "advice"),
+    [
+        (("Be kind.", "a"), ("Be kind.", "b"), "not cached: leave it as it is"),
+        ((f"a {LONG}", "a"), (f"b {LONG}", "a"), "write what changes after what stays the same"),
+        ((LONG, "a"), (LONG, "b"), "write cache=True on the last turn or section"),
+    ],
+)
+def test_a_report_says_what_to_do(
+    before: tuple[str, str], after: tuple[str, str], advice: str
+) -> None:
+    """Where a cache serves nothing, the last line says what to write."""
+    first, second = (
+        render(Timeline(System(rules), User(question)), model="claude-opus-5-5")
+        for rules, question in (before, after)
+    )
+    report = prefix_report(first, second)
+    assert advice in report.advice
+    assert f"  {report.advice}" == str(report).split("\n")[-1]
+
+
+def test_a_report_of_a_cache_that_serves_has_no_advice() -> None:
+    """Where a cache serves something, or nothing changed, there is no advice."""
+    rules = System(LONG, cache=True)
+    one, two = (render(Timeline(rules, User(text)), model="claude-opus-5-5") for text in "ab")
+    assert ("", "") == (prefix_report(one, two).advice, prefix_report(one, one).advice)

@@ -89,13 +89,27 @@ def test_the_number_of_a_message_is_not_cut() -> None:
     assert 80 >= max(map(len, text.split("\n")))
 
 
-@pytest.mark.parametrize(("kind", "model"), [(Video, "claude-sonnet-4-5"), (Audio, "gpt-5")])
-def test_what_the_target_takes_not_costs_nothing(kind: type[Video | Audio], model: str) -> None:
-    """A recording that is not sent has no tokens, so that no part is larger than the request."""
+@pytest.mark.parametrize(
+    ("kind", "model"),
+    [
+        (Video, "claude-sonnet-4-5"),
+        (Audio, "gpt-5"),
+        (Image, "gpt-3.5-turbo"),
+        (Document, "gpt-3.5-turbo"),
+        (Audio, "amazon.nova-micro-v1:0"),
+    ],
+)
+def test_what_the_target_takes_not_costs_nothing(
+    kind: type[Video | Audio | Image | Document], model: str
+) -> None:
+    """An attachment that is not sent has no tokens, so that no part is larger than the request."""
     prompt = User("Look:", kind.from_url("https://example.com/a.mp4"), "Now.")
     rendered = render(prompt, model=model)
     assert ["content"] == [loss.kind for loss in rendered.losses]
     assert all(part.tokens <= rendered.tokens.total for part in rendered.tokens.parts)
+    assert [0] == [
+        part.tokens for part in rendered.tokens.parts if part.what == kind.__name__.lower()
+    ]
 
 
 def test_an_assumed_size_is_data() -> None:

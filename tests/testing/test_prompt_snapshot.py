@@ -265,7 +265,7 @@ WRONG_CALLS = {
         "  call it for each prompt: prompt_snapshot(prompt, name='first')"
     ),
     "None": (
-        "prompt_snapshot() takes a Timeline, a turn, a Section or a Fragment, not None\n"
+        "a prompt is a Timeline, a turn, a Section or a Fragment, not None\n"
         "  did the function that builds it forget `return prompt`?"
     ),
     'User("Hi."), scrub="[0-9]+"': (

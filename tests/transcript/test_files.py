@@ -105,8 +105,10 @@ def test_a_salvaged_copy_opens(path: Path) -> None:
 def test_one_writer(path: Path) -> None:
     """A second writer is refused at once; readers follow the first."""
     with Transcript.open(path) as transcript, Transcript.open(path, read_only=True) as reader:
-        with pytest.raises(ConflictError, match="another writer"):
+        with pytest.raises(ConflictError, match="another writer") as caught:
             Transcript.open(path)
+        assert caught.value.__cause__ is None
+        assert caught.value.__suppress_context__
         for write in (transcript.save, transcript.vacuum):
             with pytest.raises(ConflictError):
                 write(path)

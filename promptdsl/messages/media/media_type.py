@@ -91,8 +91,13 @@ def _declared_or_text(data: bytes, declared: str | None, kind: MediaKind | None)
     except UnicodeDecodeError:
         is_utf8 = False
     if declared is None:
-        if kind == "document" and is_utf8 and len(data.translate(None, _CONTROLS)) == len(data):
+        is_text = is_utf8 and len(data.translate(None, _CONTROLS)) == len(data)
+        if is_text and kind == "document":
             return "text/plain"
+        if is_text and not data.lstrip().startswith(b"<"):  # a picture may be written as XML
+            fix = "write the text itself, Document.from_path(path) or Document.from_bytes(data)"
+            what = f"these bytes are text, not {with_article(kind or 'attachment')}"
+            raise MediaError(what, fix=fix)
         raise MediaError(
             "the media type of these bytes is unknown",
             fix=f'declare it: media_type="{EXAMPLES[kind or "image"]}"',

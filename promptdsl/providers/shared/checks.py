@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
-from promptdsl.foundation.errors import DataError, nearest, shown, shown_name
+from promptdsl.foundation.errors import DataError, misspelt, nearest, shown, shown_name
 from promptdsl.foundation.frozen import is_list, is_mapping
 from promptdsl.messages.field_checks import CACHES, Cache
 from promptdsl.providers.shared.request import Param
@@ -65,7 +65,8 @@ def required(
 def required(fields: Mapping[str, object], key: str, kind: type = object) -> object:
     """Return the value of a key; raises :class:`DataError` if it is missing or has another type."""
     if key not in fields:
-        raise DataError(f"{key!r} is needed", fix=nearest(key, map(shown_name, fields)))
+        fix = misspelt(key, fields) or nearest(key, map(shown_name, fields))
+        raise DataError(f"{key!r} is needed", fix=fix)
     value = fields[key]
     if not isinstance(value, kind):
         raise DataError(f"{key!r} is {_NAMES[kind]}, not {type(value).__name__}")

@@ -5,6 +5,7 @@ from hashlib import sha256
 from itertools import groupby, takewhile
 from typing import Any
 
+from promptdsl.budget.dropped import Dropped
 from promptdsl.foundation.json import read_json, write_json
 from promptdsl.messages import (
     Block,
@@ -54,6 +55,17 @@ def otel_attributes(
         "gen_ai.conversation.compacted": is_compacted,
     }
     return {key: value for key, value in attributes.items() if value}
+
+
+def has_authored(dropped: Iterable[Dropped]) -> bool:
+    """Return whether more than recorded messages was dropped, so that author's text is missing."""
+    return not all(_is_recorded(piece) for part in dropped for piece in part.gone)
+
+
+def _is_recorded(piece: object) -> bool:
+    if isinstance(piece, ConversationNode):
+        return all(isinstance(part, RecordedNode) for part in piece.content)
+    return isinstance(piece, Message | RecordedNode)
 
 
 def otel_content(report_input: ReportInput, tools: Sequence[ToolDefinition]) -> dict[str, str]:

@@ -54,6 +54,17 @@ class PrefixReport:
     dropped: int = 0
 
     @property
+    def advice(self) -> str:
+        """What to do where the cache serves nothing of another request; empty elsewhere."""
+        if self.served or self.first is None:
+            return ""
+        if self.after < self.minimum:
+            return f"a request below {self.minimum:,} tokens is not cached: leave it as it is"
+        if not self.shared or self.shared < self.minimum:
+            return "write what changes after what stays the same: a cache serves only a beginning"
+        return "write cache=True on the last turn or section that stays the same"
+
+    @property
     def pays_from(self) -> int | None:
         """The number of requests after which ``dropped`` saves more than it costs.
 
@@ -115,6 +126,7 @@ class PrefixReport:
                 f"  with a cached token at a tenth it costs {self.cost:,.0f} of {self.after:,} "
                 f"({saved:.0%} saved)",
                 *([f"{pays} {self.pays_from} on"] if self.pays_from else []),
+                *([f"  {self.advice}"] if self.advice else []),
             ]
         )
 

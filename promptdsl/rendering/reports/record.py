@@ -44,6 +44,10 @@ AROUND = 8
 """The levels of a record around the data of an author."""
 
 
+_IN_PAYLOADS = frozenset({"messages", "contents", "input"})
+"""The keys of which a payload has one."""
+
+
 class PromptRecord:
     """What was sent in a request, and why: one JSON value, to be kept and printed later.
 
@@ -83,6 +87,8 @@ class PromptRecord:
         try:
             kept: Any = plain(data, "record", json_leaf, levels=LEVELS + AROUND)
             if not is_mapping(kept) or not isinstance(kept.get("format"), str):
+                if is_mapping(kept) and _IN_PAYLOADS & kept.keys():
+                    fix = "it looks like a payload: read_payload(data) returns its messages"
                 raise DataError("not a record: it has no 'format'", fix=fix)
             if not re.match(r"1\.[0-9]+\Z", str(kept["format"])):
                 problem = f"the record has the format {kept['format']!r}, this version reads 1.x"

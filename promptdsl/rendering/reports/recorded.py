@@ -22,7 +22,7 @@ from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages.blocks import ToolResultBlock
 from promptdsl.messages.description import shown_text
 from promptdsl.messages.loss import Loss
-from promptdsl.messages.message import Message, open_calls
+from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.rendering.reports.bare_record import COUNTS, bare_record
 from promptdsl.rendering.reports.cache_order import Payload
@@ -83,11 +83,10 @@ def record_of(
         fix = "give a mapping of the arguments by name"
         raise OptionError("inputs is not a mapping", fix=fix, at=(author(),))
     sent, written, facts = report_input.sent, report_input.written_payload, report_input.facts
-    can_be_sent = written is not None and not open_calls(sent.messages)
     data: JsonDict = {
         "format": FORMAT,
         "content": content,
-        "digest": payload_digest(written.shared) if written and can_be_sent else None,
+        "digest": payload_digest(written.shared) if written and report_input.can_be_sent else None,
         "model": dict(_known_facts(facts)),
         "messages": [message.to_dict() for message in sent.messages],
         "outline": outline_rows(report_input.tree),

@@ -68,6 +68,13 @@ class ReportInput:
         output = None if "output schema" in lost else sent.sent_output
         return attrs.evolve(sent, tools=tools, output=output)
 
+    @property
+    def can_be_sent(self) -> bool:
+        """Whether there is a target, and the last calls have results or are sent without them."""
+        if self.written_payload is None:
+            return False
+        return self.config.tool_pairing == "keep" or not open_calls(self.sent.messages)
+
     def sent_blocks(self) -> list[list[JsonDict | None]] | None:
         """Return by message how each block is sent, ``None`` for one that is not sent.
 
@@ -76,7 +83,7 @@ class ReportInput:
         returned without a target, with open calls, and where the payload cannot be written again.
         """
         messages = self.sent.messages
-        if self.written_payload is None or open_calls(messages):
+        if not self.can_be_sent:
             return None
         locations = or_none_on_error(self.locations)
         if locations is None:
