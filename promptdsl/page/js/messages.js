@@ -1,7 +1,7 @@
 // The messages as they are sent: roles, pieces with their origin, the cache, and what was left out.
 
 import { copy, counted, element, longList, pushTo, shownText } from "./dom.js";
-import { cacheFigures, fitsSentence, rolesOf, tokens } from "./numbers.js";
+import { addressOf, cacheFigures, fitsSentence, rolesOf, tokens } from "./numbers.js";
 import { isSamePoint, state } from "./state.js";
 import { jsonText, slicer, without } from "./values.js";
 
@@ -164,11 +164,11 @@ export function showMessages(parent, request, { point, link }) {
 
   /** @param {Json} part */
   function droppedOf(part) {
-    const range = part.range ? `, messages ${part.range[0]} to ${part.range[1]} of the history` : "";
+    const range = part.range ? `, among messages ${part.range[0]} to ${part.range[1]} of the history` : "";
     const fits = fitsSentence(request.fits, part);
     return element("article", { class: "card dropped", tabindex: "-1", "aria-label": `left out: ${part.what}` },
       element("header", {},
-        element("h3", {}, element("s", {}, ...shownText(part.what)), part.path && part.path !== part.what ? element("small", {}, " ", ...shownText(part.path)) : null),
+        element("h3", {}, element("s", {}, ...shownText(part.what)), addressOf(part) ? element("small", {}, " ", ...shownText(addressOf(part))) : null),
         element("span", { class: "badge" }, "left out"),
         link(part.source ?? ""),
         element("span", { class: "count" }, `${tokens(part.tokens)} tokens to keep it`)),

@@ -39,6 +39,9 @@ export function budgetLine(record) {
   return `${tokens(budget.used)} of ${tokens(budget.limit)} tokens${answer} · ${tokens(budget.free)} free`;
 }
 
+/** Return the address of a part; "" where its name says it. @param {Json} part @returns {string} */
+export function addressOf(part) { return ` ${part.what}`.endsWith(` ${part.path}`) ? "" : part.path ?? ""; }
+
 /** Return at which of the tried budgets a dropped part is there. @param {Json[]} fits @param {Json} part */
 function fitsOf(fits, part) {
   const tried = fits.filter(fit => fit.tokens !== null && Array.isArray(fit.dropped));

@@ -1,7 +1,7 @@
 // The parts of a prompt with their tokens as bars; dropped parts stand struck in their place.
 
 import { counted, element, longList, shownText } from "./dom.js";
-import { fitsSentence } from "./numbers.js";
+import { addressOf, fitsSentence } from "./numbers.js";
 
 /** @typedef {import("./values.js").Json} Json */
 /** @typedef {{part: Json, children: TreeNode[], depth: number, rest: TreeNode[], name: string}} TreeNode */
@@ -108,7 +108,7 @@ export function showTree(parent, request, { go, link, folds }) {
       foldButton(row),
       element("button", { type: "button", class: "part", title: titleOf(part), click: () => choose(row) },
         element(isDropped ? "s" : "span", {}, ...shownText(part.what)),
-        row.depth === 0 && part.path && part.path !== part.what ? element("small", {}, " ", ...shownText(part.path)) : null),
+        row.depth === 0 && addressOf(part) ? element("small", {}, " ", ...shownText(addressOf(part))) : null),
       isDropped ? element("span", { class: "reason" }, "left out") : null,
       link(part.source ?? ""),
       element("span", { class: "count" }, part.tokens.toLocaleString("en")),
