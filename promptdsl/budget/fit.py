@@ -30,7 +30,7 @@ from promptdsl.foundation.errors import BudgetError, OptionError, PromptError
 from promptdsl.tokens.tools import TOOLS_TEXT
 from promptdsl.tree.group_nodes import ConversationNode, ReserveNode
 from promptdsl.tree.node import Child
-from promptdsl.tree.rewrite import clears_early, opaque
+from promptdsl.tree.rewrite import clears_early, leaves_no_choice, opaque
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode
 
 NEAR = 8
@@ -71,12 +71,18 @@ def fit(
     :class:`BudgetError` if the parts that have to stay are too long.
     """
     measuring = cache(measuring)
-    tree, cuts = limited(tree, measuring)
-    complete = first_alternatives(tree)
-    cut_parts = still_cut(cuts, complete)
+    complete, free = tree, budget.reserve
+    cuts: LimitCuts = ()
+    cut_parts: tuple[Dropped, ...] = ()
+    cleared: list[ConversationNode] = []
+    if not leaves_no_choice(opaque(tree)):
+        tree, cuts = limited(tree, measuring)
+        complete = first_alternatives(tree)
+        cut_parts = still_cut(cuts, complete)
+        free += reserved(tree)
+        cleared += _cleared_histories(tree)
     as_cut = Trimmed() if cut_parts else None
     total = budget.of(facts.window, facts.model)
-    cleared = [*_cleared_histories(tree)]
     is_cleared = any(map(clears_early, cleared))
     binds = facts.binds_reasoning and _has_reasoning(tree, facts.provider)
     if total is None:
@@ -84,7 +90,6 @@ def fit(
         if not (binds and is_cleared):
             return partial(tuple, cut_parts), prepare(complete, as_cut)
         total = ANY_TOKENS
-    free = budget.reserve + reserved(tree)
     limit = total - free
 
     @cache
