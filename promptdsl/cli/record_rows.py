@@ -6,9 +6,10 @@ from typing import Any
 
 import attrs
 
-from promptdsl import LogEntry, PromptRecord, Rendered, prefix_report
+from promptdsl import LogEntry, PromptError, PromptRecord, Rendered, prefix_report
 from promptdsl.cli.log_records import losses_of
 from promptdsl.comparing import columns, cut_to, record_rendered, visible
+from promptdsl.foundation.frozen import is_mapping
 
 BAR = 20
 """The width of the longest bar, in characters."""
@@ -77,25 +78,27 @@ class CallRow:
 
 
 def call_rows(entries: Sequence[LogEntry], wanted: Sequence[LogEntry]) -> list[CallRow]:
-    """Return a row for each wanted entry; the entry of its name before it fills the cache.
+    """Return a row for each wanted entry; the call before it fills the cache.
 
-    The cached part is found for the last 500 of them.
+    That is the last one of the same name, provider and model. The cached part is found for the
+    last of them, as many as ``COMPARED`` says.
     """
     compared = {id(entry) for entry in wanted[-COMPARED:]}
     cached: dict[int, int | None] = {}
-    last: dict[str | None, LogEntry] = {}
-    rendered_last: dict[str | None, Rendered | None] = {}
+    last: dict[str, LogEntry] = {}
+    rendered_last: dict[str, Rendered | None] = {}
     for entry in entries:
+        key = _cache_key(entry)
         if id(entry) in compared:
             rendered = _rendered(entry)
-            if entry.name in last and entry.name not in rendered_last:
-                rendered_last[entry.name] = _rendered(last[entry.name])
-            before = rendered_last.get(entry.name)
-            cached[id(entry)] = _served(before, rendered, is_first=entry.name not in last)
-            rendered_last[entry.name] = rendered
+            if key in last and key not in rendered_last:
+                rendered_last[key] = _rendered(last[key])
+            before = rendered_last.get(key)
+            cached[id(entry)] = _served(before, rendered, is_first=key not in last)
+            rendered_last[key] = rendered
         else:
-            rendered_last.pop(entry.name, None)
-        last[entry.name] = entry
+            rendered_last.pop(key, None)
+        last[key] = entry
     return [_row(entry, cached.get(id(entry))) for entry in wanted]
 
 
@@ -105,6 +108,15 @@ def notes_on(wanted: Sequence[LogEntry]) -> list[str]:
         return []
     which = f"the last {COMPARED} of {len(wanted):,} calls"
     return [f"the cached part is that of {which}: list fewer, such as with --since"]
+
+
+def _cache_key(entry: LogEntry) -> str:
+    """Return the name, provider and model of a call: two calls that differ share no cache."""
+    target: Any = entry.record.get("model")  # Any: JSON, in a damaged record anything
+    names: list[object] = [target]
+    if is_mapping(target):
+        names = [target.get("provider"), target.get("model")]
+    return repr((entry.name, names))
 
 
 def _rendered(entry: LogEntry) -> Rendered | None:
@@ -121,7 +133,10 @@ def _served(before: Rendered | None, rendered: Rendered | None, *, is_first: boo
         return 0
     if before is None or rendered is None:
         return None
-    return prefix_report(before, rendered).served
+    try:
+        return prefix_report(before, rendered).served
+    except PromptError:  # such as a target that this version reads as another one
+        return None
 
 
 def _row(entry: LogEntry, cached: int | None) -> CallRow:

@@ -71,6 +71,31 @@ def test_calls_of_several_names(tmp_path: Path) -> None:
     assert cached[3:] == [row.cached for row in call_rows(entries, entries[3:])]
 
 
+def test_calls_of_two_models(cli: Command, tmp_path: Path) -> None:
+    """Two models or providers share no cache: a call is compared with the last one of its own."""
+    targets: list[Any] = [{"model": "gpt-5"}, {"model": "gpt-5", "provider": "openai_responses"}]
+    targets += {"model": "claude-opus-5-5"}, {}
+    with PromptLog(tmp_path) as log:
+        for number in range(8):
+            prompt = Timeline(System("Rule. " * 6_000), User(f"call {number}"))
+            record = render(prompt, **targets[number % 4], hints=False, cache="auto").record()
+            log.append(record, name="chat", at=START + timedelta(minutes=number))
+    entries = log.read()
+    cached = [row.cached for row in call_rows(entries, entries)]
+    assert [0, 0, 0, 0] == cached[:4]
+    assert all(cached[4:])
+    assert cached[5:6] == [row.cached for row in call_rows(entries, entries[5:6])]
+    assert 9 == len(cli("records", "list", str(tmp_path)).out.splitlines())
+
+
+def test_a_cached_part_that_cannot_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that cannot be compared has no cached part; the others are listed with theirs."""
+    before, after = agent(0).record(), render(Timeline(User("x")), model="claude-opus-5-5").record()
+    monkeypatch.setattr(record_rows_module, "_cache_key", lambda _: "one cache")
+    entries = [LogEntry(START.isoformat(), "a", "a", it.to_dict()) for it in (before, after)]
+    assert [0, None] == [row.cached for row in call_rows(entries, entries)]
+
+
 def test_what_is_not_known(tmp_path: Path) -> None:
     """A record without content has a bar without a cached part; one without tokens has none."""
     with PromptLog(tmp_path) as log:
