@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from promptdsl import *
 from promptdsl.comparing import record_rendered
 from promptdsl.integrations.litellm import to_litellm
+from tests.errors import raised
 from tests.internals import TARGETS
 from tests.providers.every_target import as_wire
 from tests.searching import examples
@@ -342,6 +343,17 @@ def test_records_are_compared_as_they_were_sent() -> None:
     assert as_wire(before.payload()) == as_wire(after.payload())
     before, after = map(record_rendered, records())
     assert as_wire(before.payload()) != as_wire(after.payload())
+
+
+@pytest.mark.parametrize("setting", ["x", ["x"], None, {}])
+def test_a_record_with_a_wrong_setting(setting: Any) -> None:
+    """A record whose settings are no settings is an error that says so; an older one has none."""
+    data = render(Timeline(User("Hi.")), model="gpt-5").record().to_dict()
+    data["settings"]["json_keys"] = setting
+    error = raised(DataError, lambda: record_rendered(PromptRecord.from_dict(data)))
+    assert "not a record: its settings do not say the value of json_keys" == error.what
+    del data["settings"]["json_keys"]
+    assert record_rendered(PromptRecord.from_dict(data)).messages
 
 
 def test_the_cached_prefix() -> None:
