@@ -1,6 +1,6 @@
 """The rows of ``promptdsl records list``: what each call sent, with a bar, grouped by day."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -9,7 +9,6 @@ import attrs
 from promptdsl import LogEntry, PromptError, PromptRecord, Rendered, prefix_report
 from promptdsl.cli.log_records import losses_of
 from promptdsl.comparing import columns, cut_to, record_rendered, visible
-from promptdsl.foundation.frozen import is_mapping
 
 BAR = 20
 """The width of the longest bar, in characters."""
@@ -114,7 +113,7 @@ def _cache_key(entry: LogEntry) -> str:
     """Return the name, provider and model of a call: two calls that differ share no cache."""
     target: Any = entry.record.get("model")  # Any: JSON, in a damaged record anything
     names: list[object] = [target]
-    if is_mapping(target):
+    if isinstance(target, Mapping):
         names = [target.get("provider"), target.get("model")]
     return repr((entry.name, names))
 

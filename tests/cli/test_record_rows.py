@@ -91,7 +91,11 @@ def test_calls_of_two_models(cli: Command, tmp_path: Path) -> None:
 def test_a_cached_part_that_cannot_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A call that cannot be compared has no cached part; the others are listed with theirs."""
     before, after = agent(0).record(), render(Timeline(User("x")), model="claude-opus-5-5").record()
-    monkeypatch.setattr(record_rows_module, "_cache_key", lambda _: "one cache")
+
+    def one_cache(_: LogEntry) -> str:
+        return "all"
+
+    monkeypatch.setattr(record_rows_module, "_cache_key", one_cache)
     entries = [LogEntry(START.isoformat(), "a", "a", it.to_dict()) for it in (before, after)]
     assert [0, None] == [row.cached for row in call_rows(entries, entries)]
 
