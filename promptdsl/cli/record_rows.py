@@ -1,6 +1,6 @@
 """The rows of ``promptdsl records list``: what each call sent, with a bar, grouped by day."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -111,11 +111,10 @@ def notes_on(wanted: Sequence[LogEntry]) -> list[str]:
 
 def _cache_key(entry: LogEntry) -> str:
     """Return the name, provider and model of a call: two calls that differ share no cache."""
-    target: Any = entry.record.get("model")  # Any: JSON, in a damaged record anything
-    names: list[object] = [target]
-    if isinstance(target, Mapping):
-        names = [target.get("provider"), target.get("model")]
-    return repr((entry.name, names))
+    target: Any = entry.record.get("model")  # Any: JSON
+    if not isinstance(target, str | None):
+        target = target.get("provider"), target.get("model")
+    return repr((entry.name, target))
 
 
 def _rendered(entry: LogEntry) -> Rendered | None:
