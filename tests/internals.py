@@ -15,6 +15,7 @@ from promptdsl.batch.cells import json_cell
 from promptdsl.budget.histories import default_step
 from promptdsl.checking.python_file import parsed
 from promptdsl.cli import record_rows as record_rows_module
+from promptdsl.cli import records_list as records_list_module
 from promptdsl.cli.arguments import call_function, read_arguments
 from promptdsl.cli.at_revision import checked_out_inputs
 from promptdsl.cli.commands import COMMANDS
@@ -664,6 +665,7 @@ __all__ = [
     "record_rows_module",
     "recorded_before",
     "recordings_module",
+    "records_list_module",
     "remember",
     "render_events",
     "render_module",

@@ -198,7 +198,7 @@ def _signature(function: Callable[..., object], name: str) -> inspect.Signature:
             return inspect.signature(function, annotation_format=Format.FORWARDREF)
         return inspect.signature(function)
     except (TypeError, ValueError):
-        raise OptionError(f"{name} does not say which parameters it takes") from None
+        raise OptionError(f"the parameters of {name} are not known") from None
 
 
 def _evaluated(annotation: Any, names: dict[str, Any]) -> Any:  # Any: as authors write

@@ -12,6 +12,7 @@ from promptdsl.foundation.errors import DataError, OptionError, nearest, shown, 
 from promptdsl.foundation.frozen import Around, is_mapping, json_leaf, plain, thawed
 from promptdsl.foundation.json import JsonDict, JsonValue
 from promptdsl.foundation.source import Source, author, note_caller, public_api
+from promptdsl.foundation.unicode import on_one_line
 
 InputsByName: TypeAlias = Mapping[str, Mapping[str, object]]
 """The arguments of a prompt function by the name of each case."""
@@ -120,7 +121,7 @@ def inputs_of_name(inputs: tuple[NamedInputs, ...], name: str | None) -> NamedIn
     if name is None and len(inputs) == 1:
         return inputs[0]
     if name is None:
-        raise OptionError("name the inputs", fix=f"there is {', '.join(names)}")
+        raise OptionError("name the inputs", fix=f"there is {', '.join(map(on_one_line, names))}")
     for case in inputs:
         if case.name == name:
             return case

@@ -17,6 +17,7 @@ from promptdsl.batch import NamedInputs, inputs_of_name, named_inputs
 from promptdsl.cli.arguments import Arguments, call_function, typed_arguments
 from promptdsl.cli.errors import UsageError, near
 from promptdsl.cli.target import loaded_module, loaded_target
+from promptdsl.comparing import visible
 
 USAGE = "--inputs is file.py:name or module:name"
 
@@ -98,7 +99,9 @@ def target_call(
     """Give the call of a TARGET; of several ``--inputs``, ``--input`` has to name one."""
     with target_calls(target, props, arguments) as calls:
         if len(calls) != 1:
-            names = ", ".join(call.inputs.name for call in calls if call.inputs is not None)
+            names = ", ".join(
+                visible(call.inputs.name, one_line=True) for call in calls if call.inputs
+            )
             raise UsageError(f"{arguments.inputs} has several inputs: write --input NAME: {names}")
         yield calls[0]
 

@@ -17,7 +17,7 @@ from promptdsl.cli.log_records import (
 )
 from promptdsl.cli.record_rows import call_rows, notes_on, row_lines
 from promptdsl.cli.show import as_json, fields, terminal_width
-from promptdsl.comparing import visible
+from promptdsl.comparing import cut_to, visible
 
 DESCRIPTION = """\
 List the records of a PromptLog by day: the time in UTC, the name and the id of each, its model, its
@@ -69,14 +69,16 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         data = [fields(entry, "at", "name", "id", "record") for entry in wanted]
         return as_json(data), notes
     lines: list[str] = []
-    for row, line in row_lines(call_rows(entries, wanted), terminal_width()):
+    width = terminal_width()
+    for row, line in row_lines(call_rows(entries, wanted), width):
         lines.append(line)
         missing: list[str] = []
         if row is not None and arguments.dropped:
             missing += dropped_lines(row.entry.record)
         if row is not None and arguments.lost:
             missing += lost_lines(row.entry.record)
-        lines += [f"    {visible(text, one_line=True)}" for text in missing]
+        shown = [f"    {visible(text, one_line=True)}" for text in missing]
+        lines += shown if width is None else [cut_to(text, width) for text in shown]
     return "\n".join(lines), [*notes, *notes_on(wanted)]
 
 

@@ -92,13 +92,12 @@ def record_rendered(record: PromptRecord) -> Rendered:
     """
     data, prompt = record.to_dict(), record.prompt
     facts, versions = data["model"], [LibrarySection(**row) for row in data["libraries"]]
-    order = data["settings"].get("json_keys") or {"value": None}
     rendered = render(
         prompt,
         provider=facts["provider"],
         model=facts["model"],
         tool_choice=prompt.tool_choice,
-        transformation={"json_keys": order["value"]},
+        transformation={"json_keys": _json_keys(data["settings"])},
         hints=False,
     )
     facts_of_record: dict[str, object] = {
@@ -112,6 +111,15 @@ def record_rendered(record: PromptRecord) -> Rendered:
         facts_of_record["_spans"] = record.spans
     vars(rendered).update(facts_of_record)
     return rendered
+
+
+def _json_keys(settings: Any) -> Any:  # Any: JSON
+    """Return the order of keys that a record was sent with; older records do not have it."""
+    setting = settings.get("json_keys", {"value": None}) if is_mapping(settings) else None
+    if is_mapping(setting) and "value" in setting:
+        return setting["value"]
+    what = "not a record: its settings do not say the value of json_keys"
+    raise DataError(what, fix="give what PromptRecord.to_dict() returned", at=(author(),))
 
 
 def _recognised(payload: object, model: str | None) -> tuple[ProviderId, Prompt]:

@@ -193,7 +193,8 @@ class SnapshotFiles:
         here = "this test" if test == self.test.nodeid else test
         raise AssertionError(
             f"{self.shown(path)} is already the file of another prompt, from {here}\n"
-            "  give each prompt a name of its own: prompt_snapshot(..., name=...)"
+            "  give each prompt a name of its own: prompt_snapshot(..., name=...); "
+            "in each(), the name of its inputs"
         )
 
 

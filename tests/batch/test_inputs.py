@@ -247,5 +247,8 @@ def test_inputs_of_a_name() -> None:
     assert inputs[0] == inputs_of_name(inputs[:1], None)
     error = raised(OptionError, lambda: inputs_of_name(inputs, None))
     assert ("name the inputs", "there is short, known") == (error.what, error.fix)
+    several = named_inputs({"a\x1b[31m\nb": {}, "c": {}})
+    error = raised(OptionError, lambda: inputs_of_name(several, None))
+    assert r"there is a\x1b[31m\nb, c" == error.fix
     error = raised(OptionError, lambda: inputs_of_name(inputs, "knwon"))
     assert ("no inputs are named 'knwon'", "did you mean 'known'?") == (error.what, error.fix)

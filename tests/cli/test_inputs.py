@@ -212,6 +212,14 @@ def test_diff_at_a_revision(cli: Command, shop: Path, inputs: str) -> None:
     assert "- Be kind.\n+ Be brief." in done.out
 
 
+def test_names_that_are_not_plain(cli: Command, shop: Path) -> None:
+    """A name with control characters is shown with escapes, on the line of the error."""
+    (shop / "odd.py").write_text("CASES = {'a\\x1b[31m\\nb': {}, 'c': {}}\n", "utf-8")
+    done = cli("render", SHOP, "--inputs", "odd.py:CASES")
+    assert r"write --input NAME: a\x1b[31m\nb, c" in done.err
+    assert 1 == len(done.err.splitlines())
+
+
 @pytest.mark.parametrize("command", ["render", "tokens", "diff"])
 @pytest.mark.parametrize(
     ("options", "code", "problem"),

@@ -153,7 +153,7 @@ def test_properties_come_from_a_file(cli: Command, prompts: Path) -> None:
             ["support.py:demo", "-p", "x=1"],
             "support.py:demo has no parameter 'x'; there is count, plan, question",
         ),
-        (["typed.py:LARGEST"], "typed.py:LARGEST does not say which parameters it takes"),
+        (["typed.py:LARGEST"], "the parameters of typed.py:LARGEST are not known"),
         (
             ["support.py:needs"],
             "support.py:needs needs question, plan: -p question=... -p plan=...",

@@ -252,10 +252,46 @@ def test_a_chat_template(browser: Browser, tmp_path: Path, server: ThreadingHTTP
         f'    "prompt": {json.dumps(text)},',
         "}",
         'client = OpenAI(base_url=os.environ["CHAT_TEMPLATE_BASE_URL"], '
-        'api_key=os.environ["CHAT_TEMPLATE_API_KEY"])',
+        'api_key=os.environ.get("CHAT_TEMPLATE_API_KEY", "none"))',
         'print(client.completions.create(model="MODEL", max_tokens=1024, **payload))',
     ] == code.splitlines()
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("provider", "name"),
+    [
+        ("openrouter_responses", "OPENROUTER"),
+        ("deepseek_responses", "DEEPSEEK"),
+        ("gemini_openai", "GEMINI"),
+        ("groq", "GROQ"),
+    ],
+)
+def test_the_names_of_variables(browser: Browser, tmp_path: Path, provider: Any, name: str) -> None:
+    """The variables of a provider have one name, whichever of its interfaces is called."""
+    rendered = render(Timeline(User("Hi.")), provider=provider, model="a-model")
+    code = copied(browser, tmp_path, "Python", rendered)
+    client = f'OpenAI(base_url=os.environ["{name}_BASE_URL"], api_key=os.environ["{name}_API_KEY"])'
+    assert client in code
+    command = copied(browser, tmp_path, "curl", rendered)
+    assert [f"${name}_API_KEY", f"${name}_BASE_URL"] == sorted(re.findall(r"\$\w+", command))
+
+
+@pytest.mark.sdk("openai")
+@pytest.mark.parametrize("provider", ["vllm", "ollama", "litellm"])
+def test_a_local_server_without_a_key(
+    browser: Browser, tmp_path: Path, server: ThreadingHTTPServer, provider: Any
+) -> None:
+    """A server on one's own machine may have no key: the code runs without its variable."""
+    rendered = render(Timeline(User("Hi.")), provider=provider, model="a-model")
+    address = f"http://127.0.0.1:{server.server_port}/v1"
+    environment = {"PATH": os.environ["PATH"], f"{provider.upper()}_BASE_URL": address}
+    done = run(sys.executable, tmp_path, environment, copied(browser, tmp_path, "Python", rendered))
+    assert (0, b"") == (done.returncode, done.stderr)
+    command = copied(browser, tmp_path, "curl", rendered)
+    assert 0 == run("sh", tmp_path, environment, command).returncode
+    sent = [json.loads(body) for _, _, body in Recorder.requests]
+    assert [{"model": "a-model", **rendered._payload()}] * 2 == sent  # type: ignore[dict-item]
 
 
 def test_a_large_request(browser: Browser, tmp_path: Path, server: ThreadingHTTPServer) -> None:

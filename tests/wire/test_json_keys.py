@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from promptdsl import *
 from promptdsl.comparing import record_rendered
 from promptdsl.integrations.litellm import to_litellm
+from tests.errors import raised
 from tests.internals import TARGETS
 from tests.providers.every_target import as_wire
 from tests.searching import examples
@@ -171,6 +172,93 @@ def test_a_call_before_reasoning_stays() -> None:
     assert [written, written] == calls_sent(first, second, thought)
 
 
+def test_a_call_before_a_signed_text_stays() -> None:
+    """Gemini may sign a text after a call: the call is sent as it was recorded."""
+    call = {"function_call": {"name": "find", "args": {"b": 1, "a": 2}}}
+    signed = {"text": "Done.", "thought_signature": "c2ln"}
+    result = {"function_response": {"name": "find", "response": {"output": "ok"}}}
+
+    def first_keys(*parts: Any) -> list[str]:
+        """Return the first key of each call of an answer with these parts."""
+        answer = {"role": "model", "parts": [*parts]}
+        results = {"role": "user", "parts": [result] * parts.count(call)}
+        turns = [{"role": "user", "parts": [{"text": "Hi."}]}, answer, results]
+        sent = payload(Timeline(History.from_gemini(turns)), "gemini", **SORTED)
+        calls = [part.get("function_call") for part in sent["contents"][1]["parts"]]
+        return [next(iter(call["args"])) for call in calls if call]
+
+    assert ["b"] == first_keys(call, signed)
+    assert ["a"] == first_keys(call, {"text": "Done."})
+    assert ["b", "a"] == first_keys(call, signed, call)
+
+
+def chat_calls(calls: list[Any], provider: str, **answer: Any) -> Any:
+    """Return the calls of a recorded answer of Chat, as they are sent."""
+    results = [{"role": "tool", "tool_call_id": call["id"], "content": "ok"} for call in calls]
+    recorded = {"role": "assistant", "content": "", "tool_calls": calls, **answer}
+    turns = [{"role": "user", "content": "Hi."}, recorded, *results]
+    sent = payload(Timeline(History.from_openai(turns)), provider, **SORTED)
+    return sent["messages"][1]["tool_calls"]
+
+
+def chat_call(call_id: str, arguments: str) -> Any:
+    """Return a call as Chat has it."""
+    function = {"name": "find", "arguments": arguments}
+    return {"id": call_id, "type": "function", "function": function}
+
+
+def test_a_call_that_reasoning_names_stays() -> None:
+    """OpenRouter's encrypted reasoning has the id of the call that it belongs to."""
+    details = [{"type": "reasoning.encrypted", "data": "x", "id": "c1"}]
+    calls = [chat_call(call_id, '{"b": 1, "a": 2}') for call_id in ("c1", "c2")]
+    sent = chat_calls(calls, "openrouter", reasoning_details=details)
+    assert ['{"b": 1, "a": 2}', '{"a": 2, "b": 1}'] == [
+        call["function"]["arguments"] for call in sent
+    ]
+
+
+TEXT_INPUT = '{"z":1,"a":2}'
+
+
+def test_the_input_of_a_custom_tool_stays() -> None:
+    """The input of a custom tool is text, also if it is the JSON of an object."""
+    call = {"id": "c1", "type": "custom", "custom": {"name": "run", "input": TEXT_INPUT}}
+    assert [call] == chat_calls([call], "openai")
+    recorded = [
+        {"role": "user", "content": "Hi."},
+        {"type": "custom_tool_call", "call_id": "c1", "name": "run", "input": TEXT_INPUT},
+        {"type": "custom_tool_call_output", "call_id": "c1", "output": "ok"},
+    ]
+    prompt = Timeline(History.from_openai_responses(recorded))
+    assert TEXT_INPUT == payload(prompt, "openai_responses", **SORTED)["input"][1]["input"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '{"id": 12345678901234567.25, "a": 1}',
+        '{"total": 0.30000000000000000001, "a": 1}',
+        '{"small": 1e-400, "a": 1}',
+        '{"small": 1e-99999999999999999999, "a": 1}',
+        '{"b": 1, "a": 1, "a": 2}',
+        '{"b": [{"d": 1, "c": 2, "d": 3}], "a": 1}',
+    ],
+)
+def test_no_digit_or_key_is_lost(arguments: str) -> None:
+    """Arguments that Python cannot hold stay as they are."""
+    (call,) = chat_calls([chat_call("c1", arguments)], "openai")
+    assert arguments == call["function"]["arguments"]
+
+
+@pytest.mark.parametrize(
+    "number", ["1.10", "1E2", "123456789012345678901234567890", "0.1", "5e-324"]
+)
+def test_equal_numbers_are_sorted(number: str) -> None:
+    """A number that keeps its value does not hold back the order of keys."""
+    (call,) = chat_calls([chat_call("c1", f'{{"b": {number}, "a": 1}}')], "openai")
+    assert '{"a": 1, "b": ' == call["function"]["arguments"][:14]
+
+
 def test_a_signed_call_stays() -> None:
     """A call with a signature is sent as it was recorded."""
     call = {"function_call": {"name": "find", "args": {"b": 1, "a": 2}}}
@@ -255,6 +343,17 @@ def test_records_are_compared_as_they_were_sent() -> None:
     assert as_wire(before.payload()) == as_wire(after.payload())
     before, after = map(record_rendered, records())
     assert as_wire(before.payload()) != as_wire(after.payload())
+
+
+@pytest.mark.parametrize("setting", ["x", ["x"], None, {}])
+def test_a_record_with_a_wrong_setting(setting: Any) -> None:
+    """A record whose settings are no settings is an error that says so; an older one has none."""
+    data = render(Timeline(User("Hi.")), model="gpt-5").record().to_dict()
+    data["settings"]["json_keys"] = setting
+    error = raised(DataError, lambda: record_rendered(PromptRecord.from_dict(data)))
+    assert "not a record: its settings do not say the value of json_keys" == error.what
+    del data["settings"]["json_keys"]
+    assert record_rendered(PromptRecord.from_dict(data)).messages
 
 
 def test_the_cached_prefix() -> None:

@@ -27,6 +27,8 @@ const SDKS = {
 };
 /** The providers whose SDK knows the address of the server and the name of the key. */
 const KNOWN = ["anthropic", "openai", "openai_responses", "gemini", "bedrock"];
+/** The servers that people run themselves, often without a key. */
+const LOCAL = ["vllm", "ollama", "litellm", "chat_template", "openai_compatible"];
 
 /** Return a payload as Python code that sends it with the SDK of the provider. @param {Sent} sent */
 export function pythonCode({ payload, api, binary }) {
@@ -47,7 +49,7 @@ function clientArguments({ format, provider }) {
   if (KNOWN.includes(provider)) return "";
   const name = variable(provider);
   const address = `os.environ["${name}_BASE_URL"]`;
-  const key = `api_key=os.environ["${name}_API_KEY"]`;
+  const key = LOCAL.includes(provider) ? `api_key=os.environ.get("${name}_API_KEY", "none")` : `api_key=os.environ["${name}_API_KEY"]`;
   return format === "gemini" ? `${key}, http_options={"base_url": ${address}}` : `base_url=${address}, ${key}`;
 }
 
@@ -141,5 +143,5 @@ function encoded(name) {
   return encodeURIComponent(name).replace(/[!'()*]/g, character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** Return the beginning of the names of a provider's variables. @param {string} provider */
-function variable(provider) { return provider.toUpperCase().replace(/[^A-Z0-9]/g, "_").replace(/^(?=[0-9])/, "_"); }
+/** Return the beginning of the names of a provider's variables: one for all its interfaces. @param {string} provider */
+function variable(provider) { return provider.replace(/_(responses|openai)$/, "").toUpperCase().replace(/[^A-Z0-9]/g, "_").replace(/^(?=[0-9])/, "_"); }

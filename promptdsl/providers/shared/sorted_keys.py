@@ -1,5 +1,8 @@
 """A prompt whose tools and calls have their keys sorted: the setting ``json_keys="sorted"``."""
 
+import json
+from collections.abc import Container, Sequence
+from decimal import Decimal
 from operator import is_
 from typing import Any
 from weakref import ref
@@ -7,8 +10,7 @@ from weakref import ref
 import attrs
 
 from promptdsl.foundation.frozen import is_list, is_mapping
-from promptdsl.foundation.json import JsonDict
-from promptdsl.messages import Block, ToolUseBlock
+from promptdsl.messages import Block, ReasoningBlock, ToolUseBlock, UnknownBlock
 from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import Prompt, ToolDefinition
 from promptdsl.providers.shared.blocks import is_signed
@@ -18,8 +20,9 @@ def with_sorted_keys(prompt: Prompt) -> Prompt:
     """Return a prompt in which the keys of tools and of the inputs of calls are sorted.
 
     Equal data is then sent as equal bytes, whatever the order of its keys is. Some calls stay as
-    they are: those with a signature, those before reasoning in the same message, since a provider
-    may check both, and those whose arguments are no JSON object.
+    they are: signed ones, those before reasoning or a signature in the same message, and those that
+    encrypted reasoning names, since a provider may check them; the calls of custom tools, whose
+    input is text; and arguments that are no JSON object, or that would lose a digit or a key.
     """
     tools = tuple(map(_sorted_tool, prompt.tools))
     return attrs.evolve(prompt, tools=tools, messages=tuple(map(_sorted_message, prompt.messages)))
@@ -56,23 +59,60 @@ def _sorted_message(message: Message) -> Message:
 
 def _with_sorted_calls(message: Message) -> Message:
     blocks = message.content
-    thoughts = [number for number, block in enumerate(blocks) if block.type == "reasoning"]
-    first = thoughts[-1] + 1 if thoughts else 0
-    content = (*blocks[:first], *map(_sorted_call, blocks[first:]))
+    signed = [number for number, block in enumerate(blocks) if _is_signed(block)]
+    first = signed[-1] + 1 if signed else 0
+    named = _named_calls(blocks)
+    content = (*blocks[:first], *(_sorted_call(block, named) for block in blocks[first:]))
     if all(map(is_, content, blocks)):
         return message
     return message.replace(content=content)
 
 
-def _sorted_call(block: Block) -> Block:
+def _is_signed(block: Block) -> bool:
+    """Return whether a provider may check a block, and with it what is before it."""
+    keys = block.data if isinstance(block, UnknownBlock) else block.extra
+    return block.type == "reasoning" or is_signed("", keys)
+
+
+def _named_calls(blocks: Sequence[Block]) -> set[object]:
+    """Return the ids in the details of reasoning: at OpenRouter, those of the calls they sign."""
+    ids: set[object] = set()
+    for block in blocks:
+        if isinstance(block, ReasoningBlock):
+            details = block.extra.get("reasoning_details")
+            items = details if is_list(details) else ()
+            ids.update(str(item.get("id")) for item in items if is_mapping(item))
+    return ids
+
+
+def _sorted_call(block: Block, named: Container[object]) -> Block:
     """Return a call with sorted keys; the same block if it is sorted, and if it may not change."""
-    if not isinstance(block, ToolUseBlock) or is_signed("", block.extra):
+    if not isinstance(block, ToolUseBlock) or block.id in named or block.extra.get("custom"):
         return block
-    arguments: JsonDict | None = block.input
-    if arguments is None:
+    if block.input is None:
+        return block
+    try:
+        arguments = json.loads(block.arguments, object_pairs_hook=_object, parse_float=_number)
+    except (ValueError, ArithmeticError):
         return block
     sorted_block = attrs.evolve(block, arguments=_sorted(arguments))
     return block if sorted_block.arguments == block.arguments else sorted_block
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return an object of JSON; ``ValueError`` if it has a key twice."""
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError("a key stands twice")
+    return value
+
+
+def _number(text: str) -> float:
+    """Return a number of JSON; ``ValueError`` if it has more digits than a float can hold."""
+    number = float(text)
+    if Decimal(text) != Decimal(repr(number)):
+        raise ValueError(text)
+    return number
 
 
 def _sorted(value: Any) -> Any:  # Any: JSON data
