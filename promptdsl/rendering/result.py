@@ -324,8 +324,9 @@ class Rendered:
         # pickled, as ``tokens`` does. Any other one is kept once it was read. ``_spans``,
         # ``losses`` and ``hints`` must be kept: a masked result cannot make them again.
         made_again = {"_trace", "_cards", "_locations", "_sent_as", "_known_sent_as", "tokens"}
-        made_again.add("_shown_dropped")
         state = {name: value for name, value in vars(self).items() if name not in made_again}
+        # The trees of a copy share no nodes, which is how the locations of dropped parts are known.
+        state["_shown_dropped"] = self._shown_dropped
         return {**state, "_layout": packed(self._layout, self._last_tree)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
