@@ -97,7 +97,8 @@ class Card(NamedTuple):
     """A message, a tool, the output schema or a dropped part; ``what`` is its role or kind.
 
     ``sent_as`` is the role that a message is sent in, if it is another one. ``inside`` are the
-    dropped parts that stood in it, ``dropped`` is set for a card that is one itself.
+    dropped parts that stood in it, ``dropped`` is set for a card that is one itself. ``stands_for``
+    is the number of dropped parts that it tells of.
     """
 
     what: str
@@ -107,6 +108,7 @@ class Card(NamedTuple):
     tokens: int | None = None
     inside: tuple["Card", ...] = ()
     dropped: DroppedCard | None = None
+    stands_for: int = 1
 
     @property
     def is_dropped(self) -> bool:
@@ -310,7 +312,8 @@ def _dropped_cards(parts: Sequence[DroppedCard]) -> Iterator[Card]:
         text = (Piece("", part.text),) if part.text else ()
         yield Card("dropped", part.name, text, tokens=part.tokens, dropped=part)
     if len(parts) > MOST_DROPPED:
-        yield Card("dropped", f"{len(parts) - MOST_DROPPED:,} more", ())
+        more = len(parts) - MOST_DROPPED
+        yield Card("dropped", f"{more:,} more", (), stands_for=more)
 
 
 def _described(part: ToolDefinition | OutputSchema) -> Iterator[Piece]:
