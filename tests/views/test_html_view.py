@@ -207,6 +207,16 @@ def test_a_line_counts_the_dropped_parts_of_messages_that_are_not_shown() -> Non
     assert [str(len(rendered.dropped))] == shown
 
 
+def test_a_block_cannot_look_like_a_label_of_the_view() -> None:
+    """The name of a block of a provider is text: it is no cache mark, and it is sent."""
+    names = "cache mark", "not sent: x"
+    blocks = [UnknownBlock({"type": name}, origin="anthropic") for name in names]
+    message = Message("user", (TextBlock("Hi."), *blocks))
+    html = render(History([message]), provider="anthropic")._repr_html_()
+    assert ["label", "label"] == re.findall(r'<p class="([^"]*)">(?:cache mark|not sent)', html)
+    assert "cached up to here" not in html
+
+
 def dropping() -> Rendered:
     """Return a request of which a document, and a section between others, are dropped."""
     prompt = Timeline(

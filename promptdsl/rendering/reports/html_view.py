@@ -20,7 +20,7 @@ from promptdsl.messages.media.image_size import image_size
 from promptdsl.messages.media.media_type import sniff
 from promptdsl.messages.roles import ROLES
 from promptdsl.rendering.reports.budget_use import BudgetUse
-from promptdsl.rendering.reports.cards import CACHE_MARK, NOT_SENT, Card, Cards, Piece
+from promptdsl.rendering.reports.cards import Card, Cards, Piece
 from promptdsl.rendering.reports.token_view import DEEPEST, TokenRow, TokenView, token_rows
 
 LONG = 4_000
@@ -180,9 +180,9 @@ def _hidden(cards: Sequence[Card]) -> str:
 
 
 def _piece(piece: Piece) -> str:
-    if piece.label.startswith(CACHE_MARK):
+    if piece.kind == "mark":
         return f'<p class="label mark">{_line(piece.label)}: cached up to here</p>'
-    kind = "label lost" if piece.label.startswith(NOT_SENT) else "label"
+    kind = "label lost" if piece.kind == "lost" else "label"
     label = f'<p class="{kind}">{_line(piece.label)}</p>' if piece.label else ""
     # A line end after <pre> is not shown, so the first of a text has to be the second.
     text = f'<pre dir="auto">\n{_tinted(piece)}</pre>' if piece.text else ""
