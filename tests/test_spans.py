@@ -786,6 +786,18 @@ def test_a_mask_returns_strings() -> None:
     assert told in str(error)
 
 
+@pytest.mark.parametrize("text", [Volatile("12:00", label="now"), "Hi."])
+def test_a_masked_result_shows_no_text_of_dropped_parts(text: Any) -> None:
+    """A volatile value in a part that is dropped has no span: its text is left out."""
+    note = Section("note", "At ", Volatile("13:00", label="then"), " word" * 99, priority=1)
+    rendered = render(Timeline(System("Be kind.", note), User(text)), counter=len, budget=60)
+    masked = rendered.masked(lambda span: f"<{span.label}>")
+    views = [masked.record().to_json(), masked._repr_html_(), masked._repr_markdown_(), str(masked)]
+    assert [False] * 4 == ["3:00" in view or "2:00" in view for view in views]
+    assert [True] * 4 == ["note" in view for view in views]
+    assert "13:00" in rendered._repr_html_()
+
+
 def test_a_result_without_volatile_values_is_not_masked() -> None:
     """It is returned as it is: nothing is written again."""
     rendered = render(User("Hi."), model="gpt-5")

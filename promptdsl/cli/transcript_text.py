@@ -11,7 +11,8 @@ from promptdsl.comparing import visible
 MOST = 3
 """The most rows of a text on a terminal, without ``--full``."""
 LEAST = 20
-"""The least columns of a text."""
+"""The least columns of a text beside its number, its time and its role."""
+INDENT = "  "
 
 
 class ShownEntry(NamedTuple):
@@ -39,7 +40,11 @@ def entry_lines(
             yield f"{day} (UTC)"
         before = day or before
         start = f"{'-' if entry.is_removed else ' '}{entry.number:>4}  {time:8}  {entry.role:9}  "
-        room = None if width is None else max(width - len(start), LEAST)
+        room = None if width is None else width - len(start)
+        if width is not None and width < len(start) + LEAST:
+            # Its texts are below it.
+            yield from wrap(" ".join(start.split()), width)
+            start, room = INDENT, width - len(INDENT)
         for text in entry.texts or [""]:
             for row in _text_rows(text, room, is_full=is_full):
                 yield f"{start}{row}".rstrip()

@@ -259,7 +259,8 @@ def _bars(prompt: PromptComparison) -> str:
     before, after = prompt.diff.tokens.before, prompt.diff.tokens.after
     served = 0 if prefix is None else min(prefix.served, after)
     unit = 100 / max(before, after)
-    words = f"{before:,} tokens before, {after:,} after"
+    unit_name = "token" if before == 1 else "tokens"
+    words = f"{before:,} {unit_name} before, {after:,} after"
     words += f", of which {served:,} come from the cache" if served else ""
     label = f"about {words}" if not tokens.is_exact else words
     bars = _bar("before", 0, before * unit, 0) + _bar("cached", 0, served * unit, 6)

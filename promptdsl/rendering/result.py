@@ -26,7 +26,8 @@ from promptdsl.messages.provider_names import AdapterName, ProviderName
 from promptdsl.rendering.text.pieces import packed, unpacked
 from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import CACHE
-from promptdsl.tree.node import walk
+from promptdsl.tree.node import Node, walk
+from promptdsl.tree.part_nodes import VolatileNode
 from promptdsl.tree.rewrite import is_compacted, opaque
 from promptdsl.tree.turn_nodes import RootNode
 
@@ -135,6 +136,8 @@ class Rendered:
 
     It also adds the automatic cache marks and the loaded bytes that these facts allow.
     """
+    _is_masked: bool = attrs.field(default=False, alias="is_masked")
+    """Whether volatile values have other texts; then no text of a dropped part is shown."""
 
     @property
     def _last_tree(self) -> RootNode:
@@ -324,8 +327,9 @@ class Rendered:
         # pickled, as ``tokens`` does. Any other one is kept once it was read. ``_spans``,
         # ``losses`` and ``hints`` must be kept: a masked result cannot make them again.
         made_again = {"_trace", "_cards", "_locations", "_sent_as", "_known_sent_as", "tokens"}
-        made_again.add("_shown_dropped")
         state = {name: value for name, value in vars(self).items() if name not in made_again}
+        # The trees of a copy share no nodes, which is how the locations of dropped parts are known.
+        state["_shown_dropped"] = self._shown_dropped
         return {**state, "_layout": packed(self._layout, self._last_tree)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -337,8 +341,9 @@ class Rendered:
         """Return the result with other texts for its :class:`Volatile` values, to compare it.
 
         ``mask`` returns the text for the span of each. Messages, payload, spans and
-        ``tokens.total`` have these texts; ``losses``, ``hints`` and ``dropped`` stay as they are. A
-        text of white space alone is not sent, and not masked.
+        ``tokens.total`` have these texts; ``losses``, ``hints`` and ``dropped`` stay as they are.
+        Records and views have no text of dropped parts. A text of white space alone is not sent,
+        and not masked.
 
         >>> from promptdsl import System, Volatile, render
         >>> rendered = render(System("It is ", Volatile("12:00", label="now"), "."))
@@ -348,7 +353,11 @@ class Rendered:
         from promptdsl.providers.written import WrittenPayload
         from promptdsl.rendering.spans import masked_spans, with_texts
 
-        if all(span.kind != "volatile" for span in self._spans):
+        gone = (node for part in self.dropped for node in part.gone if isinstance(node, Node))
+        is_dropped = any(
+            isinstance(inner, VolatileNode) for node in gone for inner, _ in walk(node)
+        )
+        if not is_dropped and all(span.kind != "volatile" for span in self._spans):
             return self
         spans = tuple(masked_spans(self._spans, mask))
         prompt = with_texts(self._prompt, spans)
@@ -365,6 +374,7 @@ class Rendered:
             prompt_with_marks=prompt_with_marks,
             render_for=render_for,
             written_payload=self._written_payload and WrittenPayload(prompt_with_marks, self.facts),
+            is_masked=True,
         )
         # Losses and hints read the messages, and spans the tree. Made again, the losses and hints
         # would be about the new texts, and the spans would have the old ones.
@@ -687,6 +697,7 @@ class Rendered:
             libraries=lambda: self.libraries,
             budget=self._budget,
             stages=dict(self._stages),
+            is_masked=self._is_masked,
         )
 
     @cached_property

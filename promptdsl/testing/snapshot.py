@@ -163,8 +163,11 @@ class SnapshotFiles:
     def changed_alike(self, path: Path, before: PromptFile, after: PromptFile) -> str | None:
         """Return the file of another prompt that has the same changes and was reported before.
 
-        The first prompt that changes so is noted. ``None`` if there is no other.
+        The first prompt that changes so is noted. ``None`` if there is no other. A test that is
+        expected to fail is not reported, so its prompts do not count.
         """
+        if self.test.get_closest_marker("xfail"):
+            return None
         keys = tuple(map(key_of, primary_changes(changes(before, after))))
         first = self._run.changed.setdefault(keys, self.shown(path))
         return None if first == self.shown(path) or not keys else first

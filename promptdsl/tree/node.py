@@ -294,10 +294,12 @@ def node_class(cls: type[N]) -> type[N]:
 
 
 _OF_INSTANCES = ("__dict__", "__weakref__")
+SavedPosition: TypeAlias = tuple[Source, int]
+"""The line of a saved node, and the offset of the instruction that wrote it."""
 _Record: TypeAlias = tuple[
-    type[Node], tuple[str | None, ...], int, Source | None, Options, dict[str, object]
+    type[Node], tuple[str | None, ...], int, SavedPosition | None, Options, dict[str, object]
 ]
-"""A saved node: its class, content (``None`` for a node), mask, line, options and fields."""
+"""A saved node: its class, content (``None`` for a node), mask, position, options and fields."""
 _set = object.__setattr__
 
 
@@ -306,7 +308,7 @@ def make(
     content: tuple[Child, ...] = (),
     *,
     mask: int = 0,
-    at: "Position | Source | Node | None" = None,
+    at: "Position | SavedPosition | Source | Node | None" = None,
     options: Options = DEFAULTS,
     **fields: object,
 ) -> N:
@@ -450,9 +452,10 @@ def _records(root: Node) -> Iterator[_Record]:
             # A line that wrote several nodes is looked up and saved once.
             key = (id(at), node._offset)
             at = sources[key] if key in sources else sources.setdefault(key, node.source)
+        position = None if at is None else (at, node._offset)
         children = tuple([child if isinstance(child, str) else None for child in node.content])
         fields = {name: getattr(node, name) for name in node._node._field_names}
-        yield node._saved_as, children, node._mask, at, node.options, fields
+        yield node._saved_as, children, node._mask, position, node.options, fields
         waiting += [child for child in reversed(node.content) if not isinstance(child, str)]
 
 

@@ -10,7 +10,7 @@ from promptdsl.foundation.unicode import is_blank, on_one_line
 from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.description import described
 from promptdsl.messages.message import Message
-from promptdsl.messages.roles import ROLES
+from promptdsl.messages.roles import ROLES, SPOKEN_KINDS
 from promptdsl.tree import part_nodes, turn_nodes
 from promptdsl.tree.node import Child, Node, mark_of
 from promptdsl.tree.words import cached, size
@@ -23,14 +23,24 @@ LONGEST = 36
 """The most characters of them."""
 SEARCHED = 200
 """The characters of a text in which they are looked for."""
+WITHOUT_WORDS = (
+    turn_nodes.RequestOnlyNode,
+    part_nodes.CodeNode,
+    part_nodes.EventBlockNode,
+    part_nodes.QuoteNode,
+    part_nodes.ReasoningNode,
+    part_nodes.ToolResultNode,
+    part_nodes.ToolUseNode,
+)
+"""The parts whose texts are often data, as those of users are: their words are not shown."""
 
 
 def outline(root: Node, width: int | None = None) -> str:
     """Return one line for each part below a node, indented, with its size and its source line.
 
-    The size is in characters, with the first words of a text of the author. For a part without
+    The size is in characters, with the first words of an instruction. For a part without
     parts, such as a ``Tool``, the only line is the part itself. Lines fit ``width`` columns;
-    without it, nothing is cut.
+    without it, they may have any width.
     """
     return outline_text(outline_rows(root), width)
 
@@ -74,8 +84,9 @@ def first_words(text: str) -> str:
 def outline_rows(root: Node) -> list[JsonDict]:
     """Return the lines of an outline as data: ``depth``, ``what`` it is, and its ``source``.
 
-    Also the first words of a text of the author, ``text``. Of values and of recorded messages only
-    the size is there: an outline is printed to logs.
+    Also the first words of an instruction, ``text``: a text in a system or developer turn, or in a
+    section outside of turns. Of other turns, recorded messages, values, code and quotes only the
+    size is there: an outline is printed to logs, and an f-string of an author may hold data.
     """
     rows: list[JsonDict] = []
 
@@ -87,11 +98,13 @@ def outline_rows(root: Node) -> list[JsonDict]:
     parts = root.content or (root,)
     if isinstance(root, turn_nodes.RootNode):
         parts = (*root.equipment, *root.content)
-    stack: list[tuple[Child, int]] = [(child, 0) for child in reversed(parts)]
+    has_words = _has_words(root, around=None)
+    stack: list[tuple[Child, int, bool | None]]
+    stack = [(child, 0, has_words) for child in reversed(parts)]
     while stack:
-        node, depth = stack.pop()
+        node, depth, has_words = stack.pop()
         if isinstance(node, str):
-            add(depth, size(node), None, node)
+            add(depth, size(node), None, node if has_words else "")
         elif isinstance(node, turn_nodes.RecordedNode):
             source, components = node.source, _components(node)
             for item in node.items if node.provider_format == "messages" else ():
@@ -104,8 +117,22 @@ def outline_rows(root: Node) -> list[JsonDict]:
                 add(depth, name + components, source)
         else:
             add(depth, _described(node), node.source)
-            stack.extend((child, depth + 1) for child in reversed(node.content))
+            has_words = _has_words(node, around=has_words)
+            stack.extend((child, depth + 1, has_words) for child in reversed(node.content))
     return rows
+
+
+def _has_words(node: Node, *, around: bool | None) -> bool | None:
+    """Return whether the words of the texts in a node are shown.
+
+    ``around`` is what holds for its parent. ``None`` means that neither a turn nor a section is
+    around it: then no words are shown, but those of a section in it are.
+    """
+    if isinstance(node, turn_nodes.TurnNode):
+        return node.role in ("system", "developer") and node.kind in SPOKEN_KINDS
+    if isinstance(node, WITHOUT_WORDS):
+        return False
+    return True if around is None and isinstance(node, part_nodes.SectionNode) else around
 
 
 def _described(node: Node) -> str:

@@ -140,6 +140,20 @@ def test_a_terminal_shows_three_rows(cli: Command, monkeypatch: pytest.MonkeyPat
     assert (60, 60) == ("".join(full).count("ten"), "".join(full).count("京"))
 
 
+@pytest.mark.parametrize("width", [20, 30, 47, 48])
+def test_a_narrow_terminal_shows_texts_below_their_entry(
+    cli: Command, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    """Where no twenty columns are left beside an entry, its texts stand below it."""
+    Transcript([LINES, "東京" * 60], clock=None).save("long.jsonl")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", str(width))
+    rows = cli("transcript", "show", "long.jsonl").out.splitlines()
+    assert width >= max(len(row) + row.count("東") + row.count("京") for row in rows)
+    assert (width < 48) == (rows[0] == "1 user")
+    assert (0 if width == 48 else 1) == sum(row.startswith("  One two") for row in rows)
+
+
 def test_without_a_terminal_nothing_is_cut(cli: Command) -> None:
     """In a pipe a text is one row; with ``--full`` it has its own lines."""
     Transcript([LINES], clock=None).save("long.jsonl")

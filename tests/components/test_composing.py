@@ -1492,7 +1492,7 @@ def test_the_outline_names_components() -> None:
         "      value, 1 character",
         "user ask by=opening",
         "  back (overridden by numbered_back)",
-        '    6 characters "back q"',
+        "    6 characters",
     ] == rows
 
 

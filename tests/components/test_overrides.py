@@ -216,7 +216,7 @@ def test_the_outline_names_the_override() -> None:
         "    text",
         '      7 characters "Be wry."',
         "user by=user (overridden by User)",
-        '  5 characters "Moin."',
+        "  5 characters",
     ] == rows
 
 

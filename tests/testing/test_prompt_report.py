@@ -49,6 +49,18 @@ def test_equal_changes_are_shown_once(changed: Project) -> None:
     assert [2, 0] == [told.count(text) for text in ("+ Be brief.", "The same changes")]
 
 
+def test_an_expected_failure_shows_no_changes_for_another(project: Project) -> None:
+    """Nobody reads the lines of a test that is expected to fail: the next one shows its own."""
+    project.write(test_a=TESTS)
+    project.update()
+    changed = TESTS.replace("kind", "brief").replace(
+        "def test_one", "@pytest.mark.xfail\ndef test_one"
+    )
+    project.write(test_a=changed)
+    text = failures(project)
+    assert [1, 0] == [text.count(words) for words in ("+ Be brief.", "The same changes")]
+
+
 def counts(project: Project, file: str = "report.html") -> dict[str, int]:
     """Return how many prompts the page of a run has of each kind."""
     page = project.folder.joinpath(file).read_text("utf-8")

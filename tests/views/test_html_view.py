@@ -154,6 +154,12 @@ def test_a_tool_has_a_table_of_its_fields() -> None:
             "note": {"type": ["string", "null"]},
             "any": {},
             "none": True,
+            "day": {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None},
+            "who": {"oneOf": [{"$ref": "#/$defs/Person"}, {"anyOf": [{"type": "null"}, {}]}]},
+            "to": {"$ref": "#/$defs/Team"},
+            "kind": {"const": "a<b", "type": "string"},
+            "level": {"enum": [1, None, True, "é"]},
+            "empty": {"enum": [], "anyOf": [], "type": "string"},
         },
         "required": ["invoice", "team"],
     }
@@ -167,9 +173,48 @@ def test_a_tool_has_a_table_of_its_fields() -> None:
         ["team", "billing | legal", ""],
         ["note", "string | null, optional", ""],
         ["any", "any, optional", ""],
+        ["day", "integer | null, optional", ""],
+        ["who", "Person | null | any, optional", ""],
+        ["to", "Team, optional", ""],
+        ["kind", "&quot;a&lt;b&quot;, optional", ""],
+        ["level", "1 | null | true | é, optional", ""],
+        ["empty", "string, optional", ""],
     ] == [re.findall("<td>(.*?)</td>", row) for row in re.findall("<tr>(.*?)</tr>", table)]
     calm = render(SUPPORT, model="gpt-5")._repr_html_()
     assert '<table class="fields">' not in calm
+
+
+@pytest.mark.parametrize(("count", "more"), [(20, 0), (21, 1), (50, 30)])
+def test_a_long_table_of_fields_tells_of_the_rest(count: int, more: int) -> None:
+    """Twenty fields are shown, and the number of the others."""
+    schema = {"type": "object", "properties": {f"f{number}": {} for number in range(count)}}
+    html = render(Timeline(Tool(name="t", input_schema=schema), User("Hi.")))._repr_html_()
+    assert [str(more)] * (more > 0) == re.findall("… ([0-9]+) more</td></tr></table>", html)
+    assert 20 == html.count("<td>any, optional</td>")
+
+
+def test_a_line_counts_the_dropped_parts_of_messages_that_are_not_shown() -> None:
+    """A card that stands for several dropped parts counts as so many."""
+    with Timeline() as prompt:
+        for number in range(60):
+            with User(merge=False):
+                Text("a")
+                for part in range(25 if number == 30 else 0):
+                    Section(f"s{part}", "word " * 9, priority=-1)
+    rendered = render(prompt, counter=len, budget=600)
+    assert 20 < len(rendered.dropped)
+    shown = re.findall("more messages.*, and ([0-9]+) dropped", rendered._repr_html_())
+    assert [str(len(rendered.dropped))] == shown
+
+
+def test_a_block_cannot_look_like_a_label_of_the_view() -> None:
+    """The name of a block of a provider is text: it is no cache mark, and it is sent."""
+    names = "cache mark", "not sent: x"
+    blocks = [UnknownBlock({"type": name}, origin="anthropic") for name in names]
+    message = Message("user", (TextBlock("Hi."), *blocks))
+    html = render(History([message]), provider="anthropic")._repr_html_()
+    assert ["label", "label"] == re.findall(r'<p class="([^"]*)">(?:cache mark|not sent)', html)
+    assert "cached up to here" not in html
 
 
 def dropping() -> Rendered:

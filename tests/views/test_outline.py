@@ -275,7 +275,7 @@ def test_what_a_budget_may_do(part: Node, expected: list[str]) -> None:
 )
 def test_a_text_shows_its_first_words(text: str, expected: str) -> None:
     """Five words at most stand after the size, on one line; dots are ASCII where the text is."""
-    prompt = User(text)
+    prompt = System(text)
     size = f"{len(text):,} characters"
     assert f'{size} "{expected}"' == str(prompt).partition("\n")[2].split("  /")[0]
 
@@ -289,6 +289,70 @@ def test_data_shows_no_words() -> None:
     for text in (str(prompt), render(prompt).outline()):
         assert not re.search("Ann|Monday|secret|Bob", text)
         assert 1 == text.count('  5 characters "Help"\n')
+
+
+SECRET = "4111"
+"""What an f-string of an author holds."""
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        lambda: User(f"My card is {SECRET}"),
+        lambda: User(List(SECRET), Section("s", SECRET), Note(SECRET), Paragraph(SECRET)),
+        lambda: User(Example(SECRET, SECRET), Group(SECRET), Limit(90, SECRET)),
+        lambda: Section("s", Code(SECRET), Quote(SECRET, List(SECRET))),
+        lambda: System("a", Code(SECRET), Quote(SECRET)),
+        lambda: Event(UserAction(SECRET), Text(SECRET)),
+        lambda: Ephemeral(SECRET),
+        lambda: Grounding("g", SECRET),
+        lambda: Fragment(User(SECRET), User(SECRET)),
+        lambda: Fragment(Ephemeral(SECRET), Grounding("g", SECRET), Developer("a")),
+        lambda: Fragment(
+            User("a"),
+            Assistant(SECRET, ToolUse("f", {"a": SECRET}, id="1")),
+            ToolMessage("1", SECRET),
+        ),
+        lambda: Fragment(
+            User("a"), Assistant(ToolUse("f", {}, id="1")), User(ToolResult("1", SECRET), SECRET)
+        ),
+        lambda: History([Message("user", SECRET)]),
+    ],
+)
+def test_what_may_hold_data_shows_no_words(turn: Callable[[], Node]) -> None:
+    """Only instructions show words: an f-string of an author may hold what no log may hold."""
+    assert SECRET not in str(turn())
+    both = Timeline(System("Be kind."), turn())
+    for text in (str(both), render(both, provider="openai").outline()):
+        assert 1 == text.count('8 characters "Be kind."')
+        assert SECRET not in text
+
+
+@pytest.mark.parametrize(
+    "part", [lambda: Text(SECRET), lambda: Fragment(SECRET), lambda: List(SECRET)]
+)
+def test_a_part_without_a_turn_shows_no_words(part: Callable[[], Node]) -> None:
+    """A part that is no section may become one of a message of a user."""
+    assert SECRET not in str(part())
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        lambda: System("Be kind."),
+        lambda: Developer("Be kind."),
+        lambda: System(Section("s", List(Item("Be kind.")))),
+        lambda: Section("s", Example("Be kind.", "a")),
+        lambda: Fragment(Group(Section("s", "Be kind."))),
+        lambda: holding(Section("s", "Be kind.")),
+        lambda: Fragment(System("a"), System("Be kind.")),
+        lambda: Fragment(User("b"), Ephemeral("c", position="end"), Developer("Be kind.")),
+    ],
+)
+def test_instructions_show_words(prompt: Callable[[], Node]) -> None:
+    """Words of system and developer turns are shown, and those of a section outside of turns."""
+    for text in (str(prompt()), render(prompt(), provider="openai").outline()):
+        assert 1 == text.count('8 characters "Be kind."')
 
 
 @pytest.mark.parametrize("width", [20, 40, 80, 200])

@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from contextlib import suppress
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import attrs
 
@@ -58,6 +58,8 @@ class Piece(NamedTuple):
     tints: Sequence[Tint] = ()
     schema: object = None
     """The schema that the text is."""
+    kind: Literal["", "mark", "lost"] = ""
+    """``mark`` for a cache mark, ``lost`` for a block that is not sent."""
 
     def runs(self) -> Iterator[tuple[str, str]]:
         """Yield the text in pieces, each with its kind: empty for text of the author."""
@@ -97,7 +99,8 @@ class Card(NamedTuple):
     """A message, a tool, the output schema or a dropped part; ``what`` is its role or kind.
 
     ``sent_as`` is the role that a message is sent in, if it is another one. ``inside`` are the
-    dropped parts that stood in it, ``dropped`` is set for a card that is one itself.
+    dropped parts that stood in it, ``dropped`` is set for a card that is one itself. ``stands_for``
+    is the number of dropped parts that it tells of.
     """
 
     what: str
@@ -107,6 +110,7 @@ class Card(NamedTuple):
     tokens: int | None = None
     inside: tuple["Card", ...] = ()
     dropped: DroppedCard | None = None
+    stands_for: int = 1
 
     @property
     def is_dropped(self) -> bool:
@@ -310,7 +314,8 @@ def _dropped_cards(parts: Sequence[DroppedCard]) -> Iterator[Card]:
         text = (Piece("", part.text),) if part.text else ()
         yield Card("dropped", part.name, text, tokens=part.tokens, dropped=part)
     if len(parts) > MOST_DROPPED:
-        yield Card("dropped", f"{len(parts) - MOST_DROPPED:,} more", ())
+        more = len(parts) - MOST_DROPPED
+        yield Card("dropped", f"{more:,} more", (), stands_for=more)
 
 
 def _described(part: ToolDefinition | OutputSchema) -> Iterator[Piece]:
@@ -351,10 +356,13 @@ def _noted(piece: Piece, notes: _Notes, at: tuple[int, int | None, int]) -> Piec
     if result is not None:
         location = (message, result, number)
     parts = tuple(part for part in location if part is not None)
-    label = f"{NOT_SENT}: {piece.label}" if piece.label and parts in notes.lost else piece.label
-    return piece._replace(label=label, tints=notes.tints.get(location, ()))
+    piece = piece._replace(tints=notes.tints.get(location, ()))
+    if not piece.label or parts not in notes.lost:
+        return piece
+    return piece._replace(label=f"{NOT_SENT}: {piece.label}", kind="lost")
 
 
 def _cached(mark: Cache | None) -> Iterator[Piece]:
     if mark is not None:
-        yield Piece(CACHE_MARK if mark == "default" else f"{CACHE_MARK} {mark}")
+        label = CACHE_MARK if mark == "default" else f"{CACHE_MARK} {mark}"
+        yield Piece(label, kind="mark")

@@ -8,6 +8,7 @@ and the same options; a run of a history has some of the same messages.
 from collections import defaultdict, deque
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
+from types import CodeType
 
 import attrs
 
@@ -75,8 +76,13 @@ class WrittenTree:
 
 
 def key_of(node: Node) -> Hashable:
-    """Return what a node has in common with its copies: its line and its options."""
-    return id(node._code), node._offset, id(node.options)
+    """Return what a node has in common with its copies: its line and its options.
+
+    The trees of a result that was pickled have equal sources, and still the same options.
+    """
+    code = node._code
+    place = id(code) if isinstance(code, CodeType) else code
+    return place, node._offset, id(node.options)
 
 
 def in_written_order(dropped: tuple[Dropped, ...], written: RootNode) -> tuple[Dropped, ...]:
@@ -175,13 +181,14 @@ class _SentNodes:
         self.same = {id(node): part for node, part in nodes}
         self.messages: dict[int, int] = {}
         self.copies: dict[Hashable, deque[int]] = defaultdict(deque)
+        _, ends = nested([part.depth for part in parts])
         for node, part in nodes:
             if isinstance(node, RecordedNode):
                 self.messages |= {id(message): part for message in node.items}
             elif isinstance(node, Node) and id(node) not in tree.indices:
                 copies = self.copies[key_of(node)]
                 # If nodes in each other have the line of one written node, the outer is its copy.
-                if not copies or parts[part].depth <= parts[copies[-1]].depth:
+                if not copies or not copies[-1] < part < ends[copies[-1]]:
                     copies.append(part)
 
     def part_of(self, node: Node) -> int | None:

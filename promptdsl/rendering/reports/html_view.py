@@ -7,10 +7,11 @@ The colours are those of the page around it, so that it can be read on light and
 """
 
 import base64
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from itertools import islice
+from typing import Any
 
 from promptdsl.budget.dropped import in_tokens
 from promptdsl.foundation.frozen import is_list, is_mapping
@@ -19,7 +20,7 @@ from promptdsl.messages.media.image_size import image_size
 from promptdsl.messages.media.media_type import sniff
 from promptdsl.messages.roles import ROLES
 from promptdsl.rendering.reports.budget_use import BudgetUse
-from promptdsl.rendering.reports.cards import CACHE_MARK, NOT_SENT, Card, Cards, Piece
+from promptdsl.rendering.reports.cards import Card, Cards, Piece
 from promptdsl.rendering.reports.token_view import DEEPEST, TokenRow, TokenView, token_rows
 
 LONG = 4_000
@@ -172,20 +173,24 @@ def _hidden(cards: Sequence[Card]) -> str:
     counts = [card.tokens for card in cards if card.what in ROLES]
     known = [count for count in counts if count is not None]
     sizes = f", {sum(known):,} tokens, the largest {max(known):,}" if known else ""
-    gone = sum((card.what == "dropped") + len(card.inside) for card in cards)
+    dropped = [part for card in cards for part in (card, *card.inside) if part.is_dropped]
+    gone = sum(part.stands_for for part in dropped)
     sizes += f", and {gone:,} dropped" if gone else ""
     return f"<p>… {len(counts):,} more messages{sizes}</p>\n"
 
 
 def _piece(piece: Piece) -> str:
-    if piece.label.startswith(CACHE_MARK):
+    if piece.kind == "mark":
         return f'<p class="label mark">{_line(piece.label)}: cached up to here</p>'
-    kind = "label lost" if piece.label.startswith(NOT_SENT) else "label"
+    kind = "label lost" if piece.kind == "lost" else "label"
     label = f'<p class="{kind}">{_line(piece.label)}</p>' if piece.label else ""
     # A line end after <pre> is not shown, so the first of a text has to be the second.
     text = f'<pre dir="auto">\n{_tinted(piece)}</pre>' if piece.text else ""
-    rows = [*map(_field, islice(_schema_fields(piece.schema), SHOWN))]
-    if rows:
+    fields = [*_schema_fields(piece.schema)]
+    if fields:
+        rows = [*map(_field, fields[:SHOWN])]
+        if len(fields) > SHOWN:
+            rows.append(f'<tr><td colspan="3">… {len(fields) - SHOWN:,} more</td></tr>')
         table = f'<table class="fields">{"".join(rows)}</table>'
         text = f"{table}<details><summary>JSON</summary>{text}</details>"
     return label + _picture(piece) + text
@@ -200,11 +205,40 @@ def _schema_fields(schema: object) -> Iterator[tuple[str, str, str]]:
     for name, field in fields.items():
         if not is_mapping(field):
             continue
-        words = field.get("enum", field.get("type", "any"))
-        listed = words if is_list(words) else [words]
-        kind = " | ".join(map(str, listed))
+        kind = " | ".join(dict.fromkeys(_types(field))) or "any"
         optional = "" if is_list(required) and name in required else ", optional"
         yield str(name), f"{kind}{optional}", str(field.get("description", ""))
+
+
+def _types(schema: object) -> Iterator[str]:
+    """Yield the types and values that a schema allows; a reference is the last part of it."""
+    waiting = [schema]
+    while waiting:
+        part = waiting.pop()
+        if not is_mapping(part):
+            continue
+        alternatives = part.get("anyOf", part.get("oneOf"))
+        if is_list(alternatives) and alternatives:
+            waiting += reversed(alternatives)
+        else:
+            yield from _named_types(part)
+
+
+def _named_types(schema: Mapping[Any, Any]) -> list[str]:  # Any: JSON data
+    """Return the values or the types that a schema itself names."""
+    if "const" in schema:
+        return [_json(schema["const"])]
+    values = schema.get("enum")
+    if is_list(values) and values:
+        return [value if isinstance(value, str) else _json(value) for value in values]
+    if "$ref" in schema:
+        return [str(schema["$ref"]).rpartition("/")[2]]
+    kinds = schema.get("type", "any")
+    return [*map(str, kinds)] if is_list(kinds) else [str(kinds)]
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, default=str, ensure_ascii=False)
 
 
 def _field(field: tuple[str, str, str]) -> str:

@@ -18,7 +18,8 @@ def _part(card: Card) -> str:
     title = f"<b>{_line(card.heading)}</b> {_line(card.name)}".rstrip()
     is_open = "" if card.what == "tool definition" else " open"
     if card.dropped is not None:
-        why = f"{in_tokens(card.tokens or 0)}: {card.dropped.reason}"
+        count = [] if card.tokens is None else [in_tokens(card.tokens)]
+        why = ": ".join([*count, card.dropped.reason])
         title, is_open = f"{title} {_line(why)}", ""
     pieces = [f"<details{is_open}>\n<summary>{title}</summary>", *map(_piece, card.pieces)]
     return "\n\n".join([*pieces, *map(_part, card.inside), "</details>"])

@@ -108,6 +108,8 @@ def record_of(
     }
     if sent_as := report_input.sent_as():
         data["sent_as"] = {str(index): role for index, role in sent_as.items()}
+    if report_input.is_masked:
+        data["dropped"] = [{**row, "said": "", "text": ""} for row in data["dropped"]]
     use = None if tokens is None else report_input.budget_use(tokens["total"])
     if use is not None:
         data["budget"] = attrs.asdict(use)

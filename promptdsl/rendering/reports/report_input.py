@@ -53,6 +53,8 @@ class ReportInput:
     libraries: Callable[[], tuple[LibrarySection, ...]]
     budget: Budget | None
     stages: Mapping[str, RootNode]
+    is_masked: bool = False
+    """Whether volatile values have other texts: then no text of a dropped part is reported."""
 
     @property
     def payload(self) -> Payload | None:

@@ -15,7 +15,6 @@ from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
 from promptdsl.rendering.reports.cards import (
     NO_TINTS,
-    NOT_SENT,
     Card,
     DroppedCard,
     Piece,
@@ -84,7 +83,7 @@ def _piece_text(piece: Piece, paint: Paint) -> str:
     first, *more = f"{label} {visible(piece.text)}".rstrip().split("\n")
     # Further lines are indented, so that none of them looks like a label.
     lines = [f"─ {first}", *(f"─   {line}".rstrip() for line in more)]
-    kind = "lost" if piece.label.startswith(NOT_SENT) else "label"
+    kind = "lost" if piece.kind == "lost" else "label"
     return "\n".join([paint(kind, line) for line in lines])
 
 
