@@ -187,9 +187,10 @@ from promptdsl.messages.schemas import (
     is_recursive,
     parts_of,
 )
+from promptdsl.preview.access import Guard
 from promptdsl.preview.choices import Choices
 from promptdsl.preview.files import is_watched, project_folder, signature
-from promptdsl.preview.frames import FrameBuffer, frame, read_frame, write_frame
+from promptdsl.preview.frames import BROKEN, FrameBuffer, frame, next_frame, read_frame, write_frame
 from promptdsl.preview.limits import SHOWN, Output
 from promptdsl.preview.problems import ended_problem, slow_problem
 from promptdsl.preview.warm import warm_up
@@ -330,6 +331,7 @@ __all__ = [
     "ASSUMED",
     "AT_ONCE",
     "BASE_LINE",
+    "BROKEN",
     "CACHE",
     "CACHES",
     "CLASSES",
@@ -404,6 +406,7 @@ __all__ = [
     "FrozenDict",
     "FrozenList",
     "GeminiPayload",
+    "Guard",
     "ImageFormula",
     "InjectionLocation",
     "Inserted",
@@ -614,6 +617,7 @@ __all__ = [
     "named",
     "nearest",
     "neutralised",
+    "next_frame",
     "note_caller",
     "of_base64",
     "of_bytes",

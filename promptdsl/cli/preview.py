@@ -105,7 +105,7 @@ def _in_code(arguments: argparse.Namespace) -> list[str]:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    """Raise :class:`UsageError` for another host, no port, and a missing package."""
+    """Raise :class:`UsageError` for another host, no port, no time, and a missing package."""
     port: int = arguments.port
     if arguments.host is not None:
         port = port or USUAL_PORT
@@ -114,6 +114,8 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError(f"{problem}\n  {tunnel_command(port)}\n  {here}")
     if port > LARGEST_PORT:
         raise UsageError(f"--port {port}: the largest port is {LARGEST_PORT}")
+    if arguments.timeout == 0:
+        raise UsageError("--timeout 0: no prompt is as fast: write --timeout 1, or more")
     try:
         check_packages()
     except PromptError as error:

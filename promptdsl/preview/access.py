@@ -11,6 +11,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from promptdsl.preview.problems import tunnel_command
 
 TOKEN_HEADER = "x-promptdsl-token"
+USUAL_PORT = 80
+"""The port that a browser leaves out."""
 PATHS: Mapping[str, str] = {"/": "GET", "/states": "GET", "/choices": "POST"}
 """What can be asked for, and how. The page at ``/`` holds nothing: it needs no token."""
 HEADERS = {
@@ -37,7 +39,9 @@ class Guard:
 
     def __init__(self, app: ASGIApp, *, port: int, token: str) -> None:
         self._app, self._port, self._token = app, port, token
-        self._hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
+        self._hosts = [f"127.0.0.1:{port}", f"localhost:{port}"]
+        if port == USUAL_PORT:
+            self._hosts += ["127.0.0.1", "localhost"]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""

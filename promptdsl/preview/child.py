@@ -141,7 +141,7 @@ def _answer(loaded: LoadedPrompts, choices: JsonDict, before: JsonDict) -> _Answ
     names = [prompt.title for prompt in loaded.prompts]
     chosen_name = choices["prompt"] or next(iter(names), "")
     header: JsonDict = {"names": names, "providers": [*provider_names()], "error": None}
-    header |= {"prompt": chosen_name, "digest": None}
+    header |= {"prompt": chosen_name, "digest": None, "seconds": 0.0}
     if chosen_name not in names:
         what = f"there is no prompt {chosen_name!r}" if chosen_name else "there is no prompt"
         header["error"] = {"what": what, "fix": "choose another one", "at": [], "code": []}

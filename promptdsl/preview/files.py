@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from importlib.util import source_from_cache
 from types import ModuleType
 from typing import Any, TypeAlias
 
@@ -44,10 +45,11 @@ def project_folder(folder: str) -> str:
 
 def is_watched(path: str, roots: Sequence[str]) -> bool:
     """Return whether a file is one of a project: not of Python, of a package, or of this one."""
-    is_inside = any(path.startswith(os.path.join(root, "")) for root in roots)
-    if not is_inside or path.startswith(PACKAGE) or path.endswith(".pyc"):
+    if path.startswith(PACKAGE) or path.endswith(".pyc") or is_installed(path):
         return False
-    return OTHERS.isdisjoint(path.split(os.sep)) and not is_installed(path)
+    folders = [os.path.join(root, "") for root in roots]
+    below = [path.removeprefix(folder) for folder in folders if path.startswith(folder)]
+    return any(OTHERS.isdisjoint(rest.split(os.sep)) for rest in below)
 
 
 class FilesRead:
@@ -77,7 +79,10 @@ class FilesRead:
         path = os.path.abspath(os.fsdecode(name))
         if flags & (os.O_WRONLY | os.O_RDWR):
             self._written.add(path)
-        elif path not in self._read and is_watched(path, self._roots):
+            return
+        if path.endswith(".pyc"):
+            path = source_from_cache(path)  # Python does not open the module itself
+        if path not in self._read and is_watched(path, self._roots):
             self._read[path] = signature(path)
 
     def to_dict(self) -> JsonDict:

@@ -10,6 +10,8 @@ HEAD = Struct(">cI")
 """One byte for the kind, four for the number of bytes that follow."""
 CHUNK = 1 << 20
 """The bytes that are read from a pipe at once."""
+LARGEST = 1 << 30
+"""The bytes of a frame at most; one that is larger is none."""
 
 START, BEFORE, QUESTION, KILL = b"S", b"B", b"Q", b"K"
 """What a server sends: the job, two earlier snapshots, a question; to the nursery: an end."""
@@ -17,6 +19,8 @@ ANSWER, PAGE, SNAPSHOT = b"A", b"D", b"T"
 """What a child sends: an answer as JSON, after the page and the snapshot that belong to it."""
 OUTPUT, ENDED, BORN = b"O", b"E", b"P"
 """What its keeper adds: what the child printed, its exit code, the id of its process."""
+BROKEN = b""
+"""The kind of a frame that is too large."""
 OF_CHILDREN = (ANSWER, PAGE, SNAPSHOT)
 
 Frame: TypeAlias = tuple[bytes, bytes]
@@ -39,6 +43,10 @@ class FrameBuffer:
         self._bytes += content
         while len(self._bytes) >= HEAD.size:
             kind, size = HEAD.unpack_from(self._bytes)
+            if size > LARGEST:
+                self._bytes.clear()
+                yield BROKEN, b""
+                return
             end = HEAD.size + size
             if len(self._bytes) < end:
                 return
@@ -77,6 +85,8 @@ async def next_frame(reader: asyncio.StreamReader) -> Frame | None:
     """Return the next frame of a stream, ``None`` at its end."""
     try:
         kind, size = HEAD.unpack(await reader.readexactly(HEAD.size))
+        if size > LARGEST:
+            return BROKEN, b""
         return kind, await reader.readexactly(size)
     except (asyncio.IncompleteReadError, ConnectionError):
         return None

@@ -61,7 +61,7 @@ class Keeper(ABC):
     async def close(self) -> None:
         """End all processes."""
         if self._process is not None:
-            _kill_group(self._process.pid)
+            _kill_living(self._process)
             await self._process.wait()
 
     async def _open(self, mode: str, output: int | None) -> asyncio.subprocess.Process:
@@ -82,21 +82,30 @@ class NurseryKeeper(Keeper):
     """Children are forked from a nursery, which is started again when it died."""
 
     _pid = 0
-    """The process of the child."""
+    """The process of the child; 0 if there is none."""
+    _is_dead = False
+    """Whether the nursery died before there was a child."""
 
     async def open(self) -> None:
         """Start the nursery, before there is a job for it."""
         await self._open("nursery", None)
 
     async def start(self, job: bytes) -> None:
-        """Start a child with a job."""
+        """Start a child with a job, when the nursery is warm: its time is not that of the code."""
         if self._process is None or self._process.returncode is not None:
             await self.open()
         self._pid = 0
         self.send(START, job)
+        kind, _ = await self._next()
+        self._is_dead = kind == ENDED
 
     async def receive(self) -> Frame:
         """Return the next frame of the child."""
+        if self._is_dead:
+            return ENDED, NURSERY_DIED
+        return await self._next()
+
+    async def _next(self) -> Frame:
         process = self._process
         assert process is not None
         assert process.stdout is not None
@@ -108,10 +117,11 @@ class NurseryKeeper(Keeper):
             await process.wait()
             return ENDED, NURSERY_DIED
         kind, part = content
-        if kind != BORN:
-            return content
-        self._pid = int(part)
-        return await self.receive()
+        if kind == BORN:
+            self._pid = int(part)
+        if kind == ENDED:
+            self._pid = 0
+        return content
 
     def kill(self) -> None:
         """Kill the child."""
@@ -148,7 +158,7 @@ class ColdKeeper(Keeper):
     def kill(self) -> None:
         """Kill the child."""
         assert self._process is not None
-        _kill_group(self._process.pid)
+        _kill_living(self._process)
 
     async def close(self) -> None:
         """End all processes."""
@@ -183,6 +193,12 @@ class ColdKeeper(Keeper):
         while content := await reader.read(CHUNK):
             if part := output.cut(content):
                 self._frames.put_nowait((OUTPUT, part))
+
+
+def _kill_living(process: asyncio.subprocess.Process) -> None:
+    """Kill a process and what it started, unless it ended: another may have its number."""
+    if process.returncode is None:
+        _kill_group(process.pid)
 
 
 def _kill_group(pid: int) -> None:

@@ -31,8 +31,10 @@ from promptdsl.preview.warm import warm_up
 
 
 def run_nursery(load: LoadPrompts) -> None:
-    """Fork a child for each job at standard input, until it ends."""
-    end_with_parent(os.getppid())
+    """Fork a child for each job at standard input, until it ends.
+
+    The system does not end it with its server: it first ends what its child started.
+    """
     warm_up()
     gc.collect()
     gc.freeze()  # a child that searches for garbage copies no page of what it was forked with

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import os
 import secrets
 import signal
@@ -14,7 +15,7 @@ from html import unescape
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
@@ -26,6 +27,8 @@ from promptdsl.preview.session import Job, Session
 
 LARGEST = 64 * 1024
 """The bytes of a request's body."""
+ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
+"""The signals that end a preview."""
 
 
 def listening_socket(port: int) -> socket.socket:
@@ -80,11 +83,13 @@ async def _serve(
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, server_header=False, lifespan="off",
         proxy_headers=False, ws="none", http="h11", loop="asyncio",
+        timeout_graceful_shutdown=1,  # a client may not read what it asked for
     )  # fmt: skip
     server = _Server(config)
 
     def stop() -> None:
         session.end()
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # who is still here is left
         server.force_exit = server.should_exit
         server.should_exit = True
 
@@ -96,8 +101,9 @@ async def _serve(
         del number, frame
         loop.call_soon_threadsafe(stop)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, interrupted)
+    for name in ENDING:
+        if hasattr(signal, name):  # Windows has no SIGHUP
+            signal.signal(getattr(signal, name), interrupted)
     await server.serve(sockets=[listening])
     running.cancel()
     with suppress(asyncio.CancelledError):
@@ -126,14 +132,16 @@ def _app(session: Session, title: str) -> Starlette:
 
     async def choices(request: Request) -> Response:
         body = bytearray()
-        async for part in request.stream():
-            body += part
-            if len(body) > LARGEST:
-                return refused(413, "the body is too large")
         try:
+            async for part in request.stream():
+                body += part
+                if len(body) > LARGEST:
+                    return refused(413, "the body is too large")
             session.choose(Choices.from_data(json.loads(body)))
         except (ValueError, RecursionError) as error:
             return refused(400, str(error))
+        except ClientDisconnect:
+            return refused(400, "the body ended too early")
         return JSONResponse({})
 
     return Starlette(

@@ -3,8 +3,9 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
+from types import NoneType
 from typing import Any
 
 import attrs
@@ -19,7 +20,17 @@ from promptdsl.preview.watching import Watched
 LATER = 2.0
 """The seconds for a later answer, or twice those of the last render if that is more."""
 PATIENCE = 1.0
-"""The seconds that a render goes on after a newer save, or twice those of the last render."""
+"""The seconds that a render goes on after a newer save, or twice those from question to answer."""
+HEADER: Mapping[str, type | tuple[type, ...]] = {
+    "names": list,
+    "providers": list,
+    "prompt": str,
+    "files": dict,
+    "error": (dict, NoneType),
+    "digest": (str, NoneType),
+    "seconds": float,
+}
+"""What an answer has, and of which kind it is."""
 QUIET, LONGEST = 0.15, 1.5
 """The seconds without a save after which the next render of many saves begins, and the most."""
 
@@ -62,6 +73,8 @@ class Session:
         self._job, self._keeper = job, keeper
         self._choices = self._asked = Choices()
         """What the reader chose last, and what was asked for last."""
+        self._is_chosen = False
+        """Whether a choice waits; it may be the same as the last, which had no answer."""
         self._shown = Shown()
         self._version = 0
         self._changed = asyncio.Event()
@@ -79,6 +92,8 @@ class Session:
         """Digest and snapshot of the last two pages that differ, the newest first."""
         self._seconds = 0.0
         """How long the last render took."""
+        self._patience = PATIENCE
+        """How long an answer is waited for when a save came: twice the last time, or more."""
         self._is_ending = False
 
     async def run(self) -> None:
@@ -99,7 +114,7 @@ class Session:
             self._wanted.clear()
             if self._is_saved:
                 await self._render_save()
-            elif self._choices != self._asked:
+            elif self._is_chosen:
                 await self._render_choice()
             else:
                 await self._wanted.wait()
@@ -107,6 +122,7 @@ class Session:
     def choose(self, choices: Choices) -> None:
         """Show what a reader chose; a choice that waits is replaced by it."""
         self._choices = choices
+        self._is_chosen = True
         self._wanted.set()
         self._publish()
 
@@ -206,11 +222,15 @@ class Session:
             await self._first_answer()
             return
         self._publish(work="rendering", began=time.monotonic())
-        await self._ask(max(LATER, 2 * self._seconds))
+        if self._choices.prompt != self._asked.prompt:
+            await self._ask(self._job.timeout)
+        else:
+            await self._ask(max(LATER, 2 * self._seconds))
 
     async def _ask(self, limit: float) -> None:
         """Ask the child for what was chosen last, and show the answer unless a save came."""
         self._asked = self._choices
+        self._is_chosen = False
         self._parts.clear()
         self._answer = asyncio.get_running_loop().create_future()
         began = time.monotonic()
@@ -221,9 +241,11 @@ class Session:
                 await self._end_child()
                 self._show_error(slow_problem(limit, self._job.timeout))
                 return
-            if self._is_saved and waited > max(PATIENCE, 2 * self._seconds):
+            if self._is_saved and waited > self._patience:
+                self._patience = 2 * waited  # so that one of many saves is shown
                 return
             await asyncio.wait([self._answer], timeout=min(limit - waited, 0.05) + 0.001)
+        self._patience = max(PATIENCE, 2 * (time.monotonic() - began))
         header = self._answer.result()
         if header is not None:
             self._show(header)
@@ -233,7 +255,7 @@ class Session:
         if self._watched.read(header["files"], is_complete=header["error"] is None):
             self._is_saved = True
         shown = self._shown
-        self._seconds = header.get("seconds", 0)
+        self._seconds = header["seconds"]
         page, snapshot = self._parts.get(PAGE, b""), self._parts.get(SNAPSHOT, b"")
         if header["prompt"] != shown.prompt:
             self._snapshots.clear()
@@ -260,7 +282,11 @@ class Session:
             if kind == OUTPUT:
                 self._publish(output=self._shown.output + content)
             elif kind == ANSWER:
-                self._settle_answer(json.loads(content))
+                header = _header(content)
+                if header is None:
+                    self._keeper.kill()
+                else:
+                    self._settle_answer(header)
             elif kind == ENDED:
                 break
             else:
@@ -283,3 +309,13 @@ class Session:
         await self._reading
         self._is_killed = False
         self._reading = None
+
+
+def _header(content: bytes) -> JsonDict | None:
+    """Return what an answer says of its page, ``None`` for one that the code wrote itself."""
+    try:
+        header: JsonDict = json.loads(content)
+        is_answer = all(isinstance(header[name], kind) for name, kind in HEADER.items())
+    except (ValueError, LookupError, TypeError, RecursionError):  # no JSON, or no such object
+        return None
+    return header if is_answer else None

@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping
 
-from promptdsl.preview.files import Signature, signature
+from promptdsl.preview.files import Signature, is_watched, signature
 
 DEBOUNCE, STEP = 50, 10
 """The milliseconds in which changes are taken together at most, and at least."""
@@ -25,6 +25,8 @@ class Watched:
         self._files: dict[str, Signature] = {path: signature(path) for path in self._always}
         self._at_begin = dict(self._files)
         self._is_complete = True
+        self._added: set[str] = set()
+        """Files that were new after an error: each renders once, as the code may write it."""
         self._again = asyncio.Event()
 
     def begin(self) -> None:
@@ -42,6 +44,8 @@ class Watched:
         stay = self._always if is_complete else self._at_begin
         self._files = {path: self._at_begin.get(path) for path in stay} | known
         self._is_complete = is_complete
+        if is_complete:
+            self._added.clear()
         if folders != self._folders():
             self._again.set()
         return self._is_changed()
@@ -68,19 +72,29 @@ class Watched:
                     yield_on_timeout=True,
                     ignore_permission_denied=True,
                 ):
-                    # After an error, a new module may be what was missing: nothing opened it.
-                    is_new = any(
-                        kind == Change.added and path.endswith(".py") for kind, path in events
-                    )
-                    if self._is_changed() or (is_new and not self._is_complete):
+                    added = [path for kind, path in events if kind == Change.added]
+                    is_new = self._has_new(added)
+                    if self._is_changed() or is_new:
                         yield None
                     if folders != self._folders():
                         break
-            except FileNotFoundError:  # a folder was removed just now
+            except (OSError, UnicodeError, ExceptionGroup):
+                # A folder was removed just now, or has a file whose name is no UTF-8.
                 await asyncio.sleep(PAUSE)
+                if self._is_changed():
+                    yield None
 
     def _folders(self) -> list[str]:
         return sorted({*self._roots, *(_existing_folder(path) for path in self._files)})
+
+    def _has_new(self, paths: Iterable[str]) -> bool:
+        """Return whether a file is new after an error: it may be what was missing."""
+        if self._is_complete:
+            return False
+        new = {path for path in paths if os.path.isfile(path) and is_watched(path, self._roots)}
+        new -= self._added | {*self._files}
+        self._added |= new
+        return bool(new)
 
     def _is_changed(self) -> bool:
         """Return whether a file changed, and note how all are now."""

@@ -1,11 +1,15 @@
 """What the server of a preview refuses, and the headers of what it answers."""
 
+import asyncio
 import json
 import socket
 from collections.abc import Iterator
 
 import pytest
+from starlette.responses import Response
+from starlette.types import Message
 
+from tests.internals import Guard
 from tests.preview.running import SUPPORT, Preview, preview
 
 pytestmark = pytest.mark.slow
@@ -195,3 +199,32 @@ def test_only_this_machine(running: Preview) -> None:
     """The server listens at 127.0.0.1 alone: another address of this machine is refused."""
     with pytest.raises(OSError, match="refused"):
         socket.create_connection(("127.0.0.2", running.port), timeout=5)
+
+
+@pytest.mark.parametrize(("port", "status"), [(80, 204), (8080, 403)])
+def test_the_usual_port(port: int, status: int) -> None:
+    """At the port 80 a browser sends a host without a port."""
+    statuses: list[int] = []
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            statuses.append(message["status"])
+
+    async def receive() -> Message:
+        return {"type": "http.request"}
+
+    guard = Guard(Response(status_code=204), port=port, token="x")
+    headers = [(b"host", b"localhost"), (b"origin", b"http://localhost")]
+    scope = {"type": "http", "method": "GET", "path": "/", "headers": headers}
+    asyncio.run(guard(scope, receive, send))
+    assert [status] == statuses
+
+
+def test_a_body_that_ends_too_early(running: Preview) -> None:
+    """Who leaves in the middle of a body is no error of the server."""
+    with socket.create_connection(("127.0.0.1", running.port), timeout=60) as connection:
+        head = f"POST /choices HTTP/1.1\r\nHost: 127.0.0.1:{running.port}\r\n"
+        head += f"x-promptdsl-token: {running.token}\r\ncontent-type: application/json\r\n"
+        connection.sendall(f"{head}content-length: 100\r\n\r\n{{".encode())
+    assert 200 == running.request("GET", "/")[0]
+    assert "Traceback" not in running.errors()

@@ -123,6 +123,26 @@ def test_several_prompts(project: Path) -> None:
         assert "starter:untrusted" == state["prompt"]
 
 
+def test_a_prompt_that_needs_longer(project: Path) -> None:
+    """The first render of another prompt has its own limit; what was ended can be chosen again."""
+    (project / "support.py").write_text(
+        "import os, time\nfrom promptdsl import *\n\n\n"
+        "def first() -> Timeline:\n    return Timeline(System('One.'))\n\n\n"
+        "def second() -> Timeline:\n    return Timeline(System('Two.'), User(Lazy(wait)))\n\n\n"
+        "def wait(context: LazyContext) -> str:\n"
+        "    time.sleep(60 if os.path.exists('slow') else 2.5)\n    return 'x'\n"
+    )
+    with preview(project, "support.py", "--timeout", "8") as running:
+        running.follow()
+        running.wait(has_page)
+        assert "Two." in json.dumps(chosen(running, prompt="support.py:second")["page"])
+        (project / "slow").touch()
+        state = chosen(running, prompt="support.py:second")
+        assert "the prompt ran longer than 5" in state["error"]["what"]
+        (project / "slow").unlink()
+        assert "Two." in json.dumps(chosen(running, prompt="support.py:second")["page"])
+
+
 def test_named_inputs(project: Path) -> None:
     """Each of the named inputs of a function is a prompt of the list; a save changes them, too."""
     file = project / "cases.py"

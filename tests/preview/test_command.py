@@ -21,10 +21,15 @@ from tests.commands import run_command
             ("--port", "70000"),
             "promptdsl preview: error: --port 70000: the largest port is 65535\n",
         ),
+        (
+            ("--timeout", "0"),
+            "promptdsl preview: error: --timeout 0: no prompt is as fast: write --timeout 1, or "
+            "more\n",
+        ),
     ],
 )
 def test_what_is_refused(project: Path, arguments: tuple[str, ...], expected: str) -> None:
-    """Another host is refused with the command of a tunnel, and so is a port that is none."""
+    """Another host, a port that is none and no time are refused, with what to write."""
     done = run_command("preview", "support.py", *arguments, cwd=project)
     assert (2, "", expected) == done
 

@@ -4,7 +4,9 @@ import json
 import os
 import random
 import signal
+import socket
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -133,6 +135,64 @@ def test_a_server_that_is_killed(project: Path, options: tuple[str, ...], line: 
         running.process.kill()
         running.process.wait()
         assert none_left(running.mark)
+
+
+def test_what_the_code_started_when_the_server_is_killed(project: Path) -> None:
+    """When the server is killed, what the code started ends, too."""
+    line = "import subprocess; subprocess.Popen(['sleep', '600'])"
+    (project / "support.py").write_text(code_with(line))
+    with preview(project, *TARGET) as running:
+        running.follow()
+        running.wait(has_page)
+        assert "sleep" in programs_of(running)
+        running.process.kill()
+        running.process.wait()
+        assert none_left(running.mark)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_clients_that_do_not_read(project: Path, number: int) -> None:
+    """A signal ends the preview also while a client reads nothing, or sends half a request."""
+    (project / "support.py").write_text(SUPPORT.replace("x ", "xyz " * 20_000))
+    with preview(project, *TARGET) as running, ExitStack() as stack:
+        running.follow()
+        running.wait(has_page)
+        head = f"Host: 127.0.0.1:{running.port}\r\nx-promptdsl-token: {running.token}\r\n"
+        body = "content-type: application/json\r\ncontent-length: 9\r\n\r\n{"
+        for request in (
+            f"GET /states HTTP/1.1\r\n{head}\r\n",
+            f"POST /choices HTTP/1.1\r\n{head}{body}",
+        ):
+            client = stack.enter_context(socket.socket())
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.connect(("127.0.0.1", running.port))
+            client.sendall(request.encode())
+        running.request("GET", "/")
+        running.process.send_signal(number)
+        assert 0 == running.process.wait(10)
+    assert none_left(running.mark)
+
+
+@pytest.mark.parametrize("options", WAYS)
+@pytest.mark.parametrize("frame", [b"A\0\0\0\1{", b"A\0\0\0\2{}", b"AAAAA", b"Z\0\0\0\0"])
+def test_code_that_writes_to_the_pipe(
+    project: Path, options: tuple[str, ...], frame: bytes
+) -> None:
+    """An answer that the code wrote itself ends the child, and the next save starts another."""
+    line = f"[os.write(4, {frame!r}), time.sleep(60)]"
+    (project / "support.py").write_text(code_with(line))
+    with preview(project, *TARGET, *options) as running:
+        running.follow()
+        assert "by the signal SIGKILL" in running.wait(has_error)["error"]["what"]
+        (project / "support.py").write_text(SUPPORT)
+        assert "Be kind." in running.shown(has_page)
+
+
+def test_a_short_timeout(project: Path) -> None:
+    """The time in which the nursery loads promptdsl is not that of the code."""
+    with preview(project, *TARGET, "--timeout", "1") as running:
+        running.follow()
+        assert running.wait(lambda state: not state["work"])["error"] is None
 
 
 def test_the_nursery(project: Path) -> None:

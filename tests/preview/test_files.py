@@ -56,3 +56,11 @@ def test_a_change(tmp_path: Path) -> None:
     signatures = [first, second, third, signature(str(file)), signature("\0")]
     assert [None, None] == signatures[3:]
     assert 3 == len({str(row) for row in signatures[:3]})
+
+
+def test_a_project_below_such_a_folder() -> None:
+    """A project in a folder ``venv`` is watched; what is in such a folder of it is not."""
+    root = "/srv/venv/.git/project"
+    expected = [True, True, False]
+    names = ("rules.py", "a/rules.py", "venv/rules.py")
+    assert expected == [is_watched(f"{root}/{name}", ["/srv/other", root]) for name in names]

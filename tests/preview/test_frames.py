@@ -1,11 +1,20 @@
 """Frames on a pipe: what is written is read, in any pieces, and the end of a pipe is no frame."""
 
+import asyncio
 import os
 
 from hypothesis import given
 from hypothesis.strategies import binary, integers, lists, sampled_from, tuples
 
-from tests.internals import FrameBuffer, Output, frame, read_frame, write_frame
+from tests.internals import (
+    BROKEN,
+    FrameBuffer,
+    Output,
+    frame,
+    next_frame,
+    read_frame,
+    write_frame,
+)
 
 FRAMES = lists(tuples(sampled_from([b"A", b"D", b"R"]), binary(max_size=50)), max_size=5)
 
@@ -35,3 +44,18 @@ def test_the_output_is_cut() -> None:
     """Of the output the first 64 kB are shown, whatever its pieces are."""
     output = Output()
     assert [64 * 1024] == [sum(len(output.cut(b"x" * size)) for size in (1, 70_000, 5))]
+
+
+def test_a_frame_that_is_too_large() -> None:
+    """What claims to be larger than any frame is no frame, and nothing of it is kept."""
+    head = b"A" + (2**30 + 1).to_bytes(4, "big")
+    buffer = FrameBuffer()
+    assert [(BROKEN, b"")] == [*buffer.add(head + b"x")]
+    assert [(b"A", b"y")] == [*buffer.add(frame(b"A", b"y"))]
+
+    async def read() -> object:
+        reader = asyncio.StreamReader()
+        reader.feed_data(head)
+        return await next_frame(reader)
+
+    assert (BROKEN, b"") == asyncio.run(read())

@@ -235,6 +235,45 @@ def test_importing(browser: Browser, project: Path) -> None:
         wait_for(browser, "#live-error", lambda text: "longer than 5 s" in text)
 
 
+def test_a_server_that_is_killed(browser: Browser, project: Path) -> None:
+    """The page of a preview that was killed during an import does not count on."""
+    save(project, "while True:\n    pass\n")
+    with preview(project, *OPTIONS) as running:
+        browser.look()
+        browser.open(running.address)
+        wait_for(browser, "#live-state", lambda text: "importing, 1 s" in text)
+        running.process.kill()
+        wait_for(browser, "#live-state", lambda text: "The preview has ended" in text)
+        for _ in range(30):
+            time.sleep(0.05)
+            assert "The preview has ended" in text_of(browser, "#live-state")
+
+
+def test_a_hidden_tab(browser: Browser, project: Path) -> None:
+    """A tab that is hidden holds no connection; when it is seen again, it shows the last save."""
+    with preview(project, *OPTIONS) as running:
+        opened(browser, running)
+        hide(browser, "true")
+        running.follow()
+        since = len(running.states)
+        save(project, SUPPORT.replace("kind", "brief"))
+        running.wait(lambda state: "Be brief." in json.dumps(state.get("page")), since)
+        time.sleep(0.5)
+        assert "Be kind." in text_of(browser, ".card.system")
+        assert "Rendered" in text_of(browser, "#live-state")
+        hide(browser, "false")
+        wait_for(browser, ".card.system", lambda text: "Be brief." in text)
+        assert [] == browser.complaints()
+
+
+def hide(browser: Browser, is_hidden: str) -> None:
+    """Hide the tab, or show it again, as far as its page can know."""
+    browser.run(
+        f"Object.defineProperty(document, 'hidden', {{ value: {is_hidden}, configurable: true }})"
+        " && document.dispatchEvent(new Event('visibilitychange'))"
+    )
+
+
 @pytest.mark.parametrize("width", [400, 1400])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_everybody_can_use_it(browser: Browser, project: Path, width: int, scheme: str) -> None:

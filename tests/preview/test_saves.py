@@ -2,6 +2,9 @@
 
 import json
 import os
+import py_compile
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -117,6 +120,71 @@ def test_a_module_that_was_missing(project: Path) -> None:
         assert "No module named 'rules'" in state["error"]["what"]
         assert "Be exact." in json.dumps(saved(running, project / "rules.py", "RULE = 'Be exact.'"))
         assert "Be calm." in json.dumps(saved(running, project / "rules.py", "RULE = 'Be calm.'"))
+
+
+def test_a_text_that_was_missing(project: Path) -> None:
+    """After an error each new file is tried, once: nothing opens what a template includes."""
+    rule = 'Path("rule.md").exists() and Path("rule.md").read_text() or 1 / 0'
+    code = SUPPORT.replace('"Be kind."', rule)
+    (project / "support.py").write_text(f"from pathlib import Path\n{code}")
+    with preview(project, *OPTIONS) as running:
+        running.follow()
+        assert "ZeroDivisionError" in running.wait(has_error)["error"]["what"]
+        assert "Be exact." in json.dumps(saved(running, project / "rule.md", "Be exact."))
+
+
+def test_a_new_file_of_code_with_an_error(project: Path) -> None:
+    """A file that code with an error writes each time is tried once: that would never end."""
+    line = 'import os; os.path.exists("x") and os.remove("x"); os.mknod("x"); 1 / 0'
+    (project / "support.py").write_text(SUPPORT.replace("    with", f"    {line}\n    with", 1))
+    with preview(project, *OPTIONS) as running:
+        running.follow()
+        running.wait(has_error)
+        time.sleep(3)
+        assert running.states[-1]["renders"] <= 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are bytes there alone")
+def test_a_name_that_is_no_text(project: Path) -> None:
+    """A file whose name is no UTF-8 does not end the preview."""
+    with preview(project, *OPTIONS) as running:
+        running.follow()
+        running.wait(has_page)
+        name = os.path.join(os.fsencode(project), b"\xff.md")
+        for text in ("a", "b"):
+            with open(name, "w", encoding="utf-8") as file:
+                file.write(text)
+            time.sleep(0.4)
+        state = saved(running, project / "support.py", SUPPORT.replace("kind", "brief"))
+        assert "Be brief." in json.dumps(state["page"])
+
+
+def test_a_save_during_an_import(project: Path) -> None:
+    """A module that Python has compiled before is followed from when it was loaded."""
+    (project / "rules.py").write_text("RULE = 'Be exact.'\n")
+    py_compile.compile(str(project / "rules.py"))
+    (project / "slow.py").write_text("open('began', 'w').close()\nimport time; time.sleep(2)\n")
+    code = "from rules import RULE\nimport slow\n" + SUPPORT.replace('RULE = "Be kind."', "")
+    (project / "support.py").write_text(code)
+    with preview(project, *OPTIONS) as running:
+        running.follow()
+        running.wait(lambda _: (project / "began").exists())
+        (project / "rules.py").write_text("RULE = 'Be very calm.'\n")
+        running.wait(lambda state: "Be very calm." in json.dumps(state.get("page")))
+
+
+def test_a_file_that_changes_all_the_time(project: Path) -> None:
+    """Where a file changes faster than the code is imported, a page is shown now and then."""
+    (project / "tick.txt").write_text("0")
+    code = SUPPORT.replace('RULE = "Be kind."', "RULE = open('tick.txt').read()")
+    (project / "support.py").write_text("import time; time.sleep(1.5)\n" + code)
+    with preview(project, *OPTIONS) as running:
+        running.follow()
+        since = running.wait(has_page)["version"]
+        for number in range(30):
+            (project / "tick.txt").write_text(f"tick {number}")
+            time.sleep(0.3)
+        assert [row for row in running.states if row["version"] > since and "page" in row]
 
 
 @pytest.mark.parametrize("options", [(), ("--cold",)])

@@ -23,6 +23,8 @@ let choices = { prompt: null, budget: null, model: null, targets: [] };
 let isSending = false;
 let isWaiting = false;
 let began = 0;
+/** Ends the stream of states. */
+let stream = new AbortController();
 
 /** @param {string} tag @param {string} id @param {Record<string, any>=} attributes */
 const zone = (tag, id, attributes = {}) => element(tag, { id, ...attributes });
@@ -165,20 +167,29 @@ function showPage(next) {
   showData(next.hasPage ? next.page : empty, index, showChoices);
 }
 
-/** Follow the states until the token is refused. */
+/** Follow the states until the token is refused, while the tab can be seen: a browser has six connections for all tabs. */
 async function follow() {
   for (;;) {
+    await untilSeen();
+    stream = new AbortController();
     try {
-      const response = await fetch("/states", { headers: headers(), cache: "no-store" });
+      const response = await fetch("/states", { headers: headers(), cache: "no-store", signal: stream.signal });
       if (response.status === 403) {
         showState("This tab has no key of the preview: open the address that promptdsl preview printed.");
         return;
       }
       await readStates(/** @type {ReadableStream<Uint8Array<ArrayBuffer>>} */ (response.body));
-    } catch { /* the server is gone, or not there yet */ }
+    } catch { /* the server is gone, or not there yet, or the tab is hidden */ }
+    if (stream.signal.aborted) continue;
+    current = { ...current, work: "" };
     showState("The preview has ended. Start it again, and open the address that it prints.");
     await new Promise(done => setTimeout(done, 1000));
   }
+}
+
+/** Wait until the tab can be seen. */
+async function untilSeen() {
+  while (document.hidden) await new Promise(done => document.addEventListener("visibilitychange", done, { once: true }));
 }
 
 /** Show each state of a stream; of those that came together, the newest. @param {ReadableStream<Uint8Array<ArrayBuffer>>} stream */
@@ -218,6 +229,7 @@ document.getElementById("prompt")?.addEventListener("change", event => {
   choose({ prompt: current.names[Number(/** @type {HTMLSelectElement} */ (event.target).value)] ?? null });
 });
 addEventListener("hashchange", () => { if (takeToken()) location.reload(); });
+document.addEventListener("visibilitychange", () => { if (document.hidden) stream.abort(); });
 setInterval(() => { if (current.work) showState(); }, 1000);
 showState("The preview is being asked.");
 void follow();
