@@ -191,7 +191,7 @@ from promptdsl.preview.access import Guard
 from promptdsl.preview.choices import Choices
 from promptdsl.preview.files import is_watched, project_folder, signature
 from promptdsl.preview.frames import BROKEN, FrameBuffer, frame, next_frame, read_frame, write_frame
-from promptdsl.preview.limits import SHOWN, Output
+from promptdsl.preview.limits import PrintedText
 from promptdsl.preview.problems import ended_problem, slow_problem
 from promptdsl.preview.warm import warm_up
 from promptdsl.providers import written as targets_module
@@ -372,7 +372,6 @@ __all__ = [
     "RENDER_DEFAULTS",
     "ROLES",
     "SHIPPED",
-    "SHOWN",
     "SOURCE_KEYS",
     "SPOKEN",
     "TARGETS",
@@ -420,9 +419,9 @@ __all__ = [
     "Memory",
     "NamedEntry",
     "Neighbours",
-    "Output",
     "Page",
     "Piece",
+    "PrintedText",
     "PromptFile",
     "ReadCache",
     "RecordedNode",

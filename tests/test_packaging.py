@@ -125,7 +125,7 @@ def test_an_installed_wheel_holds_the_page(installed: Path) -> None:
         "page.schema.json",
         *(f"js/{it.name}" for it in (ROOT / folder / "js").iterdir()),
     ]
-    assert 12 == len(names)
+    assert 14 == len(names)
     assert [] == [name for name in names if not (installed / folder / name).exists()]
 
 

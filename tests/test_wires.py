@@ -26,6 +26,7 @@ PAGES = PACKAGE.parent / "docs" / "providers"
 PROVIDERS = get_args(AdapterName)
 HOMES = (
     "cli/options.py",  # the option of render with this name
+    "cli/preview.py",  # the same option
     "components/history.py",  # History.from_x
     "rendering/result.py",  # Rendered.to_x
     "transcript/transcript.py",  # Transcript.from_x

@@ -32,7 +32,7 @@ _READ: dict[type, Callable[[str], object]] = {
 }
 """The functions that read a text as the type that a parameter declares."""
 _CHECKED = (*_READ, str, type(None))
-"""The types that are checked, beside choices; a parameter of any other type takes every cell."""
+"""The types that are checked; a parameter of any other type, but a choice, takes every cell."""
 
 
 _MOST_BITS = 10_000

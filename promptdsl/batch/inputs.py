@@ -18,7 +18,7 @@ InputsByName: TypeAlias = Mapping[str, Mapping[str, object]]
 """The arguments of a prompt function by the name of each case."""
 InputsSource: TypeAlias = InputsByName | Callable[[], InputsByName | Awaitable[InputsByName]]
 """Named inputs, or a function without parameters that returns them."""
-FORM = "write {'short': {'question': 'Why?'}}: a name, and the arguments of the prompt"
+EXAMPLE = "write {'short': {'question': 'Why?'}}: a name, and the arguments of the prompt"
 
 
 @attrs.frozen
@@ -97,9 +97,9 @@ def named_inputs(
     at = at or str(author())
     if not is_mapping(cases):
         what = f"{name} are {_kind(cases)}, not inputs by name"
-        raise DataError(what, fix=FORM, at=(at,))
+        raise DataError(what, fix=EXAMPLE, at=(at,))
     if not cases:
-        raise DataError(f"{name} are empty", fix=FORM, at=(at,))
+        raise DataError(f"{name} are empty", fix=EXAMPLE, at=(at,))
     if not any(is_mapping(arguments) for arguments in cases.values()):
         what = f"{name} are arguments without a name"
         fix = f"give them a name: {{'short': {{{next(iter(cases))!r}: ...}}}}"
@@ -173,7 +173,7 @@ def _case(case: object, arguments: object, name: str, at: str) -> NamedInputs:
         raise DataError(what, fix="give each a name: a text that is not empty", at=(at,))
     if not is_mapping(arguments):
         what = f"the inputs {case!r} are {_kind(arguments)}, not arguments by name"
-        raise DataError(what, fix=FORM, at=(at,))
+        raise DataError(what, fix=EXAMPLE, at=(at,))
     for argument in arguments:
         if not isinstance(argument, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             what = f"the inputs {case!r} have the argument {shown(argument)}, which is no text"

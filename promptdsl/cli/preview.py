@@ -10,7 +10,7 @@ from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.options import add_request, prices, whole_number
 from promptdsl.cli.preview_targets import named_files
-from promptdsl.preview import Job, can_fork, check_packages, project_folder, tunnel_command
+from promptdsl.preview import PreviewJob, can_fork, check_packages, project_folder, tunnel_command
 
 DESCRIPTION = """\
 Show a page of prompts that follows each save of their code, templates and texts, until Ctrl-C. A
@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         if not arguments.no_open:
             open_browser(address)
 
-    job = Job(
+    job = PreviewJob(
         arguments={name: getattr(arguments, name) for name in OF_CODE},
         files=named_files(_in_code(arguments)),
         roots=_roots(_in_code(arguments)),

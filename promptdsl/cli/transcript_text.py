@@ -11,7 +11,7 @@ from promptdsl.comparing import visible
 MOST = 3
 """The most rows of a text on a terminal, without ``--full``."""
 LEAST = 20
-"""The least columns of a text beside its number, its time and its role."""
+"""The least columns of a text next to its number, time and role."""
 INDENT = "  "
 
 

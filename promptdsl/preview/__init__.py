@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table bel
     from promptdsl.preview.server import listening_socket as listening_socket
     from promptdsl.preview.server import open_browser as open_browser
     from promptdsl.preview.server import serve as serve
-    from promptdsl.preview.session import Job as Job
+    from promptdsl.preview.session import PreviewJob as PreviewJob
 else:
     from promptdsl.foundation.lazy_names import lazy_names
 
@@ -29,6 +29,6 @@ else:
             "packages": "check_packages",
             "problems": "tunnel_command",
             "server": "listening_socket open_browser serve",
-            "session": "Job",
+            "session": "PreviewJob",
         },
     )

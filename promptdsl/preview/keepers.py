@@ -21,7 +21,7 @@ from promptdsl.preview.frames import (
     frame,
     next_frame,
 )
-from promptdsl.preview.limits import Output
+from promptdsl.preview.limits import PrintedText
 
 NURSERY_DIED = b"nursery"
 """What ``ENDED`` has instead of an exit code when the nursery died, and the child with it."""
@@ -189,7 +189,7 @@ class ColdKeeper(Keeper):
         return None
 
     async def _copy_output(self, reader: asyncio.StreamReader) -> None:
-        output = Output()
+        output = PrintedText()
         while content := await reader.read(CHUNK):
             if part := output.cut(content):
                 self._frames.put_nowait((OUTPUT, part))

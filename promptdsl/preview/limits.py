@@ -4,7 +4,7 @@ SHOWN = 64 * 1024
 """The bytes of output that are shown; what comes after them is read and dropped."""
 
 
-class Output:
+class PrintedText:
     """What a child prints, up to 64 kB."""
 
     def __init__(self) -> None:

@@ -26,7 +26,7 @@ from promptdsl.preview.frames import (
     frame,
     write_frame,
 )
-from promptdsl.preview.limits import Output
+from promptdsl.preview.limits import PrintedText
 from promptdsl.preview.warm import warm_up
 
 
@@ -129,7 +129,7 @@ class _Child:
         self._pid, self._asking = pid, asking
         self._selector = selector
         self._waiting = bytearray()
-        self._answers, self._output = FrameBuffer(), Output()
+        self._answers, self._output = FrameBuffer(), PrintedText()
         self._handle = os.pidfd_open(pid)
         self._answering, self._printing = answering, printing
         for descriptor in (asking, answering, printing):

@@ -23,7 +23,7 @@ from promptdsl.page import live_page_html
 from promptdsl.preview.access import Guard, refused
 from promptdsl.preview.choices import Choices
 from promptdsl.preview.keepers import ColdKeeper, Keeper, NurseryKeeper
-from promptdsl.preview.session import Job, Session
+from promptdsl.preview.session import PreviewJob, Session
 
 LARGEST = 64 * 1024
 """The bytes of a request's body."""
@@ -49,7 +49,7 @@ def listening_socket(port: int) -> socket.socket:
 
 
 def serve(
-    job: Job,
+    job: PreviewJob,
     command: Sequence[str],
     listening: socket.socket,
     *,
@@ -67,7 +67,7 @@ def serve(
 
 
 async def _serve(
-    job: Job,
+    job: PreviewJob,
     command: Sequence[str],
     listening: socket.socket,
     *,

@@ -36,7 +36,7 @@ QUIET, LONGEST = 0.15, 1.5
 
 
 @attrs.frozen
-class Job:
+class PreviewJob:
     """What a preview shows: the arguments of the function that loads prompts, and the limits.
 
     ``files`` are the files that the targets name, ``roots`` the folders whose files are watched,
@@ -69,7 +69,7 @@ class Shown:
 class Session:
     """One child at a time; of many saves, and of many choices, the newest one wins."""
 
-    def __init__(self, job: Job, keeper: Keeper) -> None:
+    def __init__(self, job: PreviewJob, keeper: Keeper) -> None:
         self._job, self._keeper = job, keeper
         self._choices = self._asked = Choices()
         """What the reader chose last, and what was asked for last."""
@@ -185,12 +185,12 @@ class Session:
     async def _render_save(self) -> None:
         """Render what was saved last; of many saves, wait for the last one."""
         if self._is_burst:
-            await self._settle()
+            await self._finish()
         await self._end_child()
         self._is_saved = self._is_burst = False
         await self._first_answer()
 
-    async def _settle(self) -> None:
+    async def _finish(self) -> None:
         """Wait until no file was changed for a moment."""
         end = time.monotonic() + LONGEST
         while time.monotonic() < min(self._watched.last + QUIET, end):
@@ -286,16 +286,16 @@ class Session:
                 if header is None:
                     self._keeper.kill()
                 else:
-                    self._settle_answer(header)
+                    self._finish_question(header)
             elif kind == ENDED:
                 break
             else:
                 self._parts[kind] = content
         if not self._is_killed:
             self._show_error(ended_problem(content, is_nursery=content == NURSERY_DIED))
-        self._settle_answer(None)
+        self._finish_question(None)
 
-    def _settle_answer(self, header: JsonDict | None) -> None:
+    def _finish_question(self, header: JsonDict | None) -> None:
         if self._answer is not None and not self._answer.done():
             self._answer.set_result(header)
 

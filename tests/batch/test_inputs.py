@@ -41,7 +41,7 @@ def returned() -> dict[str, dict[str, Any]]:
     return CASES
 
 
-async def awaited() -> dict[str, dict[str, Any]]:
+async def awaited_inputs() -> dict[str, dict[str, Any]]:
     """Return the cases, asynchronously."""
     return CASES
 
@@ -67,7 +67,7 @@ def by_position(question: str, /) -> Timeline:
 
 
 @pytest.mark.parametrize(
-    "inputs", [CASES, OrderedDict(CASES), MappingProxyType(CASES), returned, awaited]
+    "inputs", [CASES, OrderedDict(CASES), MappingProxyType(CASES), returned, awaited_inputs]
 )
 def test_what_inputs_may_be(inputs: Any) -> None:
     """A mapping, or a function that returns one: the arguments by name, in their order."""
@@ -87,7 +87,7 @@ def test_they_are_frozen() -> None:
         short.name = "long"  # type: ignore[misc]
 
 
-def test_an_asynchronous_prompt_is_awaited() -> None:
+def test_an_asynchronous_prompt_is_awaited_inputs() -> None:
     """The prompt of an asynchronous function is what it returns."""
     assert ask("Why?") == NamedInputs("a", {"question": "Why?"}).prompt_of(ask_later)
 
@@ -96,7 +96,7 @@ def test_where_an_event_loop_runs() -> None:
     """An asynchronous test or a notebook may use them, too."""
 
     async def test() -> Timeline:
-        (short, _) = named_inputs(awaited)
+        (short, _) = named_inputs(awaited_inputs)
         prompt: Timeline = short.prompt_of(ask_later)
         return prompt
 

@@ -9,7 +9,7 @@ from hypothesis.strategies import binary, integers, lists, sampled_from, tuples
 from tests.internals import (
     BROKEN,
     FrameBuffer,
-    Output,
+    PrintedText,
     frame,
     next_frame,
     read_frame,
@@ -42,7 +42,7 @@ def test_a_pipe() -> None:
 
 def test_the_output_is_cut() -> None:
     """Of the output the first 64 kB are shown, whatever its pieces are."""
-    output = Output()
+    output = PrintedText()
     assert [64 * 1024] == [sum(len(output.cut(b"x" * size)) for size in (1, 70_000, 5))]
 
 

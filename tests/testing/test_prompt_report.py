@@ -34,7 +34,7 @@ def changed(project: Project) -> Project:
     return project
 
 
-def failures(project: Project) -> str:
+def failure_sections(project: Project) -> str:
     """Return what a run says of failing tests; its summary repeats that where ``CI`` is set."""
     return project.run().partition("short test summary")[0]
 
@@ -42,10 +42,10 @@ def failures(project: Project) -> str:
 def test_equal_changes_are_shown_once(changed: Project) -> None:
     """The first test that fails shows the lines; another has its summary, and names the first."""
     alike = f"The same changes are shown for {FOLDER}test_one.prompt.txt."
-    told = failures(changed)
+    told = failure_sections(changed)
     assert [1, 1, 2] == [told.count(t) for t in ("+ Be brief.", alike, "`rules` changed: 1 line")]
     changed.write(test_a=TESTS.replace("kind", "brief").replace('"two"', '"2"'))
-    told = failures(changed)
+    told = failure_sections(changed)
     assert [2, 0] == [told.count(text) for text in ("+ Be brief.", "The same changes")]
 
 
@@ -57,7 +57,7 @@ def test_an_expected_failure_shows_no_changes_for_another(project: Project) -> N
         "def test_one", "@pytest.mark.xfail\ndef test_one"
     )
     project.write(test_a=changed)
-    text = failures(project)
+    text = failure_sections(project)
     assert [1, 0] == [text.count(words) for words in ("+ Be brief.", "The same changes")]
 
 
