@@ -27,8 +27,6 @@ from promptdsl.preview.session import PreviewJob, Session
 
 LARGEST = 64 * 1024
 """The bytes of a request's body."""
-ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
-"""The signals that end a preview."""
 
 
 def listening_socket(port: int) -> socket.socket:
@@ -101,9 +99,11 @@ async def _serve(
         del number, frame
         loop.call_soon_threadsafe(stop)
 
-    for name in ENDING:
-        if hasattr(signal, name):  # Windows has no SIGHUP
-            signal.signal(getattr(signal, name), interrupted)
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if os.name == "posix" and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # not with nohup
+        numbers.append(signal.SIGHUP)
+    for number in numbers:
+        signal.signal(number, interrupted)
     await server.serve(sockets=[listening])
     running.cancel()
     with suppress(asyncio.CancelledError):

@@ -93,7 +93,7 @@ class Session:
         self._seconds = 0.0
         """How long the last render took."""
         self._patience = PATIENCE
-        """How long an answer is waited for when a save came: twice the last time, or more."""
+        """How long an answer is waited for when a save came; it doubles until there is one."""
         self._is_ending = False
 
     async def run(self) -> None:
@@ -242,12 +242,12 @@ class Session:
                 self._show_error(slow_problem(limit, self._job.timeout))
                 return
             if self._is_saved and waited > self._patience:
-                self._patience = 2 * waited  # so that one of many saves is shown
+                self._patience *= 2  # so that one of many saves is shown
                 return
             await asyncio.wait([self._answer], timeout=min(limit - waited, 0.05) + 0.001)
-        self._patience = max(PATIENCE, 2 * (time.monotonic() - began))
         header = self._answer.result()
         if header is not None:
+            self._patience = max(PATIENCE, 2 * (time.monotonic() - began))
             self._show(header)
 
     def _show(self, header: JsonDict) -> None:

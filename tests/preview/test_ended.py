@@ -173,6 +173,20 @@ def test_clients_that_do_not_read(project: Path, number: int) -> None:
     assert none_left(running.mark)
 
 
+def test_a_terminal_that_ends(project: Path) -> None:
+    """A preview that nohup started goes on when its terminal ends."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with preview(project, *TARGET) as running:
+            running.follow()
+            running.wait(has_page)
+            running.process.send_signal(signal.SIGHUP)
+            (project / "support.py").write_text(SUPPORT.replace("kind", "brief"))
+            running.wait(lambda state: "Be brief." in json.dumps(state.get("page")))
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 @pytest.mark.parametrize("options", WAYS)
 @pytest.mark.parametrize("frame", [b"A\0\0\0\1{", b"A\0\0\0\2{}", b"AAAAA", b"Z\0\0\0\0"])
 def test_code_that_writes_to_the_pipe(
