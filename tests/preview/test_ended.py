@@ -6,6 +6,7 @@ import random
 import signal
 import socket
 import sys
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -150,6 +151,15 @@ def test_what_the_code_started_when_the_server_is_killed(project: Path) -> None:
         assert none_left(running.mark)
 
 
+@pytest.fixture
+def hangs_up() -> Iterator[None]:
+    """Let SIGHUP end what a test starts, also where ``nohup`` runs the tests."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("hangs_up")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_clients_that_do_not_read(project: Path, number: int) -> None:
     """A signal ends the preview also while a client reads nothing, or sends half a request."""
