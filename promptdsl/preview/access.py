@@ -1,14 +1,17 @@
-"""Who may ask the server what: this machine, from the page itself, with the token."""
+"""Who may ask the server what: this machine, from the page itself, with the token.
+
+Starlette is imported with the first request, so that this module can be read without the extra.
+"""
 
 from collections.abc import Mapping
 from secrets import compare_digest
-from typing import Any
-
-from starlette.datastructures import Headers
-from starlette.responses import HTMLResponse, JSONResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from typing import TYPE_CHECKING, Any
 
 from promptdsl.preview.problems import tunnel_command
+
+if TYPE_CHECKING:
+    from starlette.responses import JSONResponse, Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 TOKEN_HEADER = "x-promptdsl-token"
 USUAL_PORT = 80
@@ -37,20 +40,20 @@ could ask like this. Use the same port at both ends of a tunnel:</p>
 class Guard:
     """Refuses each request that the page of this preview would not send."""
 
-    def __init__(self, app: ASGIApp, *, port: int, token: str) -> None:
+    def __init__(self, app: "ASGIApp", *, port: int, token: str) -> None:
         self._app, self._port, self._token = app, port, token
         self._hosts = [f"127.0.0.1:{port}", f"localhost:{port}"]
         if port == USUAL_PORT:
             self._hosts += ["127.0.0.1", "localhost"]
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Answer a request, or refuse it."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
         refusal = self._refusal(scope)
 
-        async def send_with_headers(message: Message) -> None:
+        async def send_with_headers(message: "Message") -> None:
             if message["type"] == "http.response.start":
                 headers: list[tuple[bytes, bytes]] = [*message.get("headers", [])]
                 names = {name for name, _ in headers}
@@ -60,8 +63,10 @@ class Guard:
 
         await (refusal or self._app)(scope, receive, send_with_headers)
 
-    def _refusal(self, scope: Scope) -> Response | None:
+    def _refusal(self, scope: "Scope") -> "Response | None":
         """Return what is answered instead, ``None`` for a request of the page."""
+        from starlette.datastructures import Headers
+
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0] not in self._hosts:
@@ -84,14 +89,18 @@ class Guard:
             return refused(415, "only application/json is allowed")
         return None
 
-    def _refused_host(self, hosts: list[str]) -> Response:
+    def _refused_host(self, hosts: list[str]) -> "Response":
         name = hosts[0].rpartition(":")[0] or hosts[0] if len(hosts) == 1 else ""
         if name not in ("127.0.0.1", "localhost"):
             return refused(403, "the host is not this machine")
+        from starlette.responses import HTMLResponse
+
         page = OTHER_PORT.format(port=self._port, command=tunnel_command(self._port))
         return HTMLResponse(page, 403)
 
 
-def refused(status: int, why: str, **headers: str) -> JSONResponse:
+def refused(status: int, why: str, **headers: str) -> "JSONResponse":
     """Return the response that refuses a request."""
+    from starlette.responses import JSONResponse
+
     return JSONResponse({"error": why}, status, headers)
