@@ -30,9 +30,9 @@ from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.libraries import one_line
 from promptdsl.cli.options import (
+    add_price,
     add_request,
     model_notes,
-    prices,
     render_options,
     whole_number,
 )
@@ -107,12 +107,7 @@ def add_batch(add_parser: AddParser) -> None:
     add("--resume", action="store_true", help="continue a batch that was stopped")
     add("--force", action="store_true", help="continue although its prompt or input has changed")
     add("--dry-run", action="store_true", help="count tokens, files and bytes; write nothing")
-    add(
-        "--price",
-        type=prices,
-        metavar="P[,CACHED]",
-        help="the price of a million tokens, and of a million cached tokens, for --dry-run",
-    )
+    add_price(add, more=", for --dry-run")
 
 
 def _workers(text: str) -> int:

@@ -3,7 +3,7 @@
 import argparse
 import os
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Literal, get_args
@@ -154,6 +154,20 @@ _WHOLE = re.compile(r"[0-9](?:_?[0-9]){0,99}")
 
 def _token_budget(text: str) -> int | Literal["window"]:
     return "window" if text == "window" else whole_number(text, "tokens or 'window'")
+
+
+def add_page_request(parser: argparse.ArgumentParser) -> None:
+    """Add what a page shows, and the options of its requests."""
+    parser.add_argument("targets", nargs="+", metavar="TARGET", help="what the page shows")
+    parser.add_argument("--id", help="of a log, only the requests with this id")
+    add_request(parser, marks=True, texts=False, payloads=True)
+    parser.set_defaults(target="", provider_format=None)
+
+
+def add_price(add_argument: Callable[..., object], *, more: str = "") -> None:
+    """Add the option of the price of tokens; its help ends with ``more``."""
+    usage = f"the price of a million tokens, and of a million cached tokens{more}"
+    add_argument("--price", type=prices, metavar="P[,CACHED]", help=usage)
 
 
 def prices(text: str) -> list[float]:

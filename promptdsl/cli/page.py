@@ -8,7 +8,7 @@ from promptdsl.cli.arguments import Arguments, read_arguments
 from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import UsageError
 from promptdsl.cli.inputs import TargetCall, target_calls
-from promptdsl.cli.options import add_request, prices, render_options
+from promptdsl.cli.options import add_page_request, add_price, render_options
 from promptdsl.cli.page_files import file_prompts
 from promptdsl.cli.write_files import write_report
 from promptdsl.page import PagePrompt, Shown, is_page, made_page, page_html
@@ -30,9 +30,7 @@ def add_page(add_parser: AddParser) -> None:
         description=DESCRIPTION,
         failed="a target failed: the page shows its error",
     )
-    parser.add_argument("targets", nargs="+", metavar="TARGET", help="what the page shows")
-    parser.add_argument("--id", help="of a log, only the requests with this id")
-    add_request(parser, marks=True, texts=False, payloads=True)
+    add_page_request(parser)
     group = parser.add_argument_group("output")
     group.add_argument(
         "-o",
@@ -41,18 +39,12 @@ def add_page(add_parser: AddParser) -> None:
         metavar="FILE",
         help="the file; an older page is replaced",
     )
-    group.add_argument(
-        "--price",
-        type=prices,
-        metavar="P[,CACHED]",
-        help="the price of a million tokens, and of a million cached tokens",
-    )
+    add_price(group.add_argument)
     group.add_argument(
         "--without-content",
         action="store_true",
         help="leave out texts, names, ids, files, payloads and errors",
     )
-    parser.set_defaults(target="", provider_format=None)
 
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:

@@ -8,7 +8,7 @@ from functools import partial
 from promptdsl import PromptError
 from promptdsl.cli.commands import AddParser, add_command
 from promptdsl.cli.errors import UsageError
-from promptdsl.cli.options import add_request, prices, whole_number
+from promptdsl.cli.options import add_page_request, add_price, whole_number
 from promptdsl.cli.preview_targets import named_files
 from promptdsl.preview import PreviewJob, can_fork, check_packages, project_folder, tunnel_command
 
@@ -37,9 +37,7 @@ def add_preview(add_parser: AddParser) -> None:
         description=DESCRIPTION,
         codes="0 ended by Ctrl-C; 2 the command was called wrongly",
     )
-    parser.add_argument("targets", nargs="+", metavar="TARGET", help="what the page shows")
-    parser.add_argument("--id", help="of a log, only the requests with this id")
-    add_request(parser, marks=True, texts=False, payloads=True)
+    add_page_request(parser)
     group = parser.add_argument_group("page")
     group.add_argument(
         "--port",
@@ -63,13 +61,7 @@ def add_preview(add_parser: AddParser) -> None:
         default=not can_fork(),
         help="start a new process for each save, as on macOS and Windows",
     )
-    group.add_argument(
-        "--price",
-        type=prices,
-        metavar="P[,CACHED]",
-        help="the price of a million tokens, and of a million cached tokens",
-    )
-    parser.set_defaults(target="", provider_format=None)
+    add_price(group.add_argument)
 
 
 def run(arguments: argparse.Namespace) -> tuple[str, list[str]]:
