@@ -11,10 +11,10 @@ from promptdsl.cli.commands import COMMANDS, AddParser, add_command
 from promptdsl.cli.errors import FileError
 from promptdsl.cli.options import LISTED, checked_provider
 from promptdsl.cli.records_list import add_list
-from promptdsl.cli.show import as_explanation, as_json, is_colourful, relative, terminal_width
+from promptdsl.cli.show import as_explanation, as_json, is_colourful, relative
 from promptdsl.cli.sides import is_record, json_of
 from promptdsl.cli.terminal import paint
-from promptdsl.comparing import payload_rendered, visible
+from promptdsl.comparing import payload_rendered, terminal_width, visible
 
 LONGEST = 300
 """The most characters of a text that are shown."""

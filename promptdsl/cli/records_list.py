@@ -16,8 +16,8 @@ from promptdsl.cli.log_records import (
     lost_lines,
 )
 from promptdsl.cli.record_rows import call_rows, notes_on, row_lines
-from promptdsl.cli.show import as_json, fields, terminal_width
-from promptdsl.comparing import cut_to, visible
+from promptdsl.cli.show import as_json, fields
+from promptdsl.comparing import cut_to, terminal_width, visible
 
 DESCRIPTION = """\
 List the records of a PromptLog by day: the time in UTC, the name and the id of each, its model, its

@@ -20,11 +20,10 @@ from promptdsl.cli.show import (
     fields,
     is_colourful,
     relative,
-    terminal_width,
 )
 from promptdsl.cli.sides import is_record_text
 from promptdsl.cli.write_files import write_report
-from promptdsl.comparing import visible
+from promptdsl.comparing import terminal_width, visible
 
 DESCRIPTION = """\
 Render the prompt that TARGET names. Data goes to standard output. Losses, and the output of the

@@ -4,7 +4,6 @@ import base64
 import json
 import os
 import re
-import shutil
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TextIO, cast
@@ -60,13 +59,6 @@ def has_colours(stream: TextIO | None) -> bool:
     """Return whether an output is a terminal with colours; a closed output is ``None``."""
     is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
     return not is_plain and stream is not None and stream.isatty()
-
-
-def terminal_width() -> int | None:
-    """Return the columns of the terminal that standard output is, ``None`` if it is none."""
-    stdout: TextIO | None = sys.stdout  # A closed output is None.
-    is_terminal = stdout is not None and stdout.isatty()
-    return shutil.get_terminal_size().columns if is_terminal else None
 
 
 def relative(text: str) -> str:

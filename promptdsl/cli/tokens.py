@@ -14,8 +14,8 @@ from promptdsl.cli.options import (
     rendered_target,
     whole_number,
 )
-from promptdsl.cli.show import as_json, is_colourful, located, relative, terminal_width
-from promptdsl.comparing import visible
+from promptdsl.cli.show import as_json, is_colourful, located, relative
+from promptdsl.comparing import terminal_width, visible
 
 DESCRIPTION = """\
 Show the tokens of the prompt that TARGET names, part by part, as it is sent, with its cache marks

@@ -23,11 +23,11 @@ from promptdsl.cli.errors import FileError, UsageError
 from promptdsl.cli.messages import as_messages
 from promptdsl.cli.options import PROVIDERS, checked_provider
 from promptdsl.cli.other_files import described_content
-from promptdsl.cli.show import as_json, fields, terminal_width
+from promptdsl.cli.show import as_json, fields
 from promptdsl.cli.terminal import progress
 from promptdsl.cli.transcript_text import ShownEntry, entry_lines, shown_time
 from promptdsl.cli.write_files import write_report
-from promptdsl.comparing import visible
+from promptdsl.comparing import terminal_width, visible
 
 TRANSCRIPT, FIRST_LINE, EACH_LINE = "transcript", b'"promptdsl.transcript"', b',"sum":"'
 """The name of the format of a transcript, a text in its first line, and a text in each line."""

@@ -8,6 +8,7 @@ if TYPE_CHECKING:  # Written by python -m tests.public_names, from the table bel
     from promptdsl.comparing.compared_prompts import Status as Status
     from promptdsl.comparing.escapes import columns as columns
     from promptdsl.comparing.escapes import cut_to as cut_to
+    from promptdsl.comparing.escapes import terminal_width as terminal_width
     from promptdsl.comparing.escapes import visible as visible
     from promptdsl.comparing.escapes import visible_json as visible_json
     from promptdsl.comparing.groups import ChangeGroup as ChangeGroup
@@ -40,7 +41,7 @@ else:
             "html_policy": "content_policy",
             "compared_prompts": "PromptComparison Status",
             "prompt_diff": "PromptDiff diff",
-            "escapes": "columns cut_to visible visible_json",
+            "escapes": "columns cut_to terminal_width visible visible_json",
             "groups": "ChangeGroup",
             "lines": "changed_words",
             "matrix": "applied",

@@ -7,11 +7,12 @@ are values. Each ``⟦`` in a snapshot begins a sign, so two different texts nev
 import json
 import re
 
-from promptdsl.foundation import terminal_width, unicode
+from promptdsl.foundation import terminal_width as widths
+from promptdsl.foundation import unicode
 from promptdsl.foundation.unicode import INVISIBLE, UNSEEN, pattern
 
 visible, visible_json = unicode.visible, unicode.visible_json
-columns, cut_to = terminal_width.columns, terminal_width.cut_to
+columns, cut_to, terminal_width = widths.columns, widths.cut_to, widths.terminal_width
 """Public here for the commands: they import nothing from ``foundation``."""
 OPEN, CLOSE = "⟦", "⟧"
 GOES_ON = "⟦+⟧"
