@@ -1,9 +1,13 @@
-"""Hints about a conversation: it is empty or ended, a message comes twice, or one is empty."""
+"""Hints about a conversation: it is empty or ended, a message comes twice, or one is empty.
+
+``rendered.hints`` calls ``end_hints``, ``recording_hints`` and ``clearing_hints``; a batch calls
+``asks_nothing``.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import close_names
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
     from promptdsl.budget.dropped import Dropped
 
 SPEAKERS = ("user", "assistant", "tool")
+ASKING = ("user", "tool")
 
 
 def end_hints(messages: Sequence[Message], facts: ModelFacts, written: RootNode) -> Iterator[Loss]:
@@ -40,31 +45,40 @@ def end_hints(messages: Sequence[Message], facts: ModelFacts, written: RootNode)
     A developer turn or a grounding may do so after an answer of the model. An answer that the
     provider paused is sent back as it is.
     """
+    if open_calls(messages):
+        return
     spoken = [
-        n
-        for n, message in enumerate(messages)
+        index
+        for index, message in enumerate(messages)
         if message.role in SPEAKERS and message.kind in CONVERSATION
     ]
-    others = messages[spoken[-1] + 1 :] if spoken else messages
-    answered = bool(spoken) and messages[spoken[-1]].role == "assistant"
-    if (spoken and not answered) or open_calls(messages):
+    unsent = _empty_question(written)
+    why_unsent = "this User has no text, so it is not sent"
+    if not spoken:
+        name, what = "empty_conversation", "no conversation turn"
+        if unsent:
+            yield hint(name, what, why_unsent, source=unsent.source)
+        elif all(message.kind != "event" for message in messages):
+            yield hint(name, what, "nothing is asked; write User(...) in the Timeline")
         return
-    name, what = "empty_conversation", "no conversation turn"
-    if answered:
-        last = messages[spoken[-1]]
-        # A message of merged answers has the reason in its sources.
-        if (last.sources[-1] if last.sources else last).finish_reason == "paused":
-            return
-        name, what = "ended_conversation", "the last message is the assistant's"
-    turn = next(reversed([*_turns(written)]), None)
-    if isinstance(turn, TurnNode) and turn.role == "user" and not any(turn.content):
-        why = "this User has no text, so it is not sent"
-        yield hint(name, what, why, source=turn.source)
-    elif answered and not (facts.prefill or others):
+    last = messages[spoken[-1]]
+    # A message of merged answers has the reason in its sources.
+    if last.role != "assistant" or [last, *last.sources][-1].finish_reason == "paused":
+        return
+    name, what = "ended_conversation", "the last message is the assistant's"
+    if unsent:
+        yield hint(name, what, why_unsent, source=unsent.source)
+    elif not facts.prefill and last is messages[-1]:
         why = "this model may not continue it; write User(...) after it"
         yield hint(name, what, why, at=(spoken[-1],))
-    elif not spoken and not any(message.kind == "event" for message in others):
-        yield hint(name, what, "nothing is asked; write User(...) in the Timeline")
+
+
+def _empty_question(written: RootNode) -> TurnNode | None:
+    """Return the last turn of a prompt, if it is a ``User`` without a text."""
+    match [*_turns(written)]:
+        case [*_, TurnNode(role="user") as turn] if not any(turn.content):
+            return turn
+    return None
 
 
 def asks_nothing(stages: Mapping[str, RootNode], losses: Iterable[Loss]) -> bool:
@@ -77,15 +91,15 @@ def asks_nothing(stages: Mapping[str, RootNode], losses: Iterable[Loss]) -> bool
     for turn in _merged_turns(stages["merge"]):
         if isinstance(turn, RecordedNode):
             for message in turn.items:
-                kinds = [_kind_of(block) for block in message.content]
-                has_recorded |= any(kind != "blank" for kind in kinds)
-                if message.role not in ("user", "tool"):
+                kinds = Counter(map(_kind_of, message.content))
+                has_recorded |= kinds.total() > kinds["blank"]
+                if message.role not in ASKING:
                     continue
-                if "content" in kinds:
+                if kinds["content"]:
                     return False
-                media[turn.source] += kinds.count("media")
-        elif isinstance(turn, TurnNode) and turn.role in ("user", "tool"):
-            for node, _ in walk(turn) if turn.kind in CONVERSATION else ():
+                media[turn.source] += kinds["media"]
+        elif isinstance(turn, TurnNode) and turn.role in ASKING and turn.kind in CONVERSATION:
+            for node, _ in walk(turn):
                 if _is_sent(node):
                     return False
                 if isinstance(node, MediaNode):
@@ -93,12 +107,13 @@ def asks_nothing(stages: Mapping[str, RootNode], losses: Iterable[Loss]) -> bool
     for loss in losses:
         if loss.kind == "content":
             media[loss.source] -= loss.count
-    if any(count > 0 for count in media.values()):
+    if +media:  # an attachment that is not lost
         return False
     written = [node for node, _ in walk(stages["select"])]
-    has_user = any(isinstance(node, TurnNode) and node.role == "user" for node in written)
+    if any(isinstance(node, TurnNode) and node.role == "user" for node in written):
+        return True
     has_history = any(isinstance(node, ConversationNode) for node in written)
-    return has_user or (has_history and (not has_recorded or bool(media)))
+    return has_history and (not has_recorded or bool(media))
 
 
 def _merged_turns(tree: RootNode) -> Iterator[Child]:
@@ -112,22 +127,33 @@ def _merged_turns(tree: RootNode) -> Iterator[Child]:
 
 def _kind_of(block: Block) -> str:
     """Return the kind of a recorded block: ``content``, ``media`` or ``blank`` (not sent)."""
-    if isinstance(block, TextBlock):
-        return "content" if block.text.strip() else "blank"
-    return "media" if isinstance(block, MediaBlock) else "content"
+    if isinstance(block, MediaBlock):
+        return "media"
+    if isinstance(block, TextBlock) and not block.text.strip():
+        return "blank"
+    return "content"
 
 
 def _is_sent(node: Node) -> bool:
     """Return whether a part of a turn is more than white space, without the parts in it."""
     if isinstance(node, TableNode | ToolResultNode | ToolTurnNode):
         return True
-    texts = [
-        child for child in (*node.content, getattr(node, "text", "")) if isinstance(child, str)
-    ]
-    return any(text.strip() for text in texts)
+    return bool("".join(_texts_of(node)).strip())
+
+
+def _texts_of(node: Node) -> list[str]:
+    """Return the texts of a node, without those of the nodes in it."""
+    text: object = getattr(node, "text", "")
+    return [child for child in (*node.content, text) if isinstance(child, str)]
+
+
+def _text_in(turn: Node) -> str:
+    """Return the texts of a turn, without headings, tags and gaps around them."""
+    return "".join("".join(_texts_of(node)) for node, _ in walk(turn))
 
 
 def _turns(tree: RootNode) -> Iterator[Node]:
+    """Yield the histories and the turns of the conversation, also those in fragments."""
     waiting: list[Child] = [*reversed(tree.content)]
     while waiting:
         part = waiting.pop()
@@ -146,16 +172,18 @@ def recording_hints(
 
     ``tools`` are the names of those that the prompt offers.
     """
-    for recording in recordings(stages["fill"]) if stages["fill"]._mask & RECORDED else ():
-        yield from _repeated(recording)
+    if stages["fill"]._mask & RECORDED:
+        for recording in recordings(stages["fill"]):
+            yield from _repeated(recording)
     turns = [*_turns(stages["read"])]
     for turn, following in zip_longest(turns, turns[1:]):
         if isinstance(turn, ConversationNode):
             yield from _in_conversation(turn, following)
-            yield from _unknown_names(turn, {*tools})
-    system = next(iter(stages["merge_system"].content), None)
-    if isinstance(system, ConsolidatedNode):
-        yield from _repeated_system(system, messages[0].text if messages else "")
+            yield from _unknown_pins(turn)
+            yield from _unknown_tools(turn, {*tools})
+    match stages["merge_system"].content:
+        case [ConsolidatedNode() as system, *_] if messages:
+            yield from _repeated_system(system, messages[0].text)
 
 
 def _repeated(node: RecordedNode) -> Iterator[Loss]:
@@ -164,9 +192,10 @@ def _repeated(node: RecordedNode) -> Iterator[Loss]:
     An object alone may be repeated: examples in a list may share an answer.
     """
     items: object = node.items
-    objects = [*map(id, items)] if is_list(items) else []
+    if not is_list(items):
+        return
     seen: set[tuple[int, int]] = set()
-    for index, pair in enumerate(pairwise(objects), 1):
+    for index, pair in enumerate(pairwise(map(id, items)), 1):
         if pair in seen or pair[0] == pair[1]:
             yield _twice(node, index, "it is the same object: was the list extended by itself?")
         seen.add(pair)
@@ -187,8 +216,7 @@ def _in_conversation(node: ConversationNode, following: Node | None) -> Iterator
             continue
         for index, message in enumerate(run.items, run.start):
             types = {block.type for block in message.content}
-            is_empty = types <= {"text"} and not message.text
-            if is_empty and message.finish_reason != "interrupted":
+            if message.finish_reason != "interrupted" and not message.text and types <= {"text"}:
                 what, why = f"an empty {message.role} message", "it is not sent"
                 yield hint("empty_message", what, why, f"history[{index}]", source=node.source)
             count = message.metadata.get(JOINED)
@@ -196,64 +224,72 @@ def _in_conversation(node: ConversationNode, following: Node | None) -> Iterator
                 what = f"{count} answers in a row"
                 why = "they are sent as one turn, so that the results of all calls follow it"
                 yield hint("joined_turns", what, why, f"history[{index}]", source=node.source)
-            if message.id is not None and message.id in ids:
-                yield _twice(node, index, f"its id {message.id!r} occurs twice")
-            ids.add(message.id or "")
+            if message.id is not None:
+                if message.id in ids:
+                    yield _twice(node, index, f"its id {message.id!r} occurs twice")
+                ids.add(message.id)
             if message.role == "user" and "tool_result" not in types:
                 asked = message.text
             elif message.role == "assistant" and "tool_use" not in types:
                 asked = ""
-    if not asked or not isinstance(following, TurnNode) or following.role != "user":
-        return
-    if _text_in(following) == asked:
+    if asked and isinstance(following, TurnNode) and following.role == "user":
+        if _text_in(following) != asked:
+            return
         why = "the History ends with the same question; leave it out of one of the two"
         yield hint("repeated_message", "a question that comes twice", why, source=following.source)
 
 
-def _unknown_names(node: ConversationNode, tools: set[str]) -> Iterator[Loss]:
-    """Yield a hint for a pinned id that no message has, and for the name of an unknown tool.
+def _unknown_pins(node: ConversationNode) -> Iterator[Loss]:
+    """Yield a hint for each pinned id that no message has."""
+    if not isinstance(node.pin, frozenset) or not node.content:
+        return
+    pins: frozenset[str] = node.pin
+    ids: set[str | None] = {part.options.id for part in node.content}
+    messages = _messages_in(node)
+    ids.update(message.id for message in messages)
+    for id in sorted(pins - ids):
+        why = "no message has this id"
+        if id in {call.id for message in messages for call in message.calls}:
+            why = "it is the id of a call, not of a message; pin the message that has the call"
+        yield hint("unknown_name", f"pin={id!r}", why, source=node.source)
+
+
+def _unknown_tools(node: ConversationNode, tools: set[str]) -> Iterator[Loss]:
+    """Yield a hint for the name of an unknown tool in ``clear_results``.
 
     Without a tool in the prompt, the names of the calls are known; without a call, too, none is.
     """
-    pins = node.pin if node.pin is not None and not callable(node.pin) else frozenset[str]()
-    excluded = node.clear_results.exclude if node.clear_results else ()
-    if not pins and not excluded:
+    if node.clear_results is None or not node.clear_results.exclude:
         return
     from promptdsl.budget.cleared_results import as_sent
 
-    messages: list[Message] = []
-    ids: set[str | None] = set()
-    for part in node.content:
-        if isinstance(part, RecordedNode):
-            messages += part.items
-        else:
-            ids.add(part.options.id)
-    ids.update(message.id for message in messages)
-    calls = [call for message in messages for call in message.calls]
-    for id in sorted(pins - ids) if ids else ():
-        why = "no message has this id"
-        if id in {call.id for call in calls}:
-            why = "it is the id of a call, not of a message; pin the message that has the call"
-        yield hint("unknown_name", f"pin={id!r}", why, source=node.source)
-    named = tools.union(call.name for call in calls)
-    for name in excluded if named else ():
-        if name not in named and name not in map(as_sent, named):
+    known = tools.union(call.name for message in _messages_in(node) for call in message.calls)
+    if not known:
+        return
+    for name in node.clear_results.exclude:
+        if name not in known and name not in map(as_sent, known):
             why = "no tool of the prompt or of its history has this name"
-            why += "".join(f"; did you mean {near!r}?" for near in close_names(name, named)[:1])
+            why += "".join(f"; did you mean {near!r}?" for near in close_names(name, known)[:1])
             yield hint("unknown_name", f"exclude={name!r}", why, source=node.source)
 
 
-def clearing_histories(tree: RootNode) -> list[ConversationNode]:
-    """Return the histories of a tree that clear results."""
+def _messages_in(node: ConversationNode) -> list[Message]:
+    """Return the recorded messages of a history."""
+    runs = [part for part in node.content if isinstance(part, RecordedNode)]
+    return [message for run in runs for message in run.items]
+
+
+def clearing_histories(tree: RootNode) -> list[tuple[ConversationNode, ClearResults]]:
+    """Return the histories of a tree that clear results, each with its rule."""
     return [
-        node
+        (node, node.clear_results)
         for node in _turns(tree)
         if isinstance(node, ConversationNode) and node.clear_results is not None
     ]
 
 
 def clearing_hints(
-    histories: Iterable[ConversationNode],
+    histories: Iterable[tuple[ConversationNode, ClearResults]],
     most: int,
     total: int | None,
     dropped: "Sequence[Dropped]",
@@ -263,36 +299,27 @@ def clearing_hints(
     ``most`` are the tokens of the budget, or of the window of the model without one. ``total`` are
     those that are sent, ``None`` without a budget, ``dropped`` the parts that are not sent.
     """
-    for node in histories:
-        options = node.clear_results or ClearResults()
-        at_least = options.at_least
+    for node, rule in histories:
         parts = [part for part in dropped if part.source == node.source]
         cleared = sum(part.tokens for part in parts if "cleared" in part.why)
-        if at_least is not None and at_least >= most:
+        if rule.at_least is not None and rule.at_least >= most:
+            what = f"at_least={rule.at_least:,}"
             why = f"{most:,} tokens never hold so much to clear; write less, or leave it out"
-            yield hint("unreached_clearing", f"at_least={at_least:,}", why, source=node.source)
-        elif at_least is not None and cleared and total is not None:
+            yield hint("unreached_clearing", what, why, source=node.source)
+        elif not cleared:
+            calls = sum(len(message.calls) for message in _messages_in(node))
+            if 0 < calls <= rule.keep and any("no room" in part.why for part in parts):
+                why = f"all {calls:,} results stay, so a budget drops rounds; keep fewer"
+                yield hint("unreached_clearing", f"keep={rule.keep:,}", why, source=node.source)
+        elif rule.at_least is not None and total is not None:
             if total + cleared > most or total * 2 >= most:
                 continue
-            what = f"at_least={at_least:,}"
+            what = f"at_least={rule.at_least:,}"
             why = (
-                f"it clears every {at_least:,} tokens, though only {total:,} of {most:,} are sent; "
+                f"it clears every {rule.at_least:,} tokens, though only {total:,} of {most:,} are "
+                "sent; without at_least, results are cleared when a budget is too small"
             )
-            why += "without at_least, results are cleared when a budget is too small"
             yield hint("early_clearing", what, why, source=node.source)
-        elif not cleared and any("no room" in part.why for part in parts):
-            runs = (run for run in node.content if isinstance(run, RecordedNode))
-            count = sum(len(message.calls) for run in runs for message in run.items)
-            if 0 < count <= options.keep:
-                why = f"all {count:,} results stay, so a budget drops rounds; keep fewer"
-                yield hint("unreached_clearing", f"keep={options.keep:,}", why, source=node.source)
-
-
-def _text_in(turn: Node) -> str:
-    """Return the texts of a turn, without headings, tags and gaps around them."""
-    nodes: list[Any] = [node for node, _ in walk(turn)]  # Any: some classes have a text
-    texts = (text for node in nodes for text in (*node.content, getattr(node, "text", "")))
-    return "".join(text for text in texts if isinstance(text, str))
 
 
 def _repeated_system(system: ConsolidatedNode, text: str) -> Iterator[Loss]:
@@ -301,14 +328,9 @@ def _repeated_system(system: ConsolidatedNode, text: str) -> Iterator[Loss]:
         turn for turn in system.content if isinstance(turn, TurnNode) and turn.kind == "recorded"
     ]
     recorded_text = "\n\n".join(map(_text_in, recorded)).strip()
-    rest = (
-        text.replace(recorded_text, "", 1).strip()
-        if recorded_text and recorded_text in text
-        else ""
-    )
-    if rest and (
-        f"\n{recorded_text}\n" in f"\n{rest}\n" or f"\n{rest}\n" in f"\n{recorded_text}\n"
-    ):
+    rest = text.replace(recorded_text, "", 1).strip()
+    shorter, longer = sorted((recorded_text, rest), key=len)
+    if shorter and recorded_text in text and f"\n{shorter}\n" in f"\n{longer}\n":
         what = "system text that comes twice"
         why = "a History has it and the prompt writes it; leave the system message out of the list"
         yield hint("repeated_system", what, why, source=recorded[0].source)
