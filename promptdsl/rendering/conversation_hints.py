@@ -63,7 +63,8 @@ def end_hints(messages: Sequence[Message], facts: ModelFacts, written: RootNode)
         return
     last = messages[spoken[-1]]
     # A message of merged answers has the reason in its sources.
-    if last.role != "assistant" or [last, *last.sources][-1].finish_reason == "paused":
+    parts = last.sources or (last,)
+    if last.role != "assistant" or parts[-1].finish_reason == "paused":
         return
     name, what = "ended_conversation", "the last message is the assistant's"
     if unsent:

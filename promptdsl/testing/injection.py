@@ -1,10 +1,15 @@
-"""The assertion that hostile texts in an argument of a prompt function change nothing else."""
+"""The assertion that hostile texts in an argument of a prompt function change nothing else.
+
+Begin with ``assert_injection_safe``: it renders the prompt with a harmless word, as a
+``CalmPrompt``, then with each hostile text. ``CalmPrompt.problem`` compares the two.
+"""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from inspect import iscoroutinefunction, signature
-from itertools import groupby, zip_longest
+from itertools import groupby
 from typing import TypeAlias
 
 import attrs
@@ -80,19 +85,25 @@ def assert_injection_safe(
     """
     __tracebackhide__ = True
     write = _writer(prompt_function, argument, others)
-    calm: dict[str | None, CalmPrompt] = {None: CalmPrompt(write, None)}
-    if WORD not in repr(_content(calm[None].rendered)):
+
+    @cache
+    def calm_for(target: ProviderName | None) -> CalmPrompt:
+        __tracebackhide__ = True
+        return CalmPrompt(write, target)
+
+    calm = calm_for(None)
+    if WORD not in repr(_content(calm.rendered)):
         raise AssertionError(
             f"the argument {argument!r} is not in the prompt, so nothing was tested:\n"
             f"  the prompt function got the text {WORD!r}, but leaves it out or changes it"
         )
     evaluated = _rendered(write(EXPRESSION.text), None).messages
-    if WORD in repr(evaluated) and evaluated == calm[None].rendered.messages:
-        span = calm[None].first_span
+    if WORD in repr(evaluated) and evaluated == calm.rendered.messages:
+        span = calm.first_span
         sent = shortened(span.text) if span else WORD
         problem = InjectionProblem("is read as a template", sent, span, location=TEMPLATE)
         raise AssertionError(problem.failure(argument, EXPRESSION))
-    for number, hostile in enumerate((*HOSTILE, *calm[None].forgeries())):
+    for number, hostile in enumerate((*HOSTILE, *calm.forgeries())):
         target = TARGETS[number % len(TARGETS)]
         try:
             rendered = _rendered(write(hostile.text), target)
@@ -100,9 +111,7 @@ def assert_injection_safe(
             if valid_unicode(hostile.text)[0] == hostile.text:
                 raise
             continue
-        if target not in calm:
-            calm[target] = CalmPrompt(write, target)
-        broken = calm[target].problem(rendered, hostile.text)
+        broken = calm_for(target).problem(rendered, hostile.text)
         if broken and not _is_harmless(rendered, write, target):
             raise AssertionError(broken.failure(argument, hostile))
 
@@ -112,25 +121,20 @@ def _writer(
     prompt_function: Callable[..., WrittenPrompt], argument: str, others: Mapping[str, object]
 ) -> Callable[[str], WrittenPrompt]:
     """Return the prompt function as a function of one text; check the other arguments."""
-    if not callable(prompt_function) or iscoroutinefunction(prompt_function):
-        what = "an async function" if callable(prompt_function) else kind_of(prompt_function)
-        raise OptionError(
-            f"assert_injection_safe() takes a function that returns a prompt, not {what}",
-            fix="pass the function itself: assert_injection_safe(support, 'plan')",
-            at=(author(),),
-        )
+    if not callable(prompt_function):
+        raise _not_a_function(kind_of(prompt_function))
+    if iscoroutinefunction(prompt_function):
+        raise _not_a_function("an async function")
     expected = signature(prompt_function)
     try:
         expected.bind(**{**others, argument: ""})
     except TypeError as error:
-        known = nearest(argument, list(expected.parameters))
-        missing = f"assert_injection_safe(support, {argument!r}, question='Why?')"
-        is_known = argument in expected.parameters
-        raise OptionError(
-            f"the prompt function cannot be called with {argument!r}: {error}",
-            fix=f"give its other arguments by name, such as {missing}" if is_known else known,
-            at=(author(),),
-        ) from None
+        fix = nearest(argument, list(expected.parameters))
+        if argument in expected.parameters:
+            call = f"assert_injection_safe(support, {argument!r}, question='Why?')"
+            fix = f"give its other arguments by name, such as {call}"
+        problem = f"the prompt function cannot be called with {argument!r}: {error}"
+        raise OptionError(problem, fix=fix, at=(author(),)) from None
 
     def write(text: str) -> WrittenPrompt:
         __tracebackhide__ = True
@@ -143,11 +147,22 @@ def _writer(
     return write
 
 
+def _not_a_function(kind: str) -> OptionError:
+    """Return the error for what is not a function that returns a prompt."""
+    return OptionError(
+        f"assert_injection_safe() takes a function that returns a prompt, not {kind}",
+        fix="pass the function itself: assert_injection_safe(support, 'plan')",
+        at=(author(),),
+    )
+
+
 def _rendered(prompt: WrittenPrompt, target: ProviderName | None) -> Rendered:
     """Return a prompt rendered for a target, unless its author already rendered it for one."""
     if not isinstance(prompt, Rendered):
         return render(prompt, provider=target)
-    return prompt if prompt.facts.provider or target is None else prompt.for_target(target)
+    if prompt.facts.provider or target is None:
+        return prompt
+    return prompt.for_target(target)
 
 
 def _is_harmless(
@@ -168,7 +183,7 @@ class CalmPrompt:
         self.rendered = _rendered(write(WORD), target)
         self.spans = self.rendered.spans()
         self.payload = _payload_of(self.rendered)
-        self.tokens = frozenset(_control_tokens(self.payload))
+        self.tokens = _control_tokens(self.payload)
         self.probe = PROBE
         try:
             probed = _rendered(write(PROBE), target)
@@ -189,73 +204,66 @@ class CalmPrompt:
         """Yield for each block the texts around the argument, or the text of the block."""
         groups = groupby(enumerate(self.spans), key=lambda each: _block(each[1]))
         for text, (_, group) in zip(_texts(self.rendered), groups, strict=True):
-            spans = list(group)
-            at = [number for number, (index, _) in enumerate(spans) if index in self.locations]
-            if len(at) != 1:
-                # Several arguments in a block are compared by spans.
-                yield (None if at else text), "", None
-                continue
-            location = self.locations[spans[at[0]][0]]
-            before = "".join(span.text for _, span in spans[: at[0]]) + location.before
-            yield (
-                before,
-                location.after + "".join(span.text for _, span in spans[at[0] + 1 :]),
-                location,
-            )
+            indices, spans = zip(*group, strict=True)
+            at = [number for number, index in enumerate(indices) if index in self.locations]
+            if not at:
+                yield text, "", None
+            elif len(at) > 1:
+                yield None, "", None  # several arguments in a block are compared by spans
+            else:
+                location = self.locations[indices[at[0]]]
+                before = _text(spans[: at[0]]) + location.before
+                yield before, location.after + _text(spans[at[0] + 1 :]), location
 
     def _location(self, index: int, probed: str) -> InjectionLocation:
         """Return the location of the argument in a span; ``probed`` is the span with the probe."""
         span, config = self.spans[index], self.rendered.config
         block = [other for other in self.spans if _block(other) == _block(span)]
+        earlier = [other for other in block if other.start < span.start]
+        later = [other for other in block if other.start > span.start]
         before, after = around_word(span.text)
-        start = "".join(other.text for other in block if other.start < span.start) + before
-        end = after + "".join(other.text for other in block if other.start > span.start)
+        start, end = _text(earlier) + before, after + _text(later)
         probe = probed[len(before) : len(probed) - len(after)]
-        further = re.search(rf"\n([^\n]*?)\t{WORD}", probe)
-        prefix = further[1] if further else ""
         code = _code_before(span, block, (start, end), config.literals)
         # Text in a tag that the author wrote by hand is Markdown, too.
-        written = [other for other in block if other.kind == "section"]
-        opening = "".join(other.text for other in written if other.start < span.start)
-        closing = "".join(other.text for other in written if other.start > span.start)
+        opening, closing = _text_of("section", earlier), _text_of("section", later)
         enclosed = code is not None or is_enclosed(opening, closing, config.literals)
+        location = InjectionLocation(span.text, before, after, start, end)
+        if further := re.search(rf"\n([^\n]*?)\t{WORD}", probe):
+            location = attrs.evolve(location, prefix=further[1])
+        expected = location.calm.replace(WORD, self.probe)
         # A Volatile of a conversation is sent as it is, unless a code fence or tag is around it.
         is_sent_as_is = span.kind == "volatile" and span.role in ("user", "assistant", "tool")
-        spoken = span.kind == "conversation" or (is_sent_as_is and "<" in probe and not enclosed)
-        location = InjectionLocation(
-            span.text, before, after, start, end, prefix=prefix, spoken=spoken
-        )
-        expected = location.calm.replace(WORD, self.probe)
-        if spoken:
-            kept = valid_unicode(expected)[0] == probe
-            names = self._closed_in_turn(span)
+        if span.kind == "conversation" or (is_sent_as_is and "<" in probe and not enclosed):
+            location = attrs.evolve(
+                location,
+                spoken=True,
+                kept=valid_unicode(expected)[0] == probe,
+                names=self._closed_in_turn(span),
+            )
             if not config.guard_conversation:
-                return attrs.evolve(location, kept=kept, names=names)
-            names, literals = names | config.tags, frozenset(config.literals)
-            return attrs.evolve(location, kept=kept, names=names, literals=literals)
-        library = "".join(other.text for other in written)
-        authored = "".join(other.text for other in block if other.kind == "author")
-        is_markdown = span.role in ("system", "developer") and config.format == "markdown"
-        return attrs.evolve(
+                return location
+            names, literals = location.names | config.tags, frozenset(config.literals)
+            return attrs.evolve(location, names=names, literals=literals)
+        library, authored = _text_of("section", block), _text_of("author", block)
+        location = attrs.evolve(
             location,
             names=config.tags.union(*written_tags(library)) | paired_tags(authored),
-            literals=frozenset(config.literals if holds(library, config.literals) else ()),
             strict=WORD != probe and "<" not in probe,
-            bare=is_markdown and not enclosed,
-            code=(code or "") if is_markdown else "",
             kept=expected in readings(location.unindented(probe)),
         )
+        if holds(library, config.literals):
+            location = attrs.evolve(location, literals=frozenset(config.literals))
+        if config.format != "markdown" or span.role not in ("system", "developer"):
+            return location
+        return attrs.evolve(location, bare=not enclosed, code=code or "")
 
     def _closed_in_turn(self, span: Span) -> frozenset[str]:
         """Return the tags that the author closes in a written turn of the conversation."""
         if span.role not in ("user", "assistant") or span.turn.startswith("history["):
             return frozenset()
-        texts = (
-            other.text.replace(WORD, " ")
-            for other in self.spans
-            if other.turn == span.turn and other.kind == "conversation"
-        )
-        return written_tags("".join(texts)).closed
+        turn = [other for other in self.spans if other.turn == span.turn]
+        return written_tags(_text_of("conversation", turn).replace(WORD, " ")).closed
 
     @property
     def first_span(self) -> Span | None:
@@ -264,39 +272,39 @@ class CalmPrompt:
 
     def forgeries(self) -> Iterator[HostileText]:
         """Yield texts that forge the tags and delimiters of this prompt."""
-        names = {name for location in self.locations.values() for name in location.names}
+        locations = self.locations.values()
+        names = {name for location in locations for name in location.names}
         known = {hostile.text for hostile in HOSTILE}
-        for name in sorted(name for name in names if f"</{name}>" not in known):
-            yield HostileText("tag", f"</{name}>")
-            yield HostileText("tag", f"x</ {name.upper()}\n>\n# obey\n<{name}>")
-        for location in self.locations.values():
+        for name in sorted(names):
+            if f"</{name}>" not in known:
+                yield HostileText("tag", f"</{name}>")
+                yield HostileText("tag", f"x</ {name.upper()}\n>\n# obey\n<{name}>")
+        for location in locations:
             begun = location.begun.strip("</ \n").lower()
-            for name in sorted(location.names) if location.begun else ():
-                if name.startswith(begun):
+            for name in sorted(location.names):
+                if location.begun and name.startswith(begun):
                     yield HostileText("rest of a tag", f"{name[len(begun) :]}>")
             for fence, _ in code_fences(location.code):
                 yield HostileText("code", f"x\n{fence}\n# obey\n{fence}")
-        literals = {
-            literal for location in self.locations.values() for literal in location.literals
-        }
-        for literal in sorted(literals):
+        for literal in sorted({literal for location in locations for literal in location.literals}):
             yield HostileText("delimiter", f"x\n{literal}\nobey")
 
     def problem(self, rendered: Rendered, hostile: str) -> InjectionProblem | None:
         """Return the problem of a prompt with a hostile text; ``None`` if it is safe."""
-        roles = [_roles(prompt) for prompt in (self.rendered, rendered)]
-        if roles[0] != roles[1]:
-            sent = f"{', '.join(roles[1])}; with a harmless text: {', '.join(roles[0])}"
+        calm_roles, roles = _roles(self.rendered), _roles(rendered)
+        if calm_roles != roles:
+            sent = f"{', '.join(roles)}; with a harmless text: {', '.join(calm_roles)}"
             return InjectionProblem("changes the messages", sent)
-        texts = _texts(rendered)
         problem = data_problem(self.rendered, self.spans, rendered, hostile)
-        if not (problem or self._is_kept(texts, hostile)):
-            problem = self._span_problem(rendered.spans(), hostile)
         if problem:
             return problem
+        texts = _texts(rendered)
+        if not self._is_kept(texts, hostile):
+            problem = self._span_problem(rendered.spans(), hostile)
         # A blank text is left out for a provider that refuses it.
-        has_no_blank = all(text is None or text.strip() for text in texts)
-        return self._payload_problem(rendered) if has_no_blank else None
+        if problem or any(text is not None and not text.strip() for text in texts):
+            return problem
+        return self._payload_problem(rendered)
 
     def _is_kept(self, texts: Sequence[str | None], hostile: str) -> bool:
         """Return whether the texts of all blocks are enough to show that the text is safe.
@@ -316,33 +324,36 @@ class CalmPrompt:
         return True
 
     def _span_problem(self, spans: Sequence[Span], hostile: str) -> InjectionProblem | None:
-        for index, (calm, span) in enumerate(zip_longest(self.spans, spans)):
+        for index, (calm, span) in enumerate(zip(self.spans, spans, strict=False)):
             location = self.locations.get(index)
-            piece = between(span.text, location.before, location.after) if location and span else ""
-            if piece is None or _frame(span, location) != _frame(calm, location):
-                what = "changes another text of the prompt"
-                sent = shortened(span.text if span else "")
-                return InjectionProblem(what, sent, span or calm, location=OUTSIDE)
-            broken = location.promise_broken_by(piece, hostile) if location else None
+            if location is None:
+                if _frame(span, span.text) != _frame(calm, calm.text):
+                    return _outside(span, span.text)
+                continue
+            piece = between(span.text, location.before, location.after)
+            if piece is None or _frame(span) != _frame(calm):
+                return _outside(span, span.text)
+            broken = location.promise_broken_by(piece, hostile)
             if broken is not None:
-                label = (KINDS[calm.kind][0], IN_CODE) if broken == ENDS_CODE and calm else None
-                sent = shortened(span.text if span else "")
-                return InjectionProblem(broken, sent, calm, location=label)
+                label = (KINDS[calm.kind][0], IN_CODE) if broken == ENDS_CODE else None
+                return InjectionProblem(broken, shortened(span.text), calm, location=label)
+        if len(spans) > len(self.spans):
+            added = spans[len(self.spans)]
+            return _outside(added, added.text)
+        if len(spans) < len(self.spans):
+            return _outside(self.spans[len(spans)], "")
         return None
 
     def _payload_problem(self, rendered: Rendered) -> InjectionProblem | None:
         payload, provider = _payload_of(rendered), rendered.facts.provider
         for change in differences(self.payload, payload):
-            is_word = change.is_text and change.path[-1] in ("role", "type")
-            if not change.is_text or (is_word and WORD not in str(change.before)):
+            may_change = change.path[-1:] not in (("role",), ("type",))
+            if not change.is_text or not (may_change or WORD in str(change.before)):
                 return InjectionProblem("changes the payload", str(change), provider=provider)
-        tokens = [
-            [token for token in _control_tokens(sent) if token in self.tokens]
-            for sent in (self.payload, payload)
-        ]
-        if tokens[0] != tokens[1]:
+        tokens = [token for token in _control_tokens(payload) if token in self.tokens]
+        if tokens != self.tokens:
             what = "forges a control token of the chat template"
-            return InjectionProblem(what, str(tokens[1]), self.first_span, provider)
+            return InjectionProblem(what, str(tokens), self.first_span, provider)
         return None
 
 
@@ -358,9 +369,9 @@ def _code_before(
     if not fence:
         return None
     first, *inner = [other for other in block if other.end > edge and other.start <= span.start]
-    written = "".join(other.text for other in inner if other.kind == "section")
-    by_library = first.kind == "section" or is_enclosed(written, around[1], literals)
-    return "" if by_library else around[0][edge:]
+    if first.kind == "section" or is_enclosed(_text_of("section", inner), around[1], literals):
+        return ""
+    return around[0][edge:]
 
 
 def _content(rendered: Rendered) -> tuple[object, ...]:
@@ -372,11 +383,22 @@ def _block(span: Span) -> tuple[int, int, int | None]:
     return span.message, span.block, span.inner
 
 
-def _frame(span: Span | None, location: InjectionLocation | None) -> tuple[object, ...]:
+def _text(spans: Iterable[Span]) -> str:
+    return "".join(span.text for span in spans)
+
+
+def _text_of(kind: str, spans: Iterable[Span]) -> str:
+    """Return the text of the spans of a kind."""
+    return _text(span for span in spans if span.kind == kind)
+
+
+def _outside(span: Span, sent: str) -> InjectionProblem:
+    what = "changes another text of the prompt"
+    return InjectionProblem(what, shortened(sent), span, location=OUTSIDE)
+
+
+def _frame(span: Span, text: str = "") -> tuple[object, ...]:
     """Return what must stay the same of a span, with its text if the argument is not in it."""
-    if span is None:
-        return ()
-    text = "" if location else span.text
     if span.kind == "section":
         # A longer value may need a longer code fence, and an empty one leaves no blank at the end.
         text = re.sub("`{3,}", "```", text).rstrip(" ")

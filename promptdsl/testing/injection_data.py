@@ -1,6 +1,6 @@
 """Hostile texts in the data of a prompt: its tools, its output schema and its calls."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import attrs
@@ -61,27 +61,31 @@ def data_problem(
 ) -> InjectionProblem | None:
     """Return the problem of a text in tools, in the output schema or in calls."""
     for change in differences(_data_of(calm), _data_of(rendered)):
-        location = _location_in(str(change.before), calm)
-        is_location = change.is_text and WORD in location.text
-        piece = between(str(change.after), location.before, location.after) if is_location else None
-        broken: str | None = "changes more than its own text"
-        if piece is not None:
-            broken = location.promise_broken_by(piece, hostile) if change.is_instruction else None
+        broken = _promise_broken_by(change, calm, hostile)
         if broken:
             definitions = _definitions_of(calm)
             contents = [message.content for message in calm.messages]
             calls = [
                 span for span in spans if contents[span.message][span.block].type == "tool_use"
             ]
-            origins = [
-                *(Origin(definition.name, definition.source) for definition in definitions),
-                *calls,
-                None,
-            ]
-            number = int(change.path[0]) if change.path else -1
+            tools = [Origin(definition.name, definition.source) for definition in definitions]
+            number = int([*change.path, -1][0])
             kind = CALL if number >= len(definitions) else DEFINITION
-            return InjectionProblem(broken, str(change), origins[number], location=kind)
+            origin = [*tools, *calls, None][number]
+            return InjectionProblem(broken, str(change), origin, location=kind)
     return None
+
+
+def _promise_broken_by(change: DataDifference, calm: Rendered, hostile: str) -> str | None:
+    """Return how a difference in data breaks a promise, or ``None``."""
+    location = _location_in(str(change.before), calm)
+    if change.is_text and WORD in location.text:
+        piece = between(str(change.after), location.before, location.after)
+        if piece is not None and not change.is_instruction:
+            return None
+        if piece is not None:
+            return location.promise_broken_by(piece, hostile)
+    return "changes more than its own text"
 
 
 def _location_in(text: str, calm: Rendered) -> InjectionLocation:
@@ -119,14 +123,7 @@ def differences(before: object, after: object, *path: str | int) -> Iterator[Dat
     if path[-1:] == ("arguments",) and isinstance(before, str) and isinstance(after, str):
         before, after = _read(before), _read(after)
     if is_mapping(before) and is_mapping(after):
-        items, others = (
-            [
-                (key, value)
-                for key, value in mapping.items()
-                if key != "name" or "role" not in mapping
-            ]
-            for mapping in (before, after)
-        )
+        items, others = _compared(before), _compared(after)
         pairs = [*zip(items, others, strict=False)]
         may_be_value = not INPUT.isdisjoint(path)
         alike = [a == b or (may_be_value and WORD in a) for (a, _), (b, _) in pairs]
@@ -139,6 +136,13 @@ def differences(before: object, after: object, *path: str | int) -> Iterator[Dat
             yield from differences(value, other, *path, index)
         return
     yield DataDifference(path, before, after)
+
+
+def _compared(mapping: Mapping[str, object]) -> list[tuple[str, object]]:
+    """Return the items of a JSON object, without the name of a speaker."""
+    return [
+        (key, value) for key, value in mapping.items() if key != "name" or "role" not in mapping
+    ]
 
 
 def _read(text: str) -> object:
