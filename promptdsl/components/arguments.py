@@ -1,6 +1,7 @@
 """The arguments of a component: they become its content, and leave the block they were written in.
 
-:func:`gather` makes the content. :func:`adopt` moves components out of the open block.
+Begin with :func:`gather`, which makes the content; :func:`inline` makes the pieces of one text.
+:func:`adopt` moves components out of the open block.
 """
 
 import json
@@ -9,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import Any, Protocol, TypeAlias, TypeGuard
 
-from promptdsl.components.replacements import PARTS_REPLACED, placed
+from promptdsl.components.replacements import placed
 from promptdsl.components.scope import check_owner, freeze, innermost, is_text, is_unused
 from promptdsl.foundation.errors import ContentError, PromptError, ScopeError, with_article
 from promptdsl.foundation.escaping import is_number, text_of
@@ -77,8 +78,9 @@ def nothing_written(component: Node) -> ContentError:
     if isinstance(component, ComponentNode):
         fix = f"{name} yields where content goes: open it by with {name}(...):, or return its parts"
     if id is not None and name in _BY_ID:
-        content = json.dumps(id[:60], ensure_ascii=False) if len(id.split()) > 1 else '"..."'
-        way = f'{name}("{id_for(id)}"'
+        way, content = f'{name}("{id_for(id)}"', '"..."'
+        if id_for(id) != id:  # it was meant as the content
+            content = json.dumps(id[:60], ensure_ascii=False)
         fix = f"its first argument is the id: write {way}, {content}), or open it: with {way}):"
     what = f"this {name} was written with no content and no block"
     return ContentError(what, fix=fix, at=(component.source,))
@@ -108,7 +110,7 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
             arg for arg in args if isinstance(arg, Node) and not arg._mask & UNFINISHED_OR_TEXT
         ]
         if len(nodes) == len(args):
-            return placed(nodes) if PARTS_REPLACED else nodes
+            return placed(nodes)
     several = len(args) > 1
     content: list[Child] = []
     run: list[Inline] = []
@@ -118,31 +120,27 @@ def gather(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
         if type(arg) is str:
             run.append(arg)
         elif isinstance(arg, Node):
-            if arg._mask & (PLACED_OR_OPEN | UNWRITTEN):
-                to_adopt.append(arg)
+            to_adopt.append(arg)
             if isinstance(arg, ValueNode):
                 run.append(arg)
                 values.append(arg)
                 continue
-            if run:
-                _end_run(component, run, content, several=several)
-            content.append(arg)
-        elif type(arg) is Notice or is_data(arg):
             _end_run(component, run, content, several=several)
-            content.append(
-                make(TextNode, (str.__str__(arg),), mask=TEXT_BITS, at=component)
-                if isinstance(arg, str)
-                else block_part(arg, component)
-            )
+            content.append(arg)
+        elif type(arg) is Notice:
+            _end_run(component, run, content, several=several)
+            content.append(make(TextNode, (str.__str__(arg),), mask=TEXT_BITS, at=component))
+        elif is_data(arg):
+            _end_run(component, run, content, several=several)
+            content.append(block_part(arg, component))
         elif arg is not None and arg is not False:
             run.extend(inline(arg, component))
             to_adopt += volatile_in((arg,))
     _end_run(component, run, content, several=several)
-    if to_adopt:
-        adopt(component, to_adopt)
+    adopt(component, to_adopt)
     for value in values:
         freeze(value)
-    return placed(content) if PARTS_REPLACED else content
+    return placed(content)
 
 
 def is_data(value: object) -> TypeGuard[AnyBlock | Mapping[object, object]]:
@@ -180,10 +178,7 @@ def gather_items(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
         elif arg is not None and arg is not False:
             content.append(_item_of(tuple(inline(arg, component)), component))
             to_adopt += volatile_in((arg,))
-    adopt(
-        component,
-        [part for part in (*content, *to_adopt) if part._mask & (PLACED_OR_OPEN | UNWRITTEN)],
-    )
+    adopt(component, (*content, *to_adopt))
     return [
         _item_of((freeze(part),), component) if isinstance(part, ValueNode) else part
         for part in content
@@ -313,15 +308,23 @@ def _inserted_value(interpolation: Interpolation, component: Node) -> ValueNode:
     value = interpolation.value
     # The code in its braces, without the blanks around it.
     expression: str | None = (getattr(interpolation, "expression", None) or "").strip() or None
-    volatile = value if isinstance(value, VolatileNode) else None
-    if volatile is not None:
-        value = volatile.plain
-    elif isinstance(value, Node):
+    if isinstance(value, VolatileNode):
+        text = text_of(_formatted(value.plain, interpolation, expression, component))
+        return make(VolatileNode, mask=TEXT_BITS, at=value, text=text, label=value.label)
+    if isinstance(value, Node):
         raise ContentError(
             f"{named_label(value)} cannot be inside a t-string",
             fix="pass it as an argument of its own",
             at=(component.source, value.source),
         )
+    value = _formatted(value, interpolation, expression, component)
+    return value_node(value, component, expression)
+
+
+def _formatted(
+    value: object, interpolation: Interpolation, expression: str | None, component: Node
+) -> object:
+    """Return a value as the conversion and the format in its braces write it."""
     try:
         if interpolation.conversion:
             value = _CONVERSIONS[interpolation.conversion](value)
@@ -333,10 +336,7 @@ def _inserted_value(interpolation: Interpolation, component: Node) -> ValueNode:
             fix="correct the part after the colon or the exclamation mark",
             at=(component.source,),
         ) from None
-    if volatile is not None:
-        text, label = text_of(value), volatile.label
-        return make(VolatileNode, mask=TEXT_BITS, at=volatile, text=text, label=label)
-    return value_node(value, component, expression)
+    return value
 
 
 def value_node(value: object, component: Node, label: str | None = None) -> ValueNode:
@@ -353,16 +353,17 @@ def text_in(component: Node, value: object) -> str:
         raise error.located(component.source) from None
 
 
-def adopt(component: Node, to_adopt: list[Node]) -> None:
+def adopt(component: Node, arguments: Iterable[object]) -> None:
     """Take the components that are arguments of another one out of the open block.
 
     They joined the block when they were written, just before their parent.
     """
     moving: dict[int, Node] = {}
-    for arg in to_adopt:
-        check_finished(arg, component)
-        if arg._mask & PLACED and is_unused(arg):
-            moving[id(arg)] = arg
+    for arg in arguments:
+        if isinstance(arg, Node):
+            check_finished(arg, component)
+            if arg._mask & PLACED and is_unused(arg):
+                moving[id(arg)] = arg
     if not moving:
         return
     top = innermost()
@@ -370,7 +371,7 @@ def adopt(component: Node, to_adopt: list[Node]) -> None:
     if top is not None and top.component is not None:
         check_owner(component, top)
         written = top.component.content
-    newest = {id(child) for child in written[-len(moving) :]}
+    newest = {*map(id, written[-len(moving) :])}
     if not isinstance(written, list) or newest != moving.keys():
         arg = next(iter(moving.values()))
         raise ScopeError(
@@ -388,18 +389,18 @@ def adopt_values(component: Node, values: list[VolatileNode], *others: object) -
 
     ``others`` are the other arguments, which may be between them in the block.
     """
-    parts = [*values, *(arg for arg in others if isinstance(arg, Node))]
-    adopt(component, [part for part in parts if part._mask & (PLACED_OR_OPEN | UNWRITTEN)])
+    adopt(component, (*values, *others))
     for value in values:
         freeze(value)
 
 
 def value_text(value: object) -> str:
     """Return the text of a value, with its label if it is volatile."""
-    if not isinstance(value, ValueNode):
-        return text_of(value)
-    is_volatile = isinstance(value, VolatileNode)
-    return labelled(value.text, value.label) if is_volatile else value.text
+    if isinstance(value, VolatileNode):
+        return labelled(value.text, value.label)
+    if isinstance(value, ValueNode):
+        return value.text
+    return text_of(value)
 
 
 def volatile_leaf(

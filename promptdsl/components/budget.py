@@ -23,11 +23,9 @@ from promptdsl.tree.masks import (
     CACHE,
     NAMED,
     OPAQUE,
-    PLACED_OR_OPEN,
     SECTION,
     TEXT,
     TURN,
-    UNWRITTEN,
 )
 from promptdsl.tree.node import Child, Node, label, make, named_label
 from promptdsl.tree.part_nodes import TextNode
@@ -107,8 +105,7 @@ class FirstFit(Container, FirstFitNode):
             elif arg is not None and arg is not False:
                 parts, mask = joined_text(inline(arg, component), several=False)
                 alternatives.append(make(TextNode, parts, mask=mask, at=component._at))
-        written = (*alternatives, *volatile_in(args))
-        adopt(component, [part for part in written if part._mask & (PLACED_OR_OPEN | UNWRITTEN)])
+        adopt(component, (*alternatives, *volatile_in(args)))
         return alternatives
 
 

@@ -46,7 +46,7 @@ from promptdsl.foundation.errors import (
 from promptdsl.foundation.source import author, author_frame, public_api
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.tree.group_nodes import ComponentNode
-from promptdsl.tree.masks import HINTED, OPAQUE, PLACED, PLACED_OR_OPEN, UNWRITTEN
+from promptdsl.tree.masks import HINTED, OPAQUE, PLACED, UNWRITTEN
 from promptdsl.tree.node import DEFAULTS, Node, label, walk
 
 if TYPE_CHECKING:
@@ -260,9 +260,8 @@ class ComponentFunction:
         block.name, block.by, block.running = self.name, None, None
         block.section = None if self.section is None else self.section()
         arguments = (*args, *kwargs.values())
-        parts = [part for part in flattened(arguments) if isinstance(part, Node)]
         try:
-            adopt(block, [part for part in parts if part._mask & (PLACED_OR_OPEN | UNWRITTEN)])
+            adopt(block, flattened(arguments))
         except PromptError:
             retract(arguments)
             raise

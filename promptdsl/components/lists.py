@@ -17,7 +17,7 @@ from promptdsl.components.block import TEXT_FORBIDS, Container, begin, seal, tur
 from promptdsl.components.options import check_flag, too_many
 from promptdsl.components.scope import freeze, is_unused
 from promptdsl.foundation.errors import with_article
-from promptdsl.tree.masks import CLOSED, ITEM, PLACED_OR_OPEN, SECTION, UNWRITTEN
+from promptdsl.tree.masks import CLOSED, ITEM, SECTION
 from promptdsl.tree.node import DEFAULTS, Child, Node
 from promptdsl.tree.part_nodes import (
     ChecklistNode,
@@ -179,8 +179,7 @@ class Example(TextContainer, ExampleNode):
         for part in _without_nothing(component, args):
             if not isinstance(part, Node):
                 inline(part, component)
-        parts = [*volatile_in(args), *(part for part in args if isinstance(part, Node))]
-        adopt(component, [part for part in parts if part._mask & (PLACED_OR_OPEN | UNWRITTEN)])
+        adopt(component, (*volatile_in(args), *args))
         sides: list[Child] = []
         for name, part in zip(("input", "output"), args, strict=True):
             side = object.__new__(ExampleSide)

@@ -30,7 +30,6 @@ from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import Source, author, public_api
 from promptdsl.messages.field_checks import kind_of
 from promptdsl.tree.group_nodes import FragmentNode
-from promptdsl.tree.masks import PLACED_OR_OPEN, UNWRITTEN
 from promptdsl.tree.node import Node, label, make, named_label
 
 
@@ -90,12 +89,7 @@ def override(
             at=(line,),
         )
     # Parts written in the mapping itself have joined the open block.
-    to_adopt = [
-        each
-        for each in (*mapping, *mapping.values())
-        if isinstance(each, Node) and each._mask & (PLACED_OR_OPEN | UNWRITTEN)
-    ]
-    adopt(make(FragmentNode, at=line), to_adopt)
+    adopt(make(FragmentNode, at=line), (*mapping, *mapping.values()))
     checked = [_checked(key, by, line) for key, by in mapping.items()]
     return _Override(checked, line)
 

@@ -179,7 +179,7 @@ def written_as(part: Node) -> Node:
 def placed(content: Sequence[C]) -> Sequence[C | Node]:
     """Return the parts of a content with their sections and constants replaced."""
     inside = OVERRIDES.get()
-    if inside is None:
+    if inside is None or not PARTS_REPLACED:
         return content
     return [inside.placed(child) if isinstance(child, Node) else child for child in content]
 

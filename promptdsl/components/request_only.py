@@ -13,7 +13,7 @@ from promptdsl.components.options import (
 )
 from promptdsl.config.transformation import EphemeralPosition
 from promptdsl.foundation.errors import ContentError
-from promptdsl.tree.masks import CACHE, PLACED_OR_OPEN, REQUEST, bits
+from promptdsl.tree.masks import CACHE, REQUEST, bits
 from promptdsl.tree.node import Node
 from promptdsl.tree.part_nodes import ValueNode
 from promptdsl.tree.turn_nodes import CacheBreakpointNode, RequestOnlyNode
@@ -39,10 +39,7 @@ class RequestComponent(Container, RequestOnlyNode):
             plain = [None if text is None else value_text(text) for text in texts]
         except ContentError as error:
             raise error.located(self.source) from None
-        adopt(
-            self,
-            [text for text in texts if isinstance(text, ValueNode) and text._mask & PLACED_OR_OPEN],
-        )
+        adopt(self, texts)
         self.type, self.title = plain
         if self.position is not None:
             check_choice(self, "position", self.position, POSITIONS)

@@ -94,7 +94,7 @@ class Section(Container, SectionNode):
 
     def _check_fields(self) -> None:
         if isinstance(self.title, ValueNode):
-            adopt(self, [self.title] if self.title._mask & masks.PLACED_OR_OPEN else [])
+            adopt(self, [self.title])
             finish(self.title)
         elif self.title is not None:
             self.title = text_in(self, self.title)
@@ -241,7 +241,7 @@ def include(*parts: "Node | Block | Mapping[str, Any]") -> None:
         make(FragmentNode, at=line), [node for node in nodes if node._mask & masks.PLACED_OR_OPEN]
     )
     finished = tuple(map(finish, nodes))
-    for part in placed(finished) if PARTS_REPLACED else finished:
+    for part in placed(finished):
         put(part, top, line)
 
 

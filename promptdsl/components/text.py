@@ -45,7 +45,7 @@ from promptdsl.foundation.labelled import json_pieces
 from promptdsl.foundation.signatures import LEFT_OUT
 from promptdsl.foundation.source import author, end_traceback, public_api
 from promptdsl.foundation.unicode import exact
-from promptdsl.tree.masks import OPAQUE, PLACED_OR_OPEN
+from promptdsl.tree.masks import OPAQUE
 from promptdsl.tree.node import DEFAULTS, Node, Options, label, named_label, nodes_in
 from promptdsl.tree.part_nodes import (
     CodeNode,
@@ -207,8 +207,7 @@ def text_parts(component: Node, args: tuple[object, ...]) -> tuple[tuple[Inline,
             parts.extend(inline(arg, component))
             to_adopt += volatile_in((arg,))
         elif isinstance(arg, ValueNode):
-            if arg._mask & PLACED_OR_OPEN:
-                to_adopt.append(arg)
+            to_adopt.append(arg)
             parts.append(arg)
             values.append(arg)
         else:
