@@ -162,7 +162,10 @@ def _end_run(component: Node, run: list[Inline], content: list[Child], *, severa
     if not run:
         return
     parts, mask = joined_text(run, several=several)
-    content.append(parts[0] if len(parts) == 1 else make(TextNode, parts, mask=mask, at=component))
+    if len(parts) > 1:
+        content.append(make(TextNode, parts, mask=mask, at=component))
+    else:
+        content += parts
     run.clear()
 
 
@@ -179,10 +182,10 @@ def gather_items(component: Node, args: tuple[object, ...]) -> Sequence[Child]:
             content.append(_item_of(tuple(inline(arg, component)), component))
             to_adopt += volatile_in((arg,))
     adopt(component, (*content, *to_adopt))
-    return [
-        _item_of((freeze(part),), component) if isinstance(part, ValueNode) else part
-        for part in content
-    ]
+    for index, part in enumerate(content):
+        if isinstance(part, ValueNode):
+            content[index] = _item_of((freeze(part),), component)
+    return content
 
 
 def _item_of(parts: tuple[Child, ...], component: Node) -> ItemNode:
@@ -216,7 +219,8 @@ def joined_text(run: Sequence[Inline], *, several: bool) -> tuple[tuple[Inline, 
         before = text
     if strings:
         parts.append("".join(strings))
-    return tuple(parts), TEXT_BITS if any(parts) else TEXT_BITS | OPAQUE
+    mask = TEXT_BITS if any(parts) else TEXT_BITS | OPAQUE
+    return tuple(parts), mask
 
 
 _STOPS, _CLOSINGS = ".!?:\u2026", ")]\"'*_`\u201d\u2019\u00bb"
@@ -295,7 +299,8 @@ def _pieces_reversed(t_string: TString) -> list[str | Interpolation]:
     """Return the author's texts and the inserted values of a t-string, the last one first."""
     pieces: list[str | Interpolation] = []
     for index, text in enumerate(t_string.strings):
-        pieces += [text_of(text)] if text else []
+        if text:
+            pieces.append(text_of(text))
         pieces += t_string.interpolations[index : index + 1]
     return pieces[::-1]
 

@@ -49,35 +49,32 @@ def difference(original: Function, function: Function, call: Call | None = None)
         in_order = [parameter for parameter in wanted.values() if parameter.kind in kinds_in_order]
         passed = [(parameter.name, parameter.kind) for parameter in in_order[: len(call[0])]]
         passed += [(name, Parameter.KEYWORD_ONLY) for name in call[1]]
-    taken = inspect.signature(function).parameters
-    positions = [parameter for parameter in taken.values() if parameter.kind in _BY_POSITION]
-    kinds = {parameter.kind for parameter in taken.values()}
-    filled: set[str] = set()
+    taken = inspect.signature(function).parameters.values()
+    kinds = {parameter.kind for parameter in taken}
+    named = {parameter.name: parameter for parameter in taken if parameter.kind not in _SEVERAL}
+    positions = dict(enumerate(each for each in taken if each.kind in _BY_POSITION))
+    filled = {name for name, _ in passed}
     for index, (name, kind) in enumerate(passed):
-        by_position, by_name = kind in _BY_POSITION, kind in _BY_NAME
-        same = taken.get(name)
-        same = None if same is not None and same.kind in _SEVERAL else same
-        at_index = positions[index] if by_position and index < len(positions) else None
-        problem = ""
         if kind in _SEVERAL and kind not in kinds:
-            problem = f"it does not take {wanted[name]}"
-        elif by_position and at_index is None and Parameter.VAR_POSITIONAL not in kinds:
-            problem = f"it does not take {name!r} by position"
-        elif at_index is not None and at_index.name != name and at_index.name in wanted:
-            problem = f"it takes {name} where {at_index.name} is expected"
-        elif by_name and same is None and Parameter.VAR_KEYWORD not in kinds:
-            problem = f"it does not take {name!r} by name"
-        elif by_name and same is not None and same.kind is Parameter.POSITIONAL_ONLY:
-            problem = f"it takes {name!r} by position only"
-        if problem:
-            return problem
-        filled |= {other.name for other in (at_index, same) if other is not None}
+            return f"it does not take {wanted[name]}"
+        if kind in _BY_POSITION:
+            at_index = positions.get(index)
+            if at_index is None and Parameter.VAR_POSITIONAL not in kinds:
+                return f"it does not take {name!r} by position"
+            if at_index is not None:
+                if at_index.name != name and at_index.name in wanted:
+                    return f"it takes {name} where {at_index.name} is expected"
+                filled.add(at_index.name)
+        if kind in _BY_NAME:
+            same = named.get(name)
+            if same is None and Parameter.VAR_KEYWORD not in kinds:
+                return f"it does not take {name!r} by name"
+            if same is not None and same.kind is Parameter.POSITIONAL_ONLY:
+                return f"it takes {name!r} by position only"
     missing = [
-        parameter.name
-        for parameter in taken.values()
-        if parameter.kind not in _SEVERAL
-        and parameter.default is Parameter.empty
-        and parameter.name not in filled
+        name
+        for name, parameter in named.items()
+        if parameter.default is Parameter.empty and name not in filled
     ]
     return f"it requires {missing[0]!r}" if missing else ""
 

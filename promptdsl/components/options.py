@@ -1,11 +1,15 @@
-"""The options of components: their types, the checks of their values, and the errors."""
+"""The options of components: their types, the checks of their values, and the errors.
+
+Begin with ``options_of``, which checks the options of one component. The functions ``check_*`` are
+for the fields of components, too.
+"""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
 from inspect import Parameter, signature
 from math import inf, isnan
 from sys import int_info
-from typing import Any, Literal, TypeAlias, TypedDict, TypeGuard, TypeVar, get_args
+from typing import Any, Literal, TypeAlias, TypedDict, TypeGuard, TypeVar, cast, get_args
 
 from promptdsl.components.fast_path import BY_PRIORITY, MOST
 from promptdsl.components.scope import Component, retract
@@ -98,17 +102,19 @@ def unknown_option(component: Component, name: str) -> OptionError:
     parameters = _parameters(component)
     names = {each.name for each in parameters if each.kind in kinds} | component._accepts
     fix = nearest(name, names)
-    if not fix.startswith("did") and _SYNONYMS.get(name) in names:
-        fix = f"did you mean {_SYNONYMS[name]!r}?"
-    by_position = [each.name for each in parameters if each.kind in _BY_POSITION]
-    if not fix.startswith("did") and name in (*by_position, "content", "text"):
-        fix = f"write it without its name: {usage(component)}"
+    by_position = {each.name for each in parameters if each.kind in _BY_POSITION}
+    if not fix.startswith("did"):
+        if _SYNONYMS.get(name) in names:
+            fix = f"did you mean {_SYNONYMS[name]!r}?"
+        elif name in by_position | {"content", "text"}:
+            fix = f"write it without its name: {usage(component)}"
     if label(component) == "Event" and name in _EVENT_FIELDS:
         fix = f"write it in an event block: Event({_EVENT_FIELDS[name]})"
-    if name == "cache" and label(component) == "Timeline":
-        fix = 'for cache marks write render(..., cache="auto")'
-    elif name == "cache" and label(component) not in _UNCACHED:
-        fix = "for a cache mark write CacheBreakpoint() after it"
+    if name == "cache":
+        if label(component) == "Timeline":
+            fix = 'for cache marks write render(..., cache="auto")'
+        elif label(component) not in _UNCACHED:
+            fix = "for a cache mark write CacheBreakpoint() after it"
     return OptionError(problem, fix=fix, at=(component.source,))
 
 
@@ -195,11 +201,9 @@ def options_of(
         if name not in component._accepts:
             raise unknown_option(component, name)
         try:
-            kept[name], problem = _kept_option(component, name, value)
+            kept[name] = _kept_option(component, name, value)
         except DataError as error:  # metadata that contains itself, or is nested too deep
             raise error.located(component.source) from None
-        if problem:
-            raise bad_option(component, name, value, problem)
     if id is not None:
         kept["id"] = id
     checked = Options(**kept)
@@ -208,30 +212,23 @@ def options_of(
     return checked
 
 
-def _kept_option(component: Node, name: str, value: object) -> tuple[object, str]:
-    """Return the value of an option for a node, and the advice for a bad value."""
-    if name in ("cache", "merge"):
-        return value, "" if isinstance(value, bool) else "write True or False"
-    if name in ("audience", "encoding"):
-        choices: tuple[str, ...] = AUDIENCES if name == "audience" else BODY_ENCODINGS
-        is_known = is_one_of(value, choices) or (value is None and name == "encoding")
-        return exact(value), "" if is_known else nearest(value, choices)
-    if name == "tags":
-        is_set = isinstance(value, set | frozenset)
-        tags = [*value] if _is_collection(value) else []
-        texts = [str.__str__(tag) for tag in tags if isinstance(tag, str)]
-        good = len(texts) == len(tags) and _is_collection(value)
-        problem = "" if good else 'write a tuple of strings: tags=("a", "b")'
-        # A set has no order, so its tags are sorted.
-        return tuple(sorted(texts) if is_set else texts), problem
-    if name == "metadata":
-        is_given = isinstance(value, Mapping)
-        problem = "" if is_given or value is None else "write a mapping"
-        return frozen(value) if is_given else EMPTY, problem
+def _kept_option(component: Node, name: str, value: object) -> object:
+    """Return the value of an option for a node; :class:`OptionError` for a bad value."""
     if name == "priority":
-        return check_priority(component, value), ""
+        return check_priority(component, value)
+    if name == "audience":
+        return check_choice(component, name, value, AUDIENCES)
+    if name in ("cache", "merge"):
+        check_flag(component, name, value)
+        return value
+    if name == "tags":
+        return _kept_tags(component, value)
+    if name == "metadata":
+        return _kept_metadata(component, value)
     if value is None:
-        return None, ""
+        return None
+    if name == "encoding":
+        return check_choice(component, name, value, BODY_ENCODINGS)
     if name == "id":
         problem = id_problem(component, value)
     elif name == "separator":
@@ -239,7 +236,9 @@ def _kept_option(component: Node, name: str, value: object) -> tuple[object, str
         problem = "" if is_space else _SEPARATOR_RULE
     else:
         problem = "" if isinstance(value, str) else "write a string"
-    return exact(value), problem
+    if problem:
+        raise bad_option(component, name, value, problem)
+    return exact(value)
 
 
 _SEPARATOR = re.compile(r"(?:[ \t]*|\n+)\Z")
@@ -249,8 +248,27 @@ _SEPARATOR_RULE = (
 )
 
 
+def _kept_tags(component: Node, value: object) -> tuple[str, ...]:
+    """Return the tags of a collection; those of a set, which has no order, are sorted."""
+    if not _is_collection(value) or not all(isinstance(tag, str) for tag in value):
+        raise bad_option(component, "tags", value, 'write a tuple of strings: tags=("a", "b")')
+    tags = map(str.__str__, cast("Collection[str]", value))
+    if isinstance(value, set | frozenset):
+        return tuple(sorted(tags))
+    return tuple(tags)
+
+
 def _is_collection(value: object) -> TypeGuard[Collection[object]]:
     return isinstance(value, list | tuple | set | frozenset)
+
+
+def _kept_metadata(component: Node, value: object) -> Mapping[str, object]:
+    if value is None:
+        return EMPTY
+    if not isinstance(value, Mapping):
+        raise bad_option(component, "metadata", value, "write a mapping")
+    metadata: Mapping[str, object] = frozen(value)
+    return metadata
 
 
 def at_priority(component: Node, priority: object) -> Options:
@@ -311,8 +329,9 @@ def check_choice(component: Node, name: str, value: S, choices: Collection[str])
     """Return a value as a ``str`` if it is one of the choices, or raise :class:`OptionError`."""
     text = exact(value)
     if not is_one_of(value, choices):
-        side = _SIDES.get(text) if isinstance(text, str) else None
-        fix = f"did you mean {side!r}?" if side in choices else nearest(value, choices)
+        fix = nearest(value, choices)
+        if isinstance(text, str) and _SIDES.get(text) in choices:
+            fix = f"did you mean {_SIDES[text]!r}?"
         raise bad_option(component, name, value, fix)
     return text
 
@@ -345,11 +364,14 @@ def id_problem(component: Node, value: object) -> str:
         return "" if is_name(value) else f"{_TAG_RULE}; {_section_advice(value)}"
     if isinstance(value, str) and value:
         return ""
-    is_grounding = label(component) == "Grounding"
-    written = 'write Grounding("account", ...)' if is_grounding else 'write id="question"'
-    if not isinstance(value, str | Node | bool | bytes | Collection | None):
-        written = f"write str({shown(value)})" if is_real(value) else "write str(id)"
-    return f"an id is any text that is not empty; {written}"
+    fix = 'write id="question"'
+    if label(component) == "Grounding":
+        fix = 'write Grounding("account", ...)'
+    if is_real(value):
+        fix = f"write str({shown(value)})"
+    elif not isinstance(value, str | Node | bool | bytes | Collection | None):
+        fix = "write str(id)"
+    return f"an id is any text that is not empty; {fix}"
 
 
 _TAG_RULE = "the id of a section names a tag: a letter or _, then letters, digits, _ . -"
@@ -358,13 +380,16 @@ _TAG_RULE = "the id of a section names a tag: a letter or _, then letters, digit
 def _section_advice(value: object) -> str:
     from unicodedata import normalize
 
-    text = str(value) if isinstance(value, str) or is_real(value) else ""
+    text = ""
+    if isinstance(value, str) or is_real(value):
+        text = str(value)
     ascii_text = normalize("NFKD", text[:LONGEST_ID]).encode("ascii", "ignore").decode()
     slug = re.sub(r"[^A-Za-z0-9_.-]+", "_", ascii_text).strip("_.-")
     if not slug:
         return 'it comes first: Section("rules", "...")'
     if len(text.split()) > MOST_WORDS:
         return f'it comes first: Section("rules", {shown(text)})'
-    slug = slug if is_name(slug) else f"_{slug}"
+    if not is_name(slug):
+        slug = f"_{slug}"
     title = f", title={shown(text)}" if " " in text.strip() else ""
     return f'write Section("{slug}", ...{title})'
