@@ -13,6 +13,7 @@ A component has the slots of its node. Its life, in order:
 5. *seal*: its children are checked and frozen. A frozen component has another class, which refuses
    every change. ``finish`` freezes a component without a parent.
 
+The functions below are in this order: ``begin``, ``seal``, ``finish``, and the advice of errors.
 A component of an author begins in ``ComponentFunction.__call__`` (``custom.py``). *enter* is
 ``scope.enter``.
 """
@@ -26,6 +27,7 @@ from promptdsl.components.scope import (
     Component,
     enter,
     fail,
+    freeze,
     getframe,
     innermost,
     is_unused,
@@ -43,9 +45,17 @@ from promptdsl.foundation.source import Position, Source, end_traceback
 from promptdsl.tree import masks
 from promptdsl.tree.group_nodes import ConversationNode, FragmentNode, LimitNode
 from promptdsl.tree.masks import CLOSED, DEEP, OPAQUE, OPEN, SURFACE, UNWRITTEN
-from promptdsl.tree.node import DEFAULTS, Child, Node, label, make, named_label, nodes_in
+from promptdsl.tree.node import (
+    DEFAULTS,
+    Child,
+    Node,
+    label,
+    make,
+    named_label,
+    nodes_in,
+)
 from promptdsl.tree.part_nodes import TextNode
-from promptdsl.tree.rewrite import unique_ids
+from promptdsl.tree.rewrite import children_with, unique_ids
 from promptdsl.tree.turn_nodes import OutputNode, ToolNode
 
 ROOTED = masks.ROOT | masks.TURN | masks.REQUEST | masks.RECORDED | masks.TOOL
@@ -104,29 +114,18 @@ class Container(Component):
                 raise
             return
         set_innermost(top.around)
-        # The code of seal(), without the call: a block takes 5 % less time.
-        content = tuple(self.content)
         kept = self._mask & FINISHED | CLOSED
-        if not content:
+        if not self.content:
             # OPAQUE without UNWRITTEN: all its arguments were nothing, such as None.
-            had_arguments = self._mask & OPAQUE and not self._mask & UNWRITTEN
-            kept |= OPAQUE if had_arguments else OPAQUE | UNWRITTEN
-        mask = 0
+            kept |= OPAQUE
+            if self._mask & (OPAQUE | UNWRITTEN) != OPAQUE:
+                kept |= UNWRITTEN
         try:
-            for child in content:
-                mask |= child._mask
-                child.__class__ = child._frozen
-        except AttributeError:
-            mask = _freeze(content)
-        if mask & self._stops:
-            try:
-                content = _checked_children(self, content, mask)
-            except PromptError as problem:
-                fail(self, top.around)
-                end_traceback(problem)
-                raise
-        self.content = content
-        self._mask = kept | mask & self._shows
+            seal(self, tuple(self.content), kept)
+        except PromptError as problem:
+            fail(self, top.around)
+            end_traceback(problem)
+            raise
 
     def _inspect(self, content: tuple[Child, ...], mask: int) -> tuple[Child, ...]:
         """Return the children, checked; called if their mask has a bit of ``_inspects``."""
@@ -166,8 +165,7 @@ def begin(
                 component._mask |= OPAQUE
         location(component)
     except PromptError as error:
-        fields = [getattr(component, name, None) for name in type(component)._field_names]
-        retract((*args, *volatile_in(args), *nodes_in(id, *options.values(), *fields)))
+        retract((*args, *volatile_in(args), *_nodes_of(component, id, *options.values())))
         end_traceback(error)
         raise
 
@@ -181,10 +179,15 @@ def begin_leaf(component: Component, unknown: Mapping[str, Never]) -> None:
         component._check_fields()
         location(component)
     except PromptError as error:
-        fields = [getattr(component, name, None) for name in type(component)._field_names]
-        retract(nodes_in(*unknown.values(), *fields))
+        retract(_nodes_of(component, *unknown.values()))
         end_traceback(error)
         raise
+
+
+def _nodes_of(component: Component, *arguments: object) -> list[Node]:
+    """Return the nodes in the fields of a component, and in its other arguments."""
+    fields = [getattr(component, name, None) for name in type(component)._field_names]
+    return nodes_in(*arguments, *fields)
 
 
 def _checked_id(component: Component, id: object) -> str:
@@ -219,11 +222,11 @@ def _freeze(content: tuple[Child, ...]) -> int:
     mask = 0
     for child in content:
         if isinstance(child, str):
-            mask |= TEXT_BITS if child else TEXT_BITS | OPAQUE
+            mask |= TEXT_BITS
+            if not child:
+                mask |= OPAQUE
         else:
-            mask |= child._mask
-            if type(child) is not child._frozen:
-                child.__class__ = child._frozen
+            mask |= freeze(child)._mask
     return mask
 
 
@@ -258,12 +261,12 @@ def culprit(node: Node, forbidden: int) -> Node:
     while True:
         # The bits of a fragment are those of its children; a limit and a history have their own.
         passes = isinstance(node, FragmentNode) and not isinstance(node, opaque)
-        if node._mask & SURFACE & forbidden and not passes:
-            return node
-        bits = forbidden if passes else forbidden & DEEP
-        inner = [
-            child for child in node.content if not isinstance(child, str) and child._mask & bits
-        ]
+        bits = forbidden
+        if not passes:
+            if node._mask & SURFACE & forbidden:
+                return node
+            bits = forbidden & DEEP
+        inner = children_with(node, bits)
         if not inner:
             return node
         node = inner[0]
@@ -280,19 +283,24 @@ def finish(component: Node) -> Node:
 
 def turn_advice(node: Node, otherwise: str) -> str:
     """Return the advice for a node that may not be in a turn: where it belongs."""
-    if node._mask & (masks.ROOT | masks.TURN | masks.REQUEST | masks.RECORDED):
-        return "a turn cannot be in a turn: write it next to the turn, directly in the Timeline"
-    if node._mask & masks.TOOL:
-        return NEXT_TO_TURNS
-    if node._mask & masks.ITEM:
-        return "an Item belongs in a List or a Checklist"
-    if node._mask & masks.CALL:
-        return f"only an Assistant turn holds {named_label(node)}: Assistant({label(node)}(...))"
-    if node._mask & masks.RESULT:
-        return "only a User or tool turn holds a ToolResult"
-    if node._mask & masks.EVENT_BLOCK:
-        return f"only an Event holds {named_label(node)}"
+    for bits, advice in _TURN_ADVICE:
+        if node._mask & bits:
+            return advice.format(part=named_label(node), name=label(node))
     return otherwise
+
+
+_TURN_ADVICE = (
+    (
+        masks.ROOT | masks.TURN | masks.REQUEST | masks.RECORDED,
+        "a turn cannot be in a turn: write it next to the turn, directly in the Timeline",
+    ),
+    (masks.TOOL, NEXT_TO_TURNS),
+    (masks.ITEM, "an Item belongs in a List or a Checklist"),
+    (masks.CALL, "only an Assistant turn holds {part}: Assistant({name}(...))"),
+    (masks.RESULT, "only a User or tool turn holds a ToolResult"),
+    (masks.EVENT_BLOCK, "only an Event holds {part}"),
+)
+"""The advice for a node in a turn, by the bits of its mask; the first bits that it has decide."""
 
 
 def part_advice(node: Node, otherwise: str) -> str:

@@ -13,7 +13,7 @@ import attrs
 from promptdsl.foundation.source import Source
 from promptdsl.tree.group_nodes import ComponentNode, FragmentNode
 from promptdsl.tree.masks import NAMED, OPAQUE, SECTION, bits
-from promptdsl.tree.node import Child, Node, implied, label, make
+from promptdsl.tree.node import Child, Node, child_nodes, implied, label, make
 from promptdsl.tree.part_nodes import SectionNode
 from promptdsl.tree.rewrite import copied, covering, rewrite, with_content
 
@@ -110,7 +110,7 @@ class Replacements:
             replacement = self.of_part(node)
             if replacement is None:
                 seen.append(node)
-                waiting += [child for child in node.content if not isinstance(child, str)]
+                waiting += child_nodes(node)
             else:
                 stand_ins[id(node)] = replaced(node, replacement)
                 if replacement.check is not None:

@@ -7,6 +7,9 @@ component, whose own check raises an error that says what to write. :func:`allow
 A *listed* signature has one keyword for each option of a ``TypedDict``, where the function itself
 has only ``**options``. :func:`listed_signature` returns it for ``inspect.signature()``, ``help()``
 and editors. There, a required argument has no default.
+
+Each component class calls ``allow_left_out`` when it is created, and has a ``ListedSignature``,
+which calls ``listed_signature`` when somebody asks for it.
 """
 
 from collections.abc import Mapping
@@ -14,7 +17,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Never
 
 if TYPE_CHECKING:
-    from inspect import Signature
+    from inspect import Parameter, Signature
 
 
 class LeftOut:
@@ -77,20 +80,12 @@ def listed_signature(
     from inspect import Parameter, signature
 
     full = signature(function)
-    declared = [parameter for parameter in full.parameters.values() if parameter.name != "self"]
-    # ``*args: Never`` is declared only to refuse further arguments: it is not shown.
     shown = [
-        parameter.replace(default=Parameter.empty) if parameter.default is LEFT_OUT else parameter
-        for parameter in declared
-        if parameter.kind is not Parameter.VAR_POSITIONAL
-        or parameter.annotation not in (Never, "Never")
+        _with_own_default(parameter)
+        for parameter in full.parameters.values()
+        if parameter.name != "self" and _is_shown(parameter, options)
     ]
-    # ``**options`` is not shown, either: its options are listed instead. ``**options: Never`` is
-    # declared only to refuse unknown keywords.
-    takes_keywords = bool(shown) and shown[-1].kind is Parameter.VAR_KEYWORD
-    if takes_keywords and (options is not None or shown[-1].annotation in (Never, "Never")):
-        shown.pop()
-    annotations = {} if options is None else options.__annotations__
+    annotations: Mapping[str, object] = getattr(options, "__annotations__", {})
     listed = [
         Parameter(
             name, Parameter.KEYWORD_ONLY, default=defaults.get(name, ...), annotation=annotation
@@ -98,3 +93,22 @@ def listed_signature(
         for name, annotation in annotations.items()
     ]
     return full.replace(parameters=[*shown, *listed])
+
+
+def _is_shown(parameter: "Parameter", options: type | None) -> bool:
+    """Return whether a signature lists a parameter.
+
+    The options of a ``TypedDict`` are listed instead of ``**options``. ``*args: Never`` and
+    ``**options: Never`` are declared only to refuse further arguments.
+    """
+    if parameter.kind is parameter.VAR_KEYWORD and options is not None:
+        return False
+    is_further = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    return not is_further or parameter.annotation not in (Never, "Never")
+
+
+def _with_own_default(parameter: "Parameter") -> "Parameter":
+    """Return a parameter; a required one, whose default is ``LEFT_OUT``, without a default."""
+    if parameter.default is LEFT_OUT:
+        return parameter.replace(default=parameter.empty)
+    return parameter

@@ -75,13 +75,13 @@ class Options:
         id = self.id or ""
         if self.number == 1 and NAME.match(id) and id != HISTORY:
             return id
-        quoted = json.dumps(id, ensure_ascii=False)
-        if not quoted.isprintable():
-            letters = (
-                letter if letter.isprintable() else json.dumps(letter)[1:-1] for letter in quoted
-            )
-            quoted = "".join(letters)
+        quoted = "".join(map(_printable, json.dumps(id, ensure_ascii=False)))
         return quoted if self.number == 1 else f"{quoted}#{self.number}"
+
+
+def _printable(letter: str) -> str:
+    """Return a letter, or its JSON escape if it cannot be printed."""
+    return letter if letter.isprintable() else json.dumps(letter)[1:-1]
 
 
 DEFAULTS = Options()
@@ -208,9 +208,12 @@ class Node:
 
         Where standard output is a terminal, the rows of the outline fit its width.
         """
-        name = label(self) if self.options.id is None else f"{label(self)} {self.options.id!r}"
-        location = "" if self.source is None else f" at {self.source}"
-        return f"<{name}{location}: not rendered>\n{Node._outline(self)}".rstrip("\n")
+        name = label(self)
+        if self.options.id is not None:
+            name += f" {self.options.id!r}"
+        if self.source is not None:
+            name += f" at {self.source}"
+        return f"<{name}: not rendered>\n{Node._outline(self)}".rstrip("\n")
 
     def _repr_html_(self) -> str:
         """Return the outline for a notebook."""
@@ -251,11 +254,12 @@ class Node:
     __add__ = __radd__ = _no_sum
 
     def __enter__(self) -> "Node":
-        finished = type(self) is self._frozen
-        problem = "it is finished" if finished else "it takes only arguments"
+        problem, fix = "it takes only arguments", "give it its content as arguments"
+        if type(self) is self._frozen:
+            problem, fix = "it is finished", self._second_block
         raise ScopeError(
             f"this {label(self)} cannot be opened as a block: {problem}",
-            fix=self._second_block if finished else "give it its content as arguments",
+            fix=fix,
             at=(author(), self.source),
         )
 
@@ -319,16 +323,18 @@ def make(
     node = object.__new__(cls)
     _set(node, "content", content)
     _set(node, "_mask", mask)
+    code: object = at
+    offset = -1
     if isinstance(at, Node):
-        _set(node, "_code", at._code)
-        _set(node, "_offset", at._offset)
-    else:
-        code, offset = at if isinstance(at, tuple) else (at, -1)
-        _set(node, "_code", code)
-        _set(node, "_offset", offset)
+        code, offset = at._code, at._offset
+    elif isinstance(at, tuple):
+        code, offset = at
+    _set(node, "_code", code)
+    _set(node, "_offset", offset)
     _set(node, "options", options)
+    values = {**cls._defaults, **fields}
     for name in cls._field_names:
-        _set(node, name, fields[name] if name in fields else cls._defaults[name])
+        _set(node, name, values[name])
     return node
 
 
@@ -341,9 +347,12 @@ def walk(root: Node) -> Iterator[tuple[Node, int]]:
     while stack:
         node, depth = stack.pop()
         yield node, depth
-        stack.extend(
-            (child, depth + 1) for child in reversed(node.content) if not isinstance(child, str)
-        )
+        stack.extend((child, depth + 1) for child in reversed(child_nodes(node)))
+
+
+def child_nodes(node: Node) -> list[Node]:
+    """Return the nodes in the content of a node, without its texts."""
+    return [child for child in node.content if not isinstance(child, str)]
 
 
 def label(node: Node) -> str:
@@ -388,17 +397,16 @@ def _are_equal(left: Node, right: Node) -> bool:
             if first != second:
                 return False
             continue
-        if (
-            first._node is not second._node
-            or len(first.content) != len(second.content)
-            or first.options != second.options
-            or any(
-                getattr(first, name) != getattr(second, name) for name in first._node._field_names
-            )
-        ):
+        if first._node is not second._node or first.options != second.options:
+            return False
+        if len(first.content) != len(second.content) or _fields(first) != _fields(second):
             return False
         pairs.extend(zip(first.content, second.content, strict=True))
     return True
+
+
+def _fields(node: Node) -> dict[str, object]:
+    return {name: getattr(node, name) for name in node._node._field_names}
 
 
 def _printed(root: Node) -> Iterator[str]:
@@ -414,25 +422,28 @@ def _printed(root: Node) -> Iterator[str]:
             continue
         yield f"{item._name()}("
         stack.append(_Syntax(")"))
-        for index in range(len(item.content) - 1, -1, -1):
-            stack.append(item.content[index])
+        for index, child in reversed([*enumerate(item.content)]):
+            stack.append(child)
             if index:
                 stack.append(_Syntax(", "))
-        keywords: list[str] = []
-        for option in attrs.fields(Options):
-            value = getattr(item.options, option.name)
-            if option.eq and value != option.default:
-                keywords.append(f"{option.name}={value!r}")
-        defaults = item._node._defaults
-        for name in item._node._field_names:
-            value = getattr(item, name, None)
-            # An open component has no value of some fields yet.
-            is_default = value is None or (name in defaults and value == defaults[name])
-            is_implied = name in ("role", "kind") or (name == "equipment" and not value)
-            if not is_default and not is_implied:
-                keywords.append(f"{name}={value!r}")
-        if keywords:
-            stack.append(_Syntax(", ".join(keywords) + (", " if item.content else "")))
+        keywords = [*_keywords(item)]
+        if keywords and item.content:
+            keywords.append("")  # a comma before the content
+        stack.append(_Syntax(", ".join(keywords)))
+
+
+def _keywords(node: Node) -> Iterator[str]:
+    """Yield the options and fields of a node that are not the defaults of its class."""
+    for option in attrs.fields(Options):
+        value = getattr(node.options, option.name)
+        if option.eq and value != option.default:
+            yield f"{option.name}={value!r}"
+    for name in node._node._field_names:
+        # An open component has no value of some fields yet.
+        value = getattr(node, name, None)
+        is_implied = name in ("role", "kind") or (name == "equipment" and not value)
+        if value is not None and value != node._node._defaults.get(name) and not is_implied:
+            yield f"{name}={value!r}"
 
 
 class _Syntax(str):
@@ -454,9 +465,8 @@ def _records(root: Node) -> Iterator[_Record]:
             at = sources[key] if key in sources else sources.setdefault(key, node.source)
         position = None if at is None else (at, node._offset)
         children = tuple([child if isinstance(child, str) else None for child in node.content])
-        fields = {name: getattr(node, name) for name in node._node._field_names}
-        yield node._saved_as, children, node._mask, position, node.options, fields
-        waiting += [child for child in reversed(node.content) if not isinstance(child, str)]
+        yield node._saved_as, children, node._mask, position, node.options, _fields(node)
+        waiting += reversed(child_nodes(node))
 
 
 def _restored(records: list[_Record]) -> Node:

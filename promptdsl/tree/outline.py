@@ -1,4 +1,7 @@
-"""The outline of a prompt: one line for each part, with its size and its source line."""
+"""The outline of a prompt: one line for each part, with its size and its source line.
+
+``outline_rows`` makes the lines as data, ``outline_text`` their text.
+"""
 
 from collections.abc import Sequence
 
@@ -78,7 +81,8 @@ def first_words(text: str) -> str:
     shown = " ".join(start[:WORDS])[:LONGEST]
     if shown == " ".join(start) and is_blank(text[SEARCHED:]):
         return shown
-    return shown + ("..." if text.isascii() else "…")
+    ellipsis = "..." if text.isascii() else "…"
+    return shown + ellipsis
 
 
 def outline_rows(root: Node) -> list[JsonDict]:
@@ -89,37 +93,41 @@ def outline_rows(root: Node) -> list[JsonDict]:
     size is there: an outline is printed to logs, and an f-string of an author may hold data.
     """
     rows: list[JsonDict] = []
-
-    def add(depth: int, what: str, where: object, text: str = "") -> None:
-        words = {} if is_blank(text) else {"text": on_one_line(first_words(text))}
-        location = {} if where is None else {"source": str(where)}
-        rows.append({"depth": depth, "what": what, **words, **location})
-
     parts = root.content or (root,)
     if isinstance(root, turn_nodes.RootNode):
         parts = (*root.equipment, *root.content)
-    has_words = _has_words(root, around=None)
     stack: list[tuple[Child, int, bool | None]]
-    stack = [(child, 0, has_words) for child in reversed(parts)]
+    stack = [(child, 0, _has_words(root, around=None)) for child in reversed(parts)]
     while stack:
         node, depth, has_words = stack.pop()
         if isinstance(node, str):
-            add(depth, size(node), None, node if has_words else "")
-        elif isinstance(node, turn_nodes.RecordedNode):
-            source, components = node.source, _components(node)
-            for item in node.items if node.provider_format == "messages" else ():
-                role = item.get("role") if is_mapping(item) else None
-                name = f"{role if is_one_of(role, ROLES) else 'message'} (recorded)"
-                if isinstance(item, Message):
-                    speaker = f" name={item.name}" if item.name else ""
-                    blocks = "; ".join(map(_block, item.content))
-                    name = f"{item.role} (recorded){speaker}: {blocks}"
-                add(depth, name + components, source)
+            rows.append({"depth": depth, "what": size(node)})
+            if has_words and not is_blank(node):
+                rows[-1]["text"] = on_one_line(first_words(node))
+            continue
+        location = {"source": str(node.source)}
+        if node.source is None:
+            location = {}
+        if isinstance(node, turn_nodes.RecordedNode):
+            names = []
+            if node.provider_format == "messages":
+                names = [_recorded(item) + _components(node) for item in node.items]
         else:
-            add(depth, _described(node), node.source)
+            names = [_described(node)]
             has_words = _has_words(node, around=has_words)
             stack.extend((child, depth + 1, has_words) for child in reversed(node.content))
+        rows += [{"depth": depth, "what": name, **location} for name in names]
     return rows
+
+
+def _recorded(item: object) -> str:
+    """Return the line of a recorded message, which may be no message yet."""
+    if isinstance(item, Message):
+        speaker = f" name={item.name}" if item.name else ""
+        return f"{item.role} (recorded){speaker}: {'; '.join(map(_block, item.content))}"
+    if is_mapping(item) and is_one_of(item.get("role"), ROLES):
+        return f"{item['role']} (recorded)"
+    return "message (recorded)"
 
 
 def _has_words(node: Node, *, around: bool | None) -> bool | None:
@@ -132,24 +140,29 @@ def _has_words(node: Node, *, around: bool | None) -> bool | None:
         return node.role in ("system", "developer") and node.kind in SPOKEN_KINDS
     if isinstance(node, WITHOUT_WORDS):
         return False
-    return True if around is None and isinstance(node, part_nodes.SectionNode) else around
+    if around is None and isinstance(node, part_nodes.SectionNode):
+        return True
+    return around
 
 
 def _described(node: Node) -> str:
-    options = node.options
+    options, mark = node.options, mark_of(node.options)
     words = [node._summary()]
-    words += [options.address] if options.id else []
+    if options.id:
+        words.append(options.address)
     if isinstance(node, part_nodes.SectionNode) and node.title is not None:
-        title = node.title
-        words.append(repr(title.text if isinstance(title, part_nodes.ValueNode) else title))
+        words.append(repr(getattr(node.title, "text", node.title)))
     words[-1] += _components(node)
     if isinstance(node, turn_nodes.TurnNode) and node._word != node.role:
         words.append(f"role={node.role}")
-    words += [f"name={options.name}"] if options.name else []
-    words += [f"audience={options.audience}"] if options.audience != "all" else []
-    words += [f"priority={options.priority:,}"] if options.priority is not None else []
-    mark = mark_of(options)
-    words += [cached(mark)] if mark else []
+    if options.name:
+        words.append(f"name={options.name}")
+    if options.audience != "all":
+        words.append(f"audience={options.audience}")
+    if options.priority is not None:
+        words.append(f"priority={options.priority:,}")
+    if mark:
+        words.append(cached(mark))
     words += [f"#{tag}" for tag in options.tags]
     return " ".join(words)
 
@@ -164,5 +177,6 @@ def _components(node: Node) -> str:
 def _block(block: Block) -> str:
     if isinstance(block, TextBlock):
         return size(block.text)
-    inner = block.content if isinstance(block, ToolResultBlock) else ()
-    return f"{described(block)}{', ' if inner else ''}{'; '.join(map(_block, inner))}"
+    if isinstance(block, ToolResultBlock) and block.content:
+        return f"{described(block)}, {'; '.join(map(_block, block.content))}"
+    return described(block)

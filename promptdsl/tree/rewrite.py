@@ -24,7 +24,16 @@ from promptdsl.tree.group_nodes import (
     NoteNode,
     ReserveNode,
 )
-from promptdsl.tree.node import DEFAULTS, Child, N, Node, Options, implied, label, make
+from promptdsl.tree.node import (
+    DEFAULTS,
+    Child,
+    N,
+    Node,
+    Options,
+    implied,
+    label,
+    make,
+)
 from promptdsl.tree.part_nodes import (
     EventBlockNode,
     MediaNode,
@@ -332,8 +341,13 @@ def below(root: Node, bit: int) -> list[Node]:
     while waiting:
         node = waiting.pop()
         nodes.append(node)
-        waiting += [c for c in node.content if not isinstance(c, str) and c._mask & bit]
+        waiting += children_with(node, bit)
     return nodes
+
+
+def children_with(node: Node, bits: int) -> list[Node]:
+    """Return the nodes in the content of a node that have one of these bits in their mask."""
+    return [child for child in node.content if not isinstance(child, str) and child._mask & bits]
 
 
 def leaves_no_choice(nodes: Iterable[Node]) -> bool:
