@@ -3,6 +3,9 @@
 The variable holds an immutable chain of open blocks, the innermost first. Each block knows the
 thread and the task that opened it. So code in another thread or task, which has a copy of the
 context, gets an error, and does not write into the wrong block.
+
+In the order of a component's life: ``start``, ``join`` and ``put``, ``enter``, ``leave``, ``fail``,
+``retract``. ``block.py`` has the rest of it. The errors are at the end.
 """
 
 from __future__ import annotations
@@ -165,7 +168,9 @@ set_innermost = OPENED.set
 
 def running_task() -> Task[object] | None:
     """Return the running asyncio task, ``None`` without one; asyncio is not imported for this."""
-    loop = fast_path.running_loop() if _EVENTS in _modules else None
+    if _EVENTS not in _modules:
+        return None
+    loop = fast_path.running_loop()
     return None if loop is None else _modules["asyncio.tasks"].current_task(loop)
 
 
@@ -228,7 +233,6 @@ def enter(component: C) -> C:
     A block inside another one has the same owner: the code in it is checked when it writes.
     """
     mask, top = component._mask, innermost()
-    block = None if top is None else top.component
     if mask & FAILED:
         state = "closed" if mask & CLOSED else "still open"
         raise ScopeError(
@@ -236,17 +240,9 @@ def enter(component: C) -> C:
             fix=component._twice,
             at=(author(), component.source),
         )
-    if top is not None and block is not None:
-        if mask & PLACED:
-            children = block.content
-            # The common case: it was written just now, so it is the last child.
-            if not (children and children[-1] is component) and not _position_in(top, component):
-                raise _elsewhere(component)
-        owner = top.owner
-    elif mask & PLACED:
+    if mask & PLACED and _position_in(top, component) is None:
         raise _elsewhere(component)
-    else:
-        owner = (get_ident(), running_task())
+    owner = (get_ident(), running_task()) if top is None or top.component is None else top.owner
     opened = OpenBlock()
     opened.component, opened.around = component, top
     opened.owner, opened.forbids = owner, component._forbids_at_once
@@ -261,11 +257,11 @@ def _position_in(opened: OpenBlock | None, component: Node) -> tuple[list[Child]
     """Return the children of the open block that contains a component, and its index there."""
     while opened is not None and opened.component is not None:
         children: list[Child] | tuple[Child, ...] = opened.component.content
-        # The content of a closed block is a tuple.
-        if isinstance(children, list):
-            for index in range(len(children) - 1, -1, -1):
-                if children[index] is component:
-                    return children, index
+        # From the last one on: most components were written just now. The content of a closed block
+        # is a tuple.
+        for index in range(len(children) - 1, -1, -1):
+            if children[index] is component and isinstance(children, list):
+                return children, index
         opened = opened.around
     return None
 
@@ -315,11 +311,10 @@ def fail(component: Component, around: OpenBlock | None) -> None:
         return
     component.content = tuple(component.content)
     component._mask |= FAILED
-    if component._mask & PLACED:
-        position = _position_in(around, component)
-        if position is not None:
-            children, index = position
-            del children[index]
+    position = _position_in(around, component)
+    if component._mask & PLACED and position is not None:
+        children, index = position
+        del children[index]
 
 
 def detached() -> AbstractContextManager[None]:
@@ -371,7 +366,13 @@ def open_block() -> Component | None:
 
 def flattened(args: Iterable[object]) -> list[object]:
     """Return arguments; a list among them is replaced by its items."""
-    return [item for arg in args for item in (arg if is_list(arg) else (arg,))]
+    items: list[object] = []
+    for arg in args:
+        if is_list(arg):
+            items += arg
+        else:
+            items.append(arg)
+    return items
 
 
 def retract(args: Iterable[object]) -> None:
@@ -379,8 +380,11 @@ def retract(args: Iterable[object]) -> None:
 
     They are the last children of the block. Components that were written before them stay.
     """
-    nodes = [part for part in flattened(args) if isinstance(part, Node)]
-    written = {id(node) for node in nodes if node._mask & PLACED and is_unused(node)}
+    written = {
+        id(part)
+        for part in flattened(args)
+        if isinstance(part, Node) and part._mask & PLACED and is_unused(part)
+    }
     top = innermost()
     if not written or top is None or top.component is None or not is_owner(top):
         return
@@ -397,15 +401,20 @@ def misplaced(node: Node, block: Node, at: Source | None = None) -> PlacementErr
 
     The line of a part that was written before the block comes after the line of the block.
     """
-    written, opened = lines = (node.source, block.source)
-    is_older = written and opened and written.file == opened.file and written.line < opened.line
-    if is_older and not node._mask & PLACED:
-        lines = (opened, written)
+    lines = (node.source, block.source)
+    if not node._mask & PLACED and _is_before(node.source, block.source):
+        lines = (block.source, node.source)
+    fix = block._advice(node) if isinstance(block, Component) else ""
     return PlacementError(
-        f"{named_label(node)} cannot be in {named_label(block)}",
-        fix=block._advice(node) if isinstance(block, Component) else "",
-        at=(at, *lines),
+        f"{named_label(node)} cannot be in {named_label(block)}", fix=fix, at=(at, *lines)
     )
+
+
+def _is_before(line: Source | None, other: Source | None) -> bool:
+    """Return whether a line of the author is before another one in the same file."""
+    if line is None or other is None:
+        return False
+    return line.file == other.file and line.line < other.line
 
 
 def _closed(component: Node, block: Node) -> ScopeError:
@@ -426,13 +435,12 @@ def _elsewhere(component: Node) -> ScopeError:
 
 def out_of_order(name: str, source: Source | None, top: OpenBlock | None = None) -> ScopeError:
     """Return the error for a block that is closed while ``top``, if any, is open inside it."""
-    inner = None if top is None else top.component or top
     still_open, line = "", None
-    if isinstance(inner, _Detached):
-        still_open, line = ": the detached() written inside it is still open", inner.source
-    elif isinstance(inner, Component):
-        still_open = f": the {label(inner)} written inside it is still open"
-        line = inner.source
+    if isinstance(top, _Detached):
+        still_open, line = ": the detached() written inside it is still open", top.source
+    elif top is not None and top.component is not None:
+        still_open = f": the {label(top.component)} written inside it is still open"
+        line = top.component.source
     return ScopeError(
         f"{name} is closed out of order{still_open}",
         fix="close blocks in the order they were opened; a generator suspended inside a block "
@@ -453,24 +461,27 @@ def check_owner(component: Node, opened: OpenBlock) -> None:
 
 
 def _foreign(component: Node, opened: OpenBlock) -> ScopeError:
-    block, (thread, task) = opened.component, opened.owner
-    if thread != get_ident():
-        here = f"thread {current_thread().name!r}"
-        owners = [f"thread {owner.name!r}" for owner in threads() if owner.ident == thread]
-        there = owners[0] if owners else "a thread that has ended"
-    else:
+    thread, task = opened.owner
+    name, source = "detached()", None
+    if opened.component is not None:
+        name, source = label(opened.component), opened.component.source
+    if thread == get_ident():
         here, there = _task_name(running_task()), _task_name(task)
+    else:
+        here, there = f"thread {current_thread().name!r}", "a thread that has ended"
+        for owner in threads():
+            if owner.ident == thread:
+                there = f"thread {owner.name!r}"
     # If the standard library called the component, as a thread does, there is no author's line.
     line, library = component.source, os.path.dirname(os.__file__)
     installed = os.path.join(library, "site-packages")
     if line is not None and line.file.startswith(library) and not line.file.startswith(installed):
         line = None
-    name = "detached()" if block is None else label(block)
     return ScopeError(
         f"this {label(component)} is written in {here}, but the open {name} belongs to {there}",
         fix="build the part under `with detached():` there, "
         "and include() it where the block is open",
-        at=(line, None if block is None else block.source),
+        at=(line, source),
     )
 
 

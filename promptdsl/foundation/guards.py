@@ -71,9 +71,9 @@ def guard(text: str, names: Collection[str], literals: frozenset[str] = NONE) ->
     :class:`ConfigError` for a literal that could be part of a reference.
     """
     text = str.__str__(text)
-    if not literals and not (names and has_bracket(text)):
-        return text
-    return _encoded(text, names, literals, _NOTHING)
+    if literals or (names and has_bracket(text)):
+        return _encoded(text, names, literals, _NOTHING)
+    return text
 
 
 def has_bracket(text: str) -> bool:
@@ -91,8 +91,9 @@ def left_open(text: str) -> str:
     if not has_bracket(text):
         return ""
     start = max(map(text.rfind, BRACKETS))
-    is_open = any(is_last for _, is_last in _readings(text, start + 1))
-    return text[start:] if is_open else ""
+    if any(is_last for _, is_last in _readings(text, start + 1)):
+        return text[start:]
+    return ""
 
 
 def guard_end(text: str, names: Collection[str]) -> str:
@@ -120,8 +121,9 @@ def guard_start(text: str, begun: str, names: Collection[str]) -> str:
 
 def _unfinished(begun: str, names: Collection[str]) -> set[str]:
     """Return the names of which a text ends with the beginning."""
-    readings = _readings(begun, 1, names) if begun else ()
-    ends = [name for name, is_last in readings if is_last]
+    if not begun:
+        return set()
+    ends = [name for name, is_last in _readings(begun, 1, names) if is_last]
     return {name for end in ends for name in names if name.startswith(end) and name != end}
 
 
@@ -191,8 +193,9 @@ def _brackets(text: str, names: Collection[str]) -> list[str] | None:
     last_forged = last and _begins_tag(behind, 0, names)
     if not (forged or last_forged):
         return []
-    brackets = ["&lt;" if head in forged else "<" for head in heads]
-    return [*brackets, "&lt;" if last_forged else "<"]
+    written = dict.fromkeys(heads, "<") | dict.fromkeys(forged, "&lt;")
+    last_written = "&lt;" if last_forged else "<"
+    return [*map(written.__getitem__, heads), last_written]
 
 
 def json_body(
@@ -210,7 +213,8 @@ def json_body(
 
     if is_same(text):  # as most texts are
         return text
-    candidates = _patterned(literals, _IN_FULL_JSON if full else _IN_JSON)
+    others = _IN_FULL_JSON if full else _IN_JSON
+    candidates = _patterned(literals, others)
 
     def rewritten(match: re.Match[str]) -> str:
         string = match[0]
@@ -259,9 +263,7 @@ def written_tags(text: str) -> WrittenTags:
     opened: set[str] = set()
     closed: set[str] = set()
     for match in _patterned(NONE).finditer(text):
-        start = end = match.end()
-        while end < len(text) and _is_gap(text[end]):
-            end += 1
+        start, end = match.end(), _after_gap(text, match.end())
         names = opened if _SLASHES.isdisjoint(text[start:end]) else closed
         if match[2]:
             names.add(fold(match[2]))
@@ -337,8 +339,7 @@ def _readings(
     that is longer than all ``names``, or than ``LONGEST`` where there are no ``names``.
     """
     end, longest = len(text), max(map(len, names), default=LONGEST)
-    while position < end and _is_gap(text[position]):
-        position += 1
+    position = _after_gap(text, position)
     name = stops = ""
     while position < end:
         letters = _letters(text[position])
@@ -359,9 +360,16 @@ def _readings(
     yield name, False
 
 
-def _is_gap(character: str) -> bool:
-    """Return whether a character may be between a bracket and a name."""
-    return character.isspace() or character in _SLASHES or _letters(character) == ""
+def _after_gap(text: str, position: int) -> int:
+    """Return the position after the white space, slashes and invisible characters at a position."""
+    while position < len(text) and (text[position] in _SLASHES or _is_blank(text[position])):
+        position += 1
+    return position
+
+
+def _is_blank(character: str) -> bool:
+    """Return whether a character is white space, or invisible."""
+    return character.isspace() or _letters(character) == ""
 
 
 @lru_cache(maxsize=4096)
@@ -387,9 +395,7 @@ _UNSEEN = pattern(rf"[{UNSEEN}\u2800\ufffe\uffff]")
 
 def _visible(literal: str) -> str:
     """Return a literal delimiter as it is compared: without invisible characters."""
-    return "".join(
-        character for character in literal if not character.isspace() and _letters(character) != ""
-    )
+    return "".join(character for character in literal if not _is_blank(character))
 
 
 def _begins(text: str, position: int, literal: str) -> bool:
@@ -399,7 +405,7 @@ def _begins(text: str, position: int, literal: str) -> bool:
     """
     in_word = text[position].isalnum() and text[position - 1 : position].isalnum()
     for wanted in _visible(literal):
-        while position < len(text) and (text[position].isspace() or _letters(text[position]) == ""):
+        while position < len(text) and _is_blank(text[position]):
             position += 1
         if position == len(text):
             return not in_word
@@ -435,7 +441,8 @@ def _patterned(literals: frozenset[str], others: _Others = _NOTHING) -> re.Patte
         begins += first
     # Without a literal, group 3 matches nothing.
     candidates = rf"{_TAG}|(?i:({'|'.join(firsts) or '(?!).'}))|({others.pattern})"
-    return re.compile(rf"{'(?i:' if literals else '(?:'}[{begins}])(?<={candidates})")
+    ignores_case = "i" if literals else ""
+    return re.compile(rf"(?{ignores_case}:[{begins}])(?<={candidates})")
 
 
 # Delimiters.
@@ -451,15 +458,15 @@ def check_delimiter(delimiter: str, *, tag: bool = False) -> None:
         )
     if tag:
         return
-    in_name = any(bare in name for name in CHARACTERS)
-    if in_name or "&" in bare or ";" in bare or _IN_NUMBER.fullmatch(bare):
+    if any(bare in name for name in CHARACTERS) or _IN_REFERENCE.fullmatch(bare):
         raise ConfigError(
             f"the delimiter {delimiter!r} reads as part of a character reference",
             fix="choose one with other characters, such as '[[event'",
         )
 
 
-_IN_NUMBER = re.compile("#?[0-9]*")
+_IN_REFERENCE = re.compile("#?[0-9]*|.*[&;].*", re.DOTALL)
+"""A part of the reference of a character by its number, or a text with a border of references."""
 
 
 def holds(text: str, literals: Collection[str]) -> bool:
