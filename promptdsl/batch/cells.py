@@ -62,26 +62,26 @@ class Parameters:
 
     def __init__(self, function: Callable[..., object], name: str) -> None:
         self.name = name
-        parameters = _signature(function, name).parameters.values()
-        self.takes_all = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters)
-        named = [parameter for parameter in parameters if parameter.kind in _BY_NAME]
+        self.takes_all = False
+        self.types: dict[str, tuple[type, ...]] = {}
+        self.choices: dict[str, list[tuple[object, object]]] = {}
+        self.required: list[str] = []
         names = getattr(inspect.unwrap(function), "__globals__", {})
-        annotations = {
-            parameter.name: _evaluated(parameter.annotation, names) for parameter in named
-        }
-        self.types = {name: _types_of(annotation) for name, annotation in annotations.items()}
-        self.choices = {name: _choices_of(annotation) for name, annotation in annotations.items()}
-        self.required = [
-            parameter.name for parameter in named if parameter.default is Parameter.empty
-        ]
-        positional = [
-            parameter for parameter in parameters if parameter.kind is Parameter.POSITIONAL_ONLY
-        ]
-        if positional and positional[0].default is Parameter.empty:
-            problem = f"{name} takes {positional[0].name!r} by position only"
-            raise OptionError(
-                problem, fix="a column is passed by name: remove the / from the parameters"
-            )
+        for parameter in _signature(function, name).parameters.values():
+            is_required = parameter.default is Parameter.empty
+            if parameter.kind in _BY_NAME:
+                annotation = _evaluated(parameter.annotation, names)
+                self.types[parameter.name] = _types_of(annotation)
+                self.choices[parameter.name] = _choices_of(annotation)
+                if is_required:
+                    self.required.append(parameter.name)
+            elif parameter.kind is Parameter.VAR_KEYWORD:
+                self.takes_all = True
+            elif parameter.kind is Parameter.POSITIONAL_ONLY and is_required:
+                problem = f"{name} takes {parameter.name!r} by position only"
+                raise OptionError(
+                    problem, fix="a column is passed by name: remove the / from the parameters"
+                )
 
     @property
     def columns(self) -> Container[str] | None:
@@ -120,12 +120,12 @@ class Parameters:
             raise DataError(cell.problem)
         if choices := self.choices.get(name):
             return _chosen(name, cell, choices, texts=texts)
-        types = self.types.get(name)
+        types = self.types.get(name, ())
         if not types or type(cell) in types or (type(cell) is int and float in types):
             return cell
-        if cell == "" and texts and type(None) in types and str not in types:
-            return None
         if isinstance(cell, str) and str not in types:
+            if texts and cell == "" and type(None) in types:
+                return None
             for kind in types:
                 # JSON has numbers and truth values, but no dates.
                 if kind in _READ and (texts or issubclass(kind, date)):
@@ -133,12 +133,18 @@ class Parameters:
                         return _READ[kind](cell)
                     except (ValueError, KeyError):
                         continue
-        wanted = " or ".join("None" if kind is type(None) else kind.__name__ for kind in types)
-        actual = "null" if cell is None else f"{type(cell).__name__} {str(cell)[:40]!r}"
-        fix = "add `| None` to the type of the parameter" if cell is None else ""
-        if cell == "" and texts:
-            fix = "an empty cell is None if the type of the parameter has `| None`"
-        raise DataError(f"the cell {name!r} is {actual}, not {wanted}", fix=fix)
+        raise _misfit(name, cell, types, texts=texts)
+
+
+def _misfit(name: str, cell: object, types: tuple[type, ...], *, texts: bool) -> DataError:
+    """Return the error for a cell that has none of the types of its parameter."""
+    wanted = " or ".join(kind.__name__ for kind in types).replace("NoneType", "None")
+    actual, fix = f"{type(cell).__name__} {str(cell)[:40]!r}", ""
+    if cell is None:
+        actual, fix = "null", "add `| None` to the type of the parameter"
+    elif cell == "" and texts:
+        fix = "an empty cell is None if the type of the parameter has `| None`"
+    return DataError(f"the cell {name!r} is {actual}, not {wanted}", fix=fix)
 
 
 def json_cell(cell: object) -> JsonValue:
@@ -247,8 +253,10 @@ def _chosen(
 ) -> object:
     """Return the argument for a cell; :class:`DataError` for a cell that is no choice."""
     for value, argument in choices:
-        is_text = texts and cell == ("" if value is None else str(value))
-        if is_text or cell is argument or (type(cell) is type(value) and cell == value):
+        text = "" if value is None else str(value)
+        if (texts and cell == text) or cell is argument:
+            return argument
+        if type(cell) is type(value) and cell == value:
             return argument
     values = [repr(value) for value, _ in choices]
     actual = "null" if cell is None else repr(str(cell)[:40])

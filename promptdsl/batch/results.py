@@ -5,7 +5,6 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from functools import reduce
 from typing import Any, BinaryIO, NamedTuple, Self, cast
 
@@ -82,8 +81,7 @@ def read_results(
                 yield {**row, "error": f"it was not sent: {entry['what']}"}
             else:
                 yield {**row, **results.answer(entry["id"], validators.get(entry.get("schema")))}
-    unknown = {*columns} - (reader.names if reader else set())
-    if unknown:
+    if reader is not None and (unknown := {*columns} - reader.names):
         raise DataError(f"there is no column {min(unknown)!r} in {', '.join(inputs)}")
 
 
@@ -140,7 +138,6 @@ class _Results:
         """The reasons why lines without an id are not results."""
         self._broken: list[tuple[str, _Location, str]] = []
         """The lines with an id that cannot be read: the id, the location and the reason."""
-        self._files = ExitStack()
         self._opened: list[BinaryIO] = []
         for index, path in enumerate(paths):
             try:
@@ -159,14 +156,15 @@ class _Results:
     def __enter__(self) -> Self:
         try:
             for path in self._paths:
-                self._opened.append(self._files.enter_context(open(path, "rb")))
+                self._opened.append(open(path, "rb"))  # closed by close()
         except OSError as error:
-            self._files.close()
+            self.__exit__()
             raise DataError(f"cannot read {error.filename}: {error.strerror}") from None
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._files.close()
+        for file in self._opened:
+            file.close()
 
     def _add_file(self, index: int, path: str) -> None:
         """Note the locations of the results in a file; raise an error if it has none."""
@@ -207,7 +205,7 @@ class _Results:
         id = _id_of(value, where, self._service)
         location = _Location(not _service_error(value, self._service), index, number, offset)
         before = self._locations.get(id)
-        if location.is_answer or before is None or not before.is_answer:
+        if before is None or location.is_answer >= before.is_answer:
             self._locations[id] = location
             if before is not None and before.is_answer and _text(self._line(before)) != text:
                 counts = self._shown(location)
@@ -365,4 +363,5 @@ def _problem(output: object, validator: Any) -> str:  # Any: jsonschema may not 
     if error is None:
         return ""
     path = ".".join(map(str, error.absolute_path))
-    return f"the answer breaks its schema: {path + ': ' if path else ''}{error.message[:200]}"
+    location = f"{path}: " if path else ""
+    return f"the answer breaks its schema: {location}{error.message[:200]}"

@@ -1,4 +1,8 @@
-"""The checker: it runs the selected rules over files and rendered prompts."""
+"""The checker: it runs the selected rules over files and rendered prompts.
+
+``Checker.paths`` and ``Checker.prompt`` find problems, ``_note`` keeps them as findings, and
+``report`` returns them.
+"""
 
 import ast
 import io
@@ -22,6 +26,7 @@ ENDINGS = (".j2", ".jinja", ".jinja2")
 _SKIPPED = ("__pycache__", "node_modules", "site-packages", "venv")
 _OFTEN_TWICE = (BROKEN, "PD104")
 """The rules that may report one mistake twice: in the code, and in the prompt of this code."""
+_COMPLETE_ID = "write a complete id, such as ignore[PD101]"
 _TOO_DEEP = "its code is nested too deep"
 
 
@@ -85,7 +90,9 @@ class Checker:
         self._files |= files
         for path in files:
             text, file, _ = self._read(path)
-            for rule in self._rules.values() if path not in self._unread else ():
+            if path in self._unread:
+                continue
+            for rule in self._rules.values():
                 if file and rule.in_source:
                     self._note(rule.id, path, rule.in_source(file))
                 elif path.endswith(ENDINGS) and rule.in_template:
@@ -125,27 +132,28 @@ class Checker:
 
         The comment of a rule about prompts is never unused: another prompt may need it.
         """
-        for path in self._files.keys() - self._unread.keys() if UNUSED in self._rules else ():
-            for line, id in self._read(path).ignores.unused():
-                rule = self._rules.get(id)
-                message, fix = "", f"remove {id} from the comment"
-                if id not in (HINTS, *RULES):
-                    message = (
-                        f"{id!r} in the comment is not a rule"
-                        if id
-                        else "the comment names no rule"
-                    )
-                    fix = "write a complete id, such as ignore[PD101]"
-                elif rule and rule.in_source and not rule.hints:
-                    message = f"the comment ignores {id}, but {id} has no finding here"
-                self._note(UNUSED, path, iter([(Source(path, line), message, fix)] * bool(message)))
+        checked = self._files.keys() - self._unread.keys()
+        if UNUSED in self._rules:
+            for path in checked:
+                self._note(UNUSED, path, self._unused_in(path))
         findings = {
             attrs.evolve(finding, inputs=tuple(self._inputs.get(finding, ())))
             for finding in self._findings.keys() - {*self._repeated()}
         }
         unread = (f"{path}: {why}" for path, why in sorted(self._unread.items()))
-        files = len(self._files.keys() - self._unread.keys())
-        return CheckReport(tuple(sorted(findings)), files, self._prompts, tuple(unread))
+        return CheckReport(tuple(sorted(findings)), len(checked), self._prompts, tuple(unread))
+
+    def _unused_in(self, path: str) -> Problems:
+        """Yield the problem of each name of a rule that an ignore comment does not need."""
+        for line, id in self._read(path).ignores.unused():
+            at, rule = Source(path, line), self._rules.get(id)
+            if not id:
+                yield at, "the comment names no rule", _COMPLETE_ID
+            elif id not in (HINTS, *RULES):
+                yield at, f"{id!r} in the comment is not a rule", _COMPLETE_ID
+            elif rule and rule.in_source and not rule.hints:
+                message = f"the comment ignores {id}, but {id} has no finding here"
+                yield at, message, f"remove {id} from the comment"
 
     def _repeated(self) -> Iterator[Finding]:
         """Yield the findings of prompts that repeat a finding of code, which has a column."""
@@ -154,12 +162,8 @@ class Checker:
             for finding in self._findings
             if finding.column and finding.rule != LOST
         }
-        losing = {
-            location
-            for finding in self._findings
-            if finding.rule == LOST
-            for location in self._losing(finding)
-        }
+        lost = [finding for finding in self._findings if finding.rule == LOST]
+        losing = {location for finding in lost for location in self._losing(finding)}
         lines_of = {"empty_block": lines | losing}
         for finding, hint in self._findings.items():
             is_of_prompt = not finding.column and finding.rule in _OFTEN_TWICE
@@ -232,9 +236,13 @@ class Checker:
             self._unread[shown(error.filename)] = error.strerror or ""
 
         skipped = {*_SKIPPED, *self._settings.exclude}
+
+        def kept(names: Iterable[str]) -> list[str]:
+            return sorted(name for name in names if name not in skipped and name[0] != ".")
+
         for folder, folders, files in os.walk(path, onerror=unread):
-            folders[:] = sorted(name for name in folders if name not in skipped and name[0] != ".")
-            for file in sorted(name for name in files if name not in skipped and name[0] != "."):
+            folders[:] = kept(folders)
+            for file in kept(files):
                 if file.endswith((".py", *ENDINGS)):
                     yield shown(os.path.join(folder, file))
 
