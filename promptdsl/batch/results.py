@@ -5,7 +5,6 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import reduce
 from typing import Any, BinaryIO, NamedTuple, Self, cast
 
 from promptdsl import Message, PromptError, ProviderId, provider_names, read_response
@@ -47,8 +46,9 @@ def read_results(
         raise DataError(f"the batch in {folder} is not finished", fix="--resume continues it")
     options = manifest["options"]
     name = options["service"]
-    known = name in (MESSAGES, *provider_names())
-    service = service_of(name if known else options.get("adapter", name))
+    if name not in (MESSAGES, *provider_names()):
+        name = options.get("adapter", name)
+    service = service_of(name)
     if not service.answer:
         raise DataError(f"a batch of {service.name} is not sent to a service")
     validators = {
@@ -289,7 +289,9 @@ def _id_in(text: str, key: str) -> str | None:
 
 def _at(value: Any, path: Iterable[str]) -> Any:  # Any: JSON
     """Return the value at a path of keys; ``None`` if a key is missing."""
-    return reduce(lambda inner, key: inner.get(key) if is_mapping(inner) else None, path, value)
+    for key in path:
+        value = value.get(key) if is_mapping(value) else None
+    return value
 
 
 def _service_error(result: object, service: Service) -> str:
@@ -323,7 +325,10 @@ def _answer(result: object, service: Service, validator: Any) -> dict[str, Any]:
         fields["calls"] = [call.to_dict() for call in message.calls]
     if validator is not None and not message.calls:
         output, problem = _output_of(message, validator)
-        fields |= {"error": problem} if problem else {"output": output}
+        if problem:
+            fields["error"] = problem
+        else:
+            fields["output"] = output
     return fields
 
 

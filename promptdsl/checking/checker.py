@@ -218,7 +218,9 @@ class Checker:
             try:
                 data = Path(path).read_bytes()
                 encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-                text = data.decode(encoding if is_python else "utf-8-sig").replace("\r\n", "\n")
+                if not is_python:
+                    encoding = "utf-8-sig"
+                text = data.decode(encoding).replace("\r\n", "\n")
                 file = parsed(text) if is_python else None
             except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
                 problem = getattr(error, "strerror", None) or str(error) or _TOO_DEEP

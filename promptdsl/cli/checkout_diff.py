@@ -47,13 +47,9 @@ def checkout_report(revision: str, paths: list[str]) -> tuple[DiffReport, list[s
     before = dict(zip(blobs, normalised, strict=True))
     after, problems = _contents(repository.root, filter(is_meant, names))
     snapshot_folders = _folders(before) | _folders(after)
-    both = {**before, **after}
-    others = {name for name in both if snapshot_folders.isdisjoint(name.split("/")[:-1])}
-    before, after = (
-        {name: files[name] for name in files if name not in others} for files in (before, after)
-    )
-    conflicts = {after[name] for name in repository.conflicts() if name in after}
-    conflicts = {content for content in conflicts if CONFLICT in b"\n" + content}
+    before, after = _inside(snapshot_folders, before), _inside(snapshot_folders, after)
+    conflicting = [after[name] for name in repository.conflicts() if name in after]
+    conflicts = {content for content in conflicting if CONFLICT in b"\n" + content}
     readable = {name: before[name] for name in before if name not in problems}
     prompts = [
         *(PromptComparison(name, "unreadable", problem=why) for name, why in problems.items()),
@@ -75,6 +71,15 @@ def _folders(files: Files) -> set[str]:
     """Return the names of the folders of snapshots: the usual one, and others set in pytest."""
     paths = [name.split("/") for name, content in files.items() if content.startswith(BEGINNING)]
     return {FOLDER, *(path[-3] for path in paths if FOLDER not in path and path[2:])}
+
+
+def _inside(folders: set[str], files: Files) -> dict[str, bytes]:
+    """Return the files in a folder with one of these names, at any depth."""
+    return {
+        name: content
+        for name, content in files.items()
+        if not folders.isdisjoint(name.split("/")[:-1])
+    }
 
 
 def _is_in(path: str, folder: str) -> bool:
@@ -117,26 +122,34 @@ def _comparison(path: str, before: Files, after: Files) -> PromptComparison:
     if path.endswith(PAYLOAD):
         return _payload_comparison(path, before.get(path), after.get(path))
     try:
-        old, new = (
-            snapshot_side(path, files[path], files.get) if path in files else None
-            for files in (before, after)
-        )
+        old, new = _snapshot(path, before), _snapshot(path, after)
     except UsageError as error:
         return PromptComparison(path, "unreadable", problem=str(error))
     model = dict((new or old or EMPTY).header).get("model", "")
-    if old is None or new is None:
-        return PromptComparison(path, "added" if new else "removed", model=model)
+    if old is None:
+        return PromptComparison(path, "added", model=model)
+    if new is None:
+        return PromptComparison(path, "removed", model=model)
     difference = diff(old, new)
-    return PromptComparison(path, "changed" if difference else "same", difference, model=model)
+    if not difference:
+        return PromptComparison(path, "same", difference, model=model)
+    return PromptComparison(path, "changed", difference, model=model)
+
+
+def _snapshot(path: str, files: Files) -> PromptFile | None:
+    return snapshot_side(path, files[path], files.get) if path in files else None
 
 
 def _payload_comparison(path: str, before: bytes | None, after: bytes | None) -> PromptComparison:
     """Return the comparison of a payload; its JSON differs, but perhaps not its prompt."""
-    if before is None or after is None:
-        return PromptComparison(path, "added" if before is None else "removed")
+    if before is None:
+        return PromptComparison(path, "added")
+    if after is None:
+        return PromptComparison(path, "removed")
     provider = path.removesuffix(PAYLOAD).rpartition(".")[2]
     try:
-        difference = diff(*(payload_side(path, content, provider) for content in (before, after)))
+        old, new = payload_side(path, before, provider), payload_side(path, after, provider)
+        difference = diff(old, new)
     except UsageError as error:
         return PromptComparison(path, "changed", problem=str(error))
     problem = "" if difference else "its JSON changed, but not the prompt in it"

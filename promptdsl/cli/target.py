@@ -117,11 +117,10 @@ def _value(module: ModuleType, name: str, location: str) -> object:
 def _prompts_in(module: ModuleType) -> dict[str, object]:
     """Return the prompts of a module by name, in the order of its code."""
     prompts = {
-        name: value
-        for name, value in vars(module).items()
-        if _is_prompt(name, value, module) and (not callable(value) or _returns_prompt(value))
+        name: value for name, value in vars(module).items() if _is_prompt(name, value, module)
     }
-    wanted = {id(value) for value in _unnamed_prompts([*prompts.values()])}
+    written = [value for value in prompts.values() if not callable(value) or _returns_prompt(value)]
+    wanted = [*map(id, _unnamed_prompts(written))]
     return {name: value for name, value in prompts.items() if id(value) in wanted}
 
 
@@ -195,8 +194,9 @@ def _refuse_other_file(path: str) -> None:
         return
     from promptdsl.cli.other_files import described_file
 
-    kind = described_file(path)
-    problem = f"{path} is no Python file{', but ' if kind else ''}{kind}"
+    problem = f"{path} is no Python file"
+    if kind := described_file(path):
+        problem += f", but {kind}"
     raise UsageError(f"{problem}\n  {USAGE}")
 
 
@@ -206,8 +206,9 @@ def _is_installed(name: str, full: str) -> bool:
         spec = find_spec(name)
     except (ImportError, ValueError):
         return False
-    origin = None if spec is None else spec.origin
-    return origin is not None and os.path.realpath(origin) != os.path.realpath(full)
+    if spec is None or spec.origin is None:
+        return False
+    return os.path.realpath(spec.origin) != os.path.realpath(full)
 
 
 def _import_module(name: str) -> ModuleType:

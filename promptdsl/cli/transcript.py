@@ -4,15 +4,16 @@ import argparse
 import os
 import re
 from collections.abc import Callable
-from itertools import islice
 from typing import Any
 
 import attrs
 
 from promptdsl import (
     History,
+    Message,
     Timeline,
     Transcript,
+    TranscriptEntry,
     TranscriptError,
     render,
 )
@@ -58,9 +59,11 @@ def add_transcript(add_parser: AddParser) -> None:
             failed="the content of a file is wrong",
         )
         add, (metavar, _, out) = command.add_argument, takes.partition(" ")
-        add("target", metavar=metavar, nargs="+" if out == "..." else None, help=INPUTS[metavar])
+        several = "+" if out == "..." else None
+        add("target", metavar=metavar, nargs=several, help=INPUTS[metavar])
         if "OUT" in out:
-            add("out", metavar="OUT", nargs="?" if "[" in out else None, help="a new file")
+            optional = "?" if "[" in out else None
+            add("out", metavar="OUT", nargs=optional, help="a new file")
         if run is _show:
             add(
                 "--all",
@@ -121,9 +124,10 @@ def _usage_error(error: TranscriptError, path: str, name: str) -> UsageError:
     if "salvage" in (fix := error.fix or ""):
         kind = described_content(path)
         if not _begins_as_transcript(path) or kind.startswith("a file of a log"):
-            problem = f"{name} is not a transcript{', but ' if kind else ''}{kind}"
+            if kind:
+                return FileError(f"{name} is not a transcript, but {kind}")
             fix = "give a file that Transcript.open() or save() wrote, or database:KEY"
-            return FileError(problem if kind else f"{problem}\n  {fix}")
+            return FileError(f"{name} is not a transcript\n  {fix}")
         fix = f"promptdsl transcript repair {name} OUT keeps the undamaged entries"
     return FileError(f"{error.what.replace(path, name)}\n  {fix}".rstrip())
 
@@ -169,34 +173,44 @@ def _show(arguments: argparse.Namespace) -> tuple[str, list[str]]:
         data["entries"] = [fields(entry, "number", "at", "type", "data") for _, entry, _ in rows]
     else:
         rows = [(turn.number, turn.entry, turn.message) for turn in transcript.turns]
-        data["turns"] = [
-            {"number": number, "at": entry.at, "note": entry.data.get("note")}
-            | ({"message": message.to_dict()} if message else {})
-            for number, entry, message in rows
-        ]
+        data["turns"] = [_turn_data(*row) for row in rows]
     shown: list[ShownEntry] = []
     for number, entry, message in rows:
         content = entry.data if entry.opaque else entry.data.get("note", entry.data)
         role, texts = entry.type, [as_json(content)]
+        is_content = message is not None or role == "note"
         if message is not None:
             texts = re.split(r"\n {2}(?! )(?:text\n)?", as_messages([message]))[1:]
             if entry.type == "message" or (entry.type != "summary" and not arguments.all):
                 role = message.role
-        is_removed = entry.number not in current and (message is not None or role == "note")
+        is_removed = is_content and entry.number not in current
         shown.append(ShownEntry(number, shown_time(entry.at), role, texts, is_removed))
     lines = [*entry_lines(shown, width=terminal_width(), is_full=arguments.full)]
     lines += ["", *(f"{_one_line(k)}: {_one_line(v)}" for k, v in transcript.metadata.items())]
-    counts = [f"{count:,} {name}" for name, count in transcript.usage.items()]
-    lines += [f"tokens: {', '.join(counts)}"] if counts else []
+    if transcript.usage:
+        counts = [f"{count:,} {name}" for name, count in transcript.usage.items()]
+        lines.append(f"tokens: {', '.join(counts)}")
     text = as_json(data) if arguments.json else "\n".join(lines).strip("\n")
     return text, _notes_on(arguments.target, transcript)
+
+
+def _turn_data(number: int, entry: TranscriptEntry, message: Message | None) -> dict[str, Any]:
+    """Return a turn as data, for --json."""
+    data: dict[str, Any] = {"number": number, "at": entry.at, "note": entry.data.get("note")}
+    if message:
+        data["message"] = message.to_dict()
+    return data
 
 
 def _check(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     """Check transcripts for damage, and show its line and byte; of a database, all transcripts."""
     lines, notes, code = list[str](), list[str](), 0
-    names = arguments.target
-    paths = [p for name in names for p in (names_in(name) if is_database(name) else [name])]
+    paths: list[str] = []
+    for name in arguments.target:
+        if is_database(name):
+            paths += names_in(name)
+        else:
+            paths.append(name)
     for path in progress(paths, "checked"):
         try:
             transcript = _opened(path)
@@ -248,19 +262,19 @@ def _list(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
         line = f"{time:19}  {_line_on(path, transcript)}  {_one_line(title)}".rstrip()
         rows.append((time, line, {**row, "bytes": _size(path, transcript)}))
     rows.sort(key=lambda row: row[0])
+    code = bool(notes)
     if not rows and not notes and not is_database(arguments.target):
-        note = f"there is no transcript in {arguments.target}: it would have files *.jsonl"
-        return as_json([]) if arguments.json else "", [note], False
-    text = "\n".join(line for _, line, _ in rows)
-    return as_json([row for *_, row in rows]) if arguments.json else text, notes, bool(notes)
+        notes = [f"there is no transcript in {arguments.target}: it would have files *.jsonl"]
+    if arguments.json:
+        return as_json([row for *_, row in rows]), notes, code
+    return "\n".join(line for _, line, _ in rows), notes, code
 
 
 def _begins_as_transcript(path: str) -> bool:
     """Return whether a file begins like a transcript: its header, or a checksum below it."""
     with open(path, "rb") as file:
-        lines = [*islice(file, 2)]
-    is_first = any(FIRST_LINE in line for line in lines[:1])
-    return is_first or any(EACH_LINE in line for line in lines[1:])
+        first, second = file.readline(), file.readline()
+    return FIRST_LINE in first or EACH_LINE in second
 
 
 def _names_in(target: str) -> list[str]:
@@ -283,12 +297,8 @@ def _names_in(target: str) -> list[str]:
 
 def _convert(arguments: argparse.Namespace) -> tuple[str, list[str]]:
     """Convert a conversation to another format: of a transcript (with OUT) or of a provider."""
-    path, out, to, provider_format = (
-        arguments.target,
-        arguments.out,
-        arguments.to,
-        vars(arguments)["from"],
-    )
+    path, out, to = arguments.target, arguments.out, arguments.to
+    provider_format: str = vars(arguments)["from"]
     if to == TRANSCRIPT and out is None:
         raise UsageError(f"--to {TRANSCRIPT} writes a file: name it, OUT")
     for name in (provider_format, to):

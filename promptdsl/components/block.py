@@ -55,7 +55,7 @@ from promptdsl.tree.node import (
     nodes_in,
 )
 from promptdsl.tree.part_nodes import TextNode
-from promptdsl.tree.rewrite import children_with, unique_ids
+from promptdsl.tree.rewrite import unique_ids, with_bits
 from promptdsl.tree.turn_nodes import OutputNode, ToolNode
 
 ROOTED = masks.ROOT | masks.TURN | masks.REQUEST | masks.RECORDED | masks.TOOL
@@ -266,7 +266,7 @@ def culprit(node: Node, forbidden: int) -> Node:
             if node._mask & SURFACE & forbidden:
                 return node
             bits = forbidden & DEEP
-        inner = children_with(node, bits)
+        inner = with_bits(node.content, bits)
         if not inner:
             return node
         node = inner[0]

@@ -121,25 +121,21 @@ class Transcript(StoredLog):
                     appended = appended._replace(message=appended.message.replace(id=made))
                 new = _message_entry(appended)
                 message = appended.message
-            waiting = self._open_calls()
             before: list[New] = []
-            if interrupt and message is not None and pairs.closes_calls(message):
-                left = set(waiting) - set(pairs.results_in(message))
-                interrupted_calls = [call for call in waiting.values() if call.id in left]
-                before = [
-                    New("message", None, pairs.interrupted_result(call))
-                    for call in interrupted_calls
-                ]
-                waiting = {id: call for id, call in waiting.items() if id not in left}
+            after: list[New] = []
+            cut_off: Iterable[object] = ()
             if message is not None:
+                waiting = self._open_calls()
+                if interrupt and pairs.closes_calls(message):
+                    left = waiting.keys() - set(pairs.results_in(message))
+                    before = [_interrupted(call) for id, call in waiting.items() if id in left]
+                    waiting = {id: call for id, call in waiting.items() if id not in left}
                 pairs.check_next(message, waiting)
-            calls = message.calls if interrupted and message is not None else ()
-            after = [New("message", None, pairs.interrupted_result(call)) for call in calls]
+                if interrupted:
+                    after = [*map(_interrupted, message.calls)]
+                    cut_off = cast("Any", message.metadata.get("interrupted", ()))
             entry = self._commit([*before, new, *after])[len(before)]
-            cut_off = message.metadata.get("interrupted", ()) if interrupted and message else ()
-            self.repairs += tuple(
-                f"a {what} was cut, and is left out" for what in cast("Any", cut_off)
-            )
+            self.repairs += tuple(f"a {what} was cut, and is left out" for what in cut_off)
             return entry
 
     def _known(self, message: Message) -> TranscriptEntry | None:
@@ -472,7 +468,9 @@ class Transcript(StoredLog):
 
 def _message_data(changed: NewMessage) -> dict[str, Any]:  # Any: JSON
     data: dict[str, Any] = {"message": changed.message.to_dict()}
-    return {**data, "reply": dict(changed.reply)} if changed.reply else data
+    if changed.reply:
+        data["reply"] = dict(changed.reply)
+    return data
 
 
 def _registered_entry(name: str, value: object) -> tuple[New, Message | None]:
@@ -482,10 +480,19 @@ def _registered_entry(name: str, value: object) -> tuple[New, Message | None]:
 
 
 def _message_entry(appended: NewMessage) -> New:
-    return New("message", _message_data(appended) if appended.reply else None, appended.message)
+    data = _message_data(appended) if appended.reply else None
+    return New("message", data, appended.message)
+
+
+def _interrupted(call: ToolUseBlock) -> New:
+    """Return the entry of the result that says that a call was interrupted."""
+    return New("message", None, pairs.interrupted_result(call))
 
 
 def _removed_data(removed: pairs.RemovedResults) -> dict[str, Any]:  # Any: JSON
-    data: dict[str, Any] = {"also": removed.also} if removed.also else {}
-    rest = {str(number): message.to_dict() for number, message in removed.rest.items()}
-    return {**data, "rest": rest} if rest else data
+    data: dict[str, Any] = {}
+    if removed.also:
+        data["also"] = removed.also
+    if removed.rest:
+        data["rest"] = {str(number): kept.to_dict() for number, kept in removed.rest.items()}
+    return data

@@ -95,7 +95,10 @@ def with_content(node: N, content: tuple[Child, ...]) -> N:
         # A fragment has the surface bits of its parts.
         bits = masks.OPAQUE
         for child in content:
-            bits |= masks.TEXT if isinstance(child, str) else child._mask & masks.SURFACE
+            if isinstance(child, str):
+                bits |= masks.TEXT
+            else:
+                bits |= child._mask & masks.SURFACE
     else:
         bits |= implied(node.options)
     if isinstance(node, ToolTurnNode):
@@ -189,8 +192,10 @@ def unique_ids(component: Node, content: tuple[Child, ...]) -> None:
     one of them is sent. Groundings may share ids, too, because their ids are data: see
     :func:`numbered`.
     """
+    if isinstance(component, FirstFitNode):
+        return
     inside = not isinstance(component, FragmentNode)
-    levels = [_Siblings(content, alternatives=isinstance(component, FirstFitNode))]
+    levels = [_Siblings(with_bits(content, masks.NAMED))]
     while True:
         level = levels[-1]
         if not level.waiting:
@@ -208,21 +213,21 @@ def unique_ids(component: Node, content: tuple[Child, ...]) -> None:
             around.ids.update(few)
             continue
         child = level.waiting.pop()
-        if isinstance(child, str) or not child._mask & masks.NAMED:
-            continue
         if isinstance(child, RequestOnlyNode) and child.grounding:
             continue
         if level.alternatives:
-            levels += [_Siblings((child,))] if inside else []
+            levels.append(_Siblings([child]))
         elif not isinstance(child, FragmentNode):
             id = child.options.id
             if id in level.ids:
                 raise twice(id, level.ids[id], child, component)
             level.ids[id] = child
-        elif inside and isinstance(child, FirstFitNode):
-            levels.append(_Siblings(child.content, alternatives=True))
         elif inside:
-            level.waiting.extend(reversed(child.content))
+            parts = with_bits(child.content, masks.NAMED)
+            if isinstance(child, FirstFitNode):
+                levels.append(_Siblings(parts, alternatives=True))
+            else:
+                level.waiting += reversed(parts)
 
 
 class _Siblings:
@@ -230,8 +235,8 @@ class _Siblings:
 
     __slots__ = ("alternatives", "ids", "waiting")
 
-    def __init__(self, parts: tuple[Child, ...], *, alternatives: bool = False) -> None:
-        self.waiting = list(reversed(parts))
+    def __init__(self, parts: list[Node], *, alternatives: bool = False) -> None:
+        self.waiting = parts[::-1]
         self.ids: dict[str | None, Node] = {}
         self.alternatives = alternatives
 
@@ -283,13 +288,11 @@ def numbered(content: tuple[Child, ...]) -> tuple[Child, ...]:
 
 def _named_parts(content: Iterable[Child]) -> Iterator[Node]:
     """Yield the children of a timeline that have an id, and the sections in system turns."""
-    waiting = [*content]
+    waiting = with_bits(content, masks.NAMED | masks.SYSTEM)
     while waiting:
         part = waiting.pop()
-        if isinstance(part, str) or not part._mask & (masks.NAMED | masks.SYSTEM):
-            continue
         if isinstance(part, FragmentNode) or part._mask & masks.SYSTEM:
-            waiting += part.content
+            waiting += with_bits(part.content, masks.NAMED | masks.SYSTEM)
         if part.options.id is not None:
             yield part
 
@@ -307,10 +310,10 @@ def _numbers(
     content: Iterable[Child], highest: _Numbers, coded: _Numbers, *, is_choice: bool = False
 ) -> Iterator[int]:
     """Yield the number of each turn with an id, in written order."""
-    waiting = [*content][::-1]
+    waiting = with_bits(content, masks.NAMED)[::-1]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, str) or not part._mask & masks.NAMED or isinstance(part, SectionNode):
+        if isinstance(part, SectionNode):
             continue
         id = part.options.id
         if isinstance(part, FirstFitNode) and not is_choice:
@@ -321,7 +324,7 @@ def _numbers(
                 for id, number in numbers.maps[0].items():
                     highest[id] = max(number, highest.get(id, 0))
         elif isinstance(part, FragmentNode):
-            waiting += reversed(part.content)
+            waiting += reversed(with_bits(part.content, masks.NAMED))
         elif _is_coded(part):
             yield coded[id]
         else:
@@ -341,13 +344,13 @@ def below(root: Node, bit: int) -> list[Node]:
     while waiting:
         node = waiting.pop()
         nodes.append(node)
-        waiting += children_with(node, bit)
+        waiting += with_bits(node.content, bit)
     return nodes
 
 
-def children_with(node: Node, bits: int) -> list[Node]:
-    """Return the nodes in the content of a node that have one of these bits in their mask."""
-    return [child for child in node.content if not isinstance(child, str) and child._mask & bits]
+def with_bits(content: Iterable[Child], bits: int) -> list[Node]:
+    """Return the nodes among children that have one of these bits in their mask."""
+    return [child for child in content if not isinstance(child, str) and child._mask & bits]
 
 
 def leaves_no_choice(nodes: Iterable[Node]) -> bool:
