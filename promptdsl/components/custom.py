@@ -21,6 +21,7 @@ from promptdsl.components.replacements import (
     Function,
     Replacement,
     Replacements,
+    entries_of,
     replacing,
 )
 from promptdsl.components.scope import (
@@ -87,7 +88,7 @@ class CustomComponent(Container, ComponentNode):
         is_empty = kind is None and running.written == _written_count()
         try:
             with _failing(self):
-                if not running.end(error if isinstance(error, BaseException) else None):
+                if not running.end(cast("BaseException | None", error)):
                     raise _yield_error(self, "yields more than once")
         except BaseException as raised:
             # The exception of the block is not changed. If it is a StopIteration, the generator
@@ -152,8 +153,8 @@ class _Running:
             self.inside = OVERRIDES.get()
         if self.inside is not before and self.inside is not None:
             self.around = OVERRIDES.get()
-            added = len(self.inside.entries) - (0 if before is None else len(before.entries))
-            outer = () if self.around is None else self.around.entries
+            added = len(self.inside.entries) - len(entries_of(before))
+            outer = entries_of(self.around)
             OVERRIDES.set(Replacements(self.inside.entries[: max(added, 0)] + outer))
         return yielded
 
@@ -166,7 +167,10 @@ class _Running:
             OVERRIDES.set(self.around)
         with replacing(self.inside):
             try:
-                next(self.generator) if error is None else self.generator.throw(error)
+                if error is None:
+                    next(self.generator)
+                else:
+                    self.generator.throw(error)
             except StopIteration:
                 return True
             self.generator.close()
@@ -204,17 +208,13 @@ def component(function: object = None, /, *, name: str | None = None) -> object:
 def component_of(function: object, name: str | None) -> "ComponentFunction":
     """Return the component of a function; its name is ``name``, or that of the function."""
     if not is_plain(function) and not isinstance(function, ComponentFunction):
-        asynchronous = inspect.isfunction(function)
-        raise ContentError(
-            "component() takes a plain function, not "
-            + ("an async def" if asynchronous else kind_of(function)),
-            fix="write a Lazy for a function that awaits"
-            if asynchronous
-            else f'write @component(name="{function}") before a def'
-            if type(function) is str and is_name(function)
-            else "write @component before a def",
-            at=(author(),),
-        )
+        kind, fix = kind_of(function), "write @component before a def"
+        if inspect.isfunction(function):
+            kind, fix = "an async def", "write a Lazy for a function that awaits"
+        elif type(function) is str and is_name(function):
+            fix = f'write @component(name="{function}") before a def'
+        problem = f"component() takes a plain function, not {kind}"
+        raise ContentError(problem, fix=fix, at=(author(),))
     name = function.__name__ if name is None else name
     if not is_name(name):
         raise OptionError(
@@ -254,11 +254,10 @@ class ComponentFunction:
         """Write the parts, and return them; where the function yields, as a ``with`` block."""
         frame = getframe(2)
         block = object.__new__(CustomComponent)
+        block.name, block.by, block.running, block.section = self.name, None, None, None
         if self.section is not None:
-            frame = author_frame(frame)
+            frame, block.section = author_frame(frame), self.section()
         block._code, block._offset = frame.f_code, frame.f_lasti
-        block.name, block.by, block.running = self.name, None, None
-        block.section = None if self.section is None else self.section()
         arguments = (*args, *kwargs.values())
         try:
             adopt(block, flattened(arguments))
@@ -346,10 +345,7 @@ def _take(block: CustomComponent, returned: object) -> None:
     if not returned._mask & PLACED and opened is not None:
         put(finish(returned), opened)
         return
-    parts = [child for child in block.content if isinstance(child, Node)]
-    if any(returned is part for part in parts):
-        return
-    if not any(returned is node for part in parts for node, _ in walk(part)):
+    if not any(returned is node for node, _ in walk(block)):
         block.content += gather(block, (returned,))
 
 

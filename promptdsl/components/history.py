@@ -18,7 +18,7 @@ from promptdsl.components.options import (
 from promptdsl.components.scope import location, misplaced, retract, start
 from promptdsl.config.models import named_origin
 from promptdsl.foundation.errors import ContentError, OptionError, PromptError, TargetError
-from promptdsl.foundation.frozen import is_list, is_mapping
+from promptdsl.foundation.frozen import is_mapping
 from promptdsl.foundation.json import ABSENT, Absent
 from promptdsl.foundation.source import public_api
 from promptdsl.messages import conversation_cache
@@ -234,12 +234,7 @@ def _begin_history(
     known: conversation_cache.ReadCache | None = None
     # A copy of the list: a message that is appended to it later is not sent.
     if is_mapping(messages) and provider_format != "messages":
-        items = {
-            key: _messages(component, value, provider_format)[0]
-            if is_list(value) and not isinstance(value, tuple)
-            else value
-            for key, value in messages.items()
-        }
+        items = {key: _copied(component, value, provider_format) for key, value in messages.items()}
     elif _is_series(messages) and not (isgenerator(messages) and messages.gi_frame is None):
         # A generator without a frame was read to its end before.
         items, known = _messages(component, messages, provider_format)
@@ -304,12 +299,11 @@ def _checked_pin(component: History, value: object) -> object:
         return value
     if value is None:
         return None
-    ids = [value] if isinstance(value, str) else [*value] if _is_series(value) else [value]
-    texts = frozenset(id for id in ids if isinstance(id, str))
-    if all(isinstance(id, str) for id in ids):
-        return texts
-    fix = "write the ids of messages, or a function from a Message to True or False"
-    raise bad_option(component, "pin", value, fix)
+    ids = [*value] if _is_series(value) else [value]
+    if not all(isinstance(id, str) for id in ids):
+        fix = "write the ids of messages, or a function from a Message to True or False"
+        raise bad_option(component, "pin", value, fix)
+    return frozenset(ids)
 
 
 _IN_A_TURN = masks.TEXT | masks.MEDIA | masks.ITEM | masks.CALL | masks.RESULT | masks.EVENT_BLOCK
@@ -362,6 +356,13 @@ def _is_series(value: object) -> TypeGuard[Iterable[object]]:
     return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
 
 
+def _copied(component: History, value: object, provider_format: str) -> object:
+    """Return a value of a payload, a list as a tuple of its messages."""
+    if isinstance(value, list):
+        return _messages(component, cast("list[object]", value), provider_format)[0]
+    return value
+
+
 _PLAIN = {Message, dict}
 
 
@@ -378,8 +379,8 @@ def _messages(
     kinds = set(map(type, new))
     if kinds <= _PLAIN:
         return copies, known
-    if any(issubclass(kind, Node) for kind in kinds):
-        parts = [message for message in copies if isinstance(message, Node)]
+    parts = [message for message in copies if isinstance(message, Node)]
+    if parts:
         retract(parts)
         fix = f"write it in a block: with History(...): {label(parts[0])}(...)"
         raise ContentError(
@@ -387,18 +388,15 @@ def _messages(
             fix=fix,
             at=(component.source, parts[0].source),
         )
-    if provider_format == "messages" and not all(
-        issubclass(kind, Message | Mapping) for kind in kinds
-    ):
+    wrong = [n for n, item in enumerate(copies) if not isinstance(item, Message | Mapping)]
+    if provider_format == "messages" and wrong:
         from promptdsl.foundation.remedies import is_reply, message_remedy
 
         if is_reply(messages):
             problem = f"a History takes a list of messages, not {named_type(messages)}"
             raise ContentError(problem, fix=_list_of(messages, "History"), at=(component.source,))
-        number = next(n for n, x in enumerate(copies) if not isinstance(x, Message | Mapping))
-        problem = (
-            f"messages[{number}] of this History is not a message: {named_type(copies[number])}"
-        )
-        fix = message_remedy(copies[number])
+        item = copies[wrong[0]]
+        problem = f"messages[{wrong[0]}] of this History is not a message: {named_type(item)}"
+        fix = message_remedy(item)
         raise ContentError(problem, fix=fix, at=(component.source,))
     return copies, known

@@ -21,6 +21,7 @@ from promptdsl.components.replacements import (
     Key,
     Replacement,
     Replacements,
+    entries_of,
     written_as,
 )
 from promptdsl.components.scope import out_of_order
@@ -78,19 +79,23 @@ def override(
     """
     line = author()
     mapping: object = replacements
-    if surplus or unknown or not is_mapping(mapping):
-        name = next(iter(unknown), "persona")
+    problem = ""
+    if unknown:
+        problem = "and no keywords"
+    elif surplus:
+        problem = "and nothing else"
+    elif not is_mapping(mapping):
         problem = f"not {kind_of(mapping)}"
-        if surplus or unknown:
-            problem = "and no keywords" if unknown else "and nothing else"
+    if problem:
+        name = next(iter(unknown), "persona")
         raise OptionError(
             f"override() takes a mapping, {problem}",
             fix=f'write override({{"{name}": my_{name}}})',
             at=(line,),
         )
     # Parts written in the mapping itself have joined the open block.
-    adopt(make(FragmentNode, at=line), (*mapping, *mapping.values()))
-    checked = [_checked(key, by, line) for key, by in mapping.items()]
+    adopt(make(FragmentNode, at=line), (*replacements, *replacements.values()))
+    checked = [_checked(key, by, line) for key, by in replacements.items()]
     return _Override(checked, line)
 
 
@@ -107,8 +112,8 @@ def _checked(key: object, by: object, line: Source) -> Replacement:
     made = components_called(key)
     if made:
         # A library section is known by its name, which is the same after a pickle.
-        is_section = made[0].section is not None
-        return _of_component(made[0].name if is_section else cast("Key", key), made, by, line)
+        known_by = cast("Key", key) if made[0].section is None else made[0].name
+        return _of_component(known_by, made, by, line)
     if isinstance(key, str):
         if isinstance(by, Node) and is_name(key):
             return Replacement(key, written_as(finish(by)), line, check=check_replaced)
@@ -155,7 +160,9 @@ def _of_component(key: Key, made: list[ComponentFunction], by: object, line: Sou
 def components_called(key: object) -> list[ComponentFunction]:
     """Return the components of a key: a component, those of a name, or an unused section."""
     made = [each for each in components() if each is key or key in each.names]
-    return [_section_called(key)] if not made and isinstance(key, str) and ":" in key else made
+    if not made and isinstance(key, str) and ":" in key:
+        return [_section_called(key)]
+    return made
 
 
 def _section_called(name: str) -> ComponentFunction:
@@ -200,8 +207,7 @@ class _Override(AbstractContextManager[None]):
 
     def __enter__(self) -> None:
         around = OVERRIDES.get()
-        outer = () if around is None else around.entries
-        entries = (*map(attrs.evolve, self.replacements), *outer)
+        entries = (*map(attrs.evolve, self.replacements), *entries_of(around))
         inside = Replacements(entries, around=around, opened_by=self)
         OVERRIDES.set(inside)
 
@@ -220,11 +226,8 @@ class _Override(AbstractContextManager[None]):
         if unused:
             key = unused[0].key
             missed = label(key) if isinstance(key, Node) else f"Section {key!r}"
-            fix = "take the id from outline(), or override a component by its function"
-            names = [component.name for component in components()]
-            near = nearest(key, names) if isinstance(key, str) else ""
-            raise OptionError(
-                f"this override() replaced nothing: no {missed} was written in its block",
-                fix=near if near.startswith("did") else fix,
-                at=(self.line,),
-            )
+            problem = f"this override() replaced nothing: no {missed} was written in its block"
+            fix = nearest(key, [each.name for each in components()]) if isinstance(key, str) else ""
+            if not fix.startswith("did"):
+                fix = "take the id from outline(), or override a component by its function"
+            raise OptionError(problem, fix=fix, at=(self.line,))

@@ -129,6 +129,11 @@ class Replacements:
         return rewrite(part, change, within=-1)
 
 
+def entries_of(replacements: Replacements | None) -> tuple[Replacement, ...]:
+    """Return the replacements that are in force, the innermost first."""
+    return () if replacements is None else replacements.entries
+
+
 def _indexed(key: Key) -> str | int:
     return key if isinstance(key, str) else id(key)
 
@@ -199,8 +204,7 @@ def kept_overrides(*, of_sections: bool = False) -> KeptOverrides:
 
     With ``of_sections`` only those of library sections, by their qualified names.
     """
-    current = OVERRIDES.get()
-    kept = () if current is None else current.entries
+    kept = entries_of(OVERRIDES.get())
     if of_sections:
         kept = tuple(each for each in kept if isinstance(each.key, str) and ":" in each.key)
     for replacement in kept:

@@ -1,6 +1,10 @@
-"""The tokens of the parts of a tree, counts_of in the format that its target receives."""
+"""The tokens of the parts of a tree, counted in the format that its target receives.
+
+``Measuring`` counts for a budget, ``messages_total`` for a prompt without a target.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from operator import is_
 
 import attrs
@@ -76,18 +80,18 @@ class Measuring:
         self.with_bytes = with_bytes
         self.unpriced: dict[tuple[Role, bool | None], int] = {}
         self.priced = PRICED if facts.provider else frozenset[str]()
-        self.by_characters: Measuring | None = None
         self.frames: dict[Role, int] = {}
 
-    @property
+    @cached_property
     def in_characters(self) -> "Measuring":
         """The counter of the same parts, in characters instead of tokens."""
-        if self.by_characters is None:
-            counter = given_tokens(len)
-            self.by_characters = Measuring(
-                self.facts, self.config, counter, self.media_roots, with_bytes=self.with_bytes
-            )
-        return self.by_characters
+        return Measuring(
+            self.facts,
+            self.config,
+            given_tokens(len),
+            self.media_roots,
+            with_bytes=self.with_bytes,
+        )
 
     def frame(self, role: Role) -> int:
         """Return the tokens around a message of a role."""
@@ -110,8 +114,10 @@ class Measuring:
     def _in_run(self, messages: Sequence[Message], start: int) -> Iterator[int]:
         """Yield the tokens of messages in a row, from ``start`` on."""
         for index, message in enumerate(messages[start:], start):
-            is_merged = index > 0 and self._merges(messages[index - 1], message)
-            yield self._message(message) - (self.frame(message.role) if is_merged else 0)
+            count = self._message(message)
+            if index > 0 and self._merges(messages[index - 1], message):
+                count -= self.frame(message.role)
+            yield count
 
     def _merges(self, before: Message, message: Message) -> bool:
         """Return whether a recorded message is sent as one with the message before it."""
@@ -129,7 +135,9 @@ class Measuring:
             role = self.config.event_role
         if role in ("system", "developer"):
             return ""
-        return "user" if role == "tool" and not self.facts.wire.results_apart else role
+        if role == "tool" and not self.facts.wire.results_apart:
+            return "user"
+        return role
 
     def turn(self, node: Node, wanted: Collection[int] = ()) -> tuple[int, Mapping[int, int]]:
         """Return the tokens of a child of a timeline, and by id those of the ``wanted`` in it."""
@@ -151,22 +159,21 @@ class Measuring:
         messages, _, layout = lower(tree, config=self.config, media_roots=self.media_roots)
         missing, reader = {*wanted}, LayoutReader(layout, messages)
         counts: dict[int, int] = {}
+        # The results of a turn are messages before the message of its other parts.
+        roles: list[Role] = [message.role for message in messages] or ["user"]
         turns = (turn for entry in range(len(layout.entries)) for turn in reader.turns_of(entry))
-        for turn in turns:
-            for part in turn.nodes:
-                if id(part.node) in missing:
-                    is_error = _error_around(part, node)
-                    # The results of a turn are messages before the message of its other parts.
-                    role = messages[-1 if is_error is None else 0].role if messages else "user"
-                    counts[id(part.node)] = self._blocks(part.blocks(), role, is_error)
+        for part in (part for turn in turns for part in turn.nodes):
+            if id(part.node) in missing:
+                is_error = _error_around(part, node)
+                role = roles[-1] if is_error is None else roles[0]
+                counts[id(part.node)] = self._blocks(part.blocks(), role, is_error)
         missing -= counts.keys()
         if missing:
-            # Parts whose text was joined with that of their neighbours are counts_of alone.
+            # Parts whose text was joined with that of their neighbours are counted alone.
             for below, _ in walk(node):
                 if id(below) in missing and below is not node:
                     alone = self._lowered(with_content(node, (below,)))
-                    role = messages[0].role if messages else "user"
-                    counts[id(below)] = max(alone - self.frame(role), 0)
+                    counts[id(below)] = max(alone - self.frame(roles[0]), 0)
         return self._total(node, messages), dict.fromkeys(missing, 0) | counts
 
     def _lowered(self, node: Node) -> int:
@@ -220,7 +227,9 @@ class Measuring:
                 total += self._blocks(block.content, role, block.is_error)
             else:
                 total += block_tokens(block, self.tokens, self.facts)
-        return total + (self._price(priced, role, is_error) if priced else 0)
+        if priced:
+            total += self._price(priced, role, is_error)
+        return total
 
     def _price(self, blocks: Sequence[Block], role: Role, is_error: bool | None) -> int:
         """Return the tokens that blocks add to the payload of a short prompt: 0 for a loss."""
@@ -286,7 +295,7 @@ def message_counts(
             first, size = run.items[0], len(run.items)
             candidates = range(len(counts), len(messages) - size + 1)
             start = next((i for i in candidates if messages[i] is first), None)
-            # If a message of the run was changed or left out, the run is counts_of below.
+            # If a message of the run was changed or left out, the run is counted below.
             if start is not None and all(map(is_, messages[start : start + size], run.items)):
                 counts += count(messages[:start], len(counts))
                 counts += counts_of(run, ("sent", tokens, facts), count)
@@ -296,6 +305,8 @@ def message_counts(
 def definition_tokens(prompt: Prompt, tokens: Tokens, facts: ModelFacts) -> int:
     """Return the tokens of a prompt's tools and of its output schema."""
     total = sum(tool_tokens(tool, tokens) for tool in prompt.tools)
-    total += tools_frame(facts) if prompt.tools else 0
-    output = prompt.sent_output
-    return total + (output_tokens(output, tokens) if output else 0)
+    if prompt.tools:
+        total += tools_frame(facts)
+    if prompt.sent_output:
+        total += output_tokens(prompt.sent_output, tokens)
+    return total

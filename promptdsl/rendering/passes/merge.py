@@ -37,7 +37,9 @@ def merge(root: RootNode, *, enabled: bool) -> RootNode:
             turns.append(_joined_run(run))
             run = []
         parts = [_joined_run([part]) if isinstance(part, tuple) else part for part in group]
-        turns.append(parts[0] if len(parts) == 1 else _merged(parts))
+        if len(parts) > 1:
+            parts = [_merged(parts)]
+        turns += parts
     if run:
         turns.append(_joined_run(run))
     return with_content(root, tuple(turns))
@@ -135,14 +137,12 @@ def merge_key(
     role: Role, kind: Kind, name: str | None, *, merges: bool = True
 ) -> tuple[object, ...]:
     """Return the key of a turn: neighbours with equal keys merge."""
-    apart = not merges or role == "tool"
+    if not merges or role == "tool":
+        return (object(),)
     # The kind keeps all other turns out of the one system message of a prompt.
-    return (
-        role,
-        name,
-        kind if role in _BY_KIND else None,
-        object() if apart else None,
-    )
+    if role in _BY_KIND:
+        return role, name, kind
+    return role, name
 
 
 def _joined_run(run: list[_RecordedMessage]) -> RecordedNode:

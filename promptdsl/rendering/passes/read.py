@@ -98,22 +98,24 @@ def _conversation(
         if not isinstance(node, RecordedNode):
             parts.append(node)
             continue
-        is_long = (
-            node.provider_format == "messages" and len(node.items) >= conversation_cache.SHORTEST
-        )
-        known = recording_of(node.items) if is_long else None
         try:
-            if known is not None:
-                parts += _complete_run(node, known)
-            elif node.provider_format == "messages":
-                parts += _parts(node, node.items, make_sendable, known=getattr(node, "known", None))
+            if node.provider_format == "messages":
+                parts += _of_messages(node, make_sendable)
             else:
-                parts += _parts(
-                    node, reader(node.provider_format, node.items), make_sendable, fresh=True
-                )
+                items = reader(node.provider_format, node.items)
+                parts += _parts(node, items, make_sendable, fresh=True)
         except PromptError as error:
             raise error.located(node.source) from None
     return with_content(history, tuple(parts))
+
+
+def _of_messages(node: RecordedNode, make_sendable: MakeSendable) -> list[Node]:
+    """Return the parts of a history of messages; a long one may be read already."""
+    if len(node.items) >= conversation_cache.SHORTEST:
+        complete = recording_of(node.items)
+        if complete is not None:
+            return _complete_run(node, complete)
+    return _parts(node, node.items, make_sendable, known=getattr(node, "known", None))
 
 
 def _parts(
@@ -134,7 +136,7 @@ def _parts(
     start = 0
     if known is not None:
         leading, opaque, start = known.leading, known.opaque, len(known.messages)
-    for index, item in enumerate(items[start:] if start else items, start):
+    for index, item in enumerate(items[start:], start):
         if isinstance(item, Message):
             message = item
         else:
@@ -143,19 +145,17 @@ def _parts(
             except DataError as error:
                 raise DataError(f"messages[{index}]: {error.what}", fix=error.fix) from None
         plain, role = message._plain, message.role
-        if (
-            plain is None or not (plain.isascii() or is_valid_unicode(plain))
-        ) and role not in FENCED:
+        is_plain = plain is not None and (plain.isascii() or is_valid_unicode(plain))
+        if not is_plain and role not in FENCED:
             message, waits = make_sendable(message, node, index)
             opaque = opaque or waits
         if fresh or message is not item:
             same = False
             location(message, node, index)
-        # Some comparisons are faster than a set, because the first is usually true.
-        if role == "user" or role == "assistant" or role == "tool":  # noqa: PLR1714
+        if role in ("user", "assistant", "tool"):
             leading = False
             run.append(message)
-        elif role == "developer" or role == "system":  # noqa: PLR1714
+        elif role in ("developer", "system"):
             leading = leading and role == "system" and message.kind in LEADING
             if not leading and message.kind in LEADING:
                 # A later instruction is a developer turn; its kind keeps the recorded role.
@@ -180,7 +180,7 @@ def _joined(
     known: ReadCache | None, written_items: tuple[Any, ...], run: list[Message], *, opaque: bool
 ) -> ReadCache:
     """Return the read cache of a run, which continues a known read cache, if any."""
-    mask = mask_of(run) | (masks.OPAQUE if opaque else 0)
+    mask = mask_of(run, opaque=opaque)
     if known is None:
         return ReadCache(written_items, tuple(run), mask)
     joined = ReadCache(written_items, (*known.items, *run), known.mask | mask)
@@ -198,8 +198,9 @@ def _run_before(
     if known is not None:
         joined = _joined(known, (), run, opaque=opaque)
         return [_run(node, joined.items, joined.mask)]
-    mask = mask_of(run) | (masks.OPAQUE if opaque else 0)
-    return [_run(node, tuple(run), mask, stop - len(run))] if run else []
+    if not run:
+        return []
+    return [_run(node, tuple(run), mask_of(run, opaque=opaque), stop - len(run))]
 
 
 def _complete_run(node: RecordedNode, known: ReadCache) -> list[Node]:
@@ -221,15 +222,21 @@ def _run(node: RecordedNode, items: tuple[Message, ...], mask: int, start: int =
     )
 
 
-def mask_of(messages: list[Message]) -> int:
-    """Return the mask of a run: whether it has calls, results, instructions or a compaction."""
+def mask_of(messages: list[Message], *, opaque: bool = False) -> int:
+    """Return the mask of a run: whether it has calls, results, instructions or a compaction.
+
+    ``opaque`` is whether it contains JSON or code that must become text later.
+    """
     surface, mask = 0, masks.RECORDED
     for message in messages:
         if message._plain is None or message.role not in _SPEAKERS:
             surface |= _ROLE_BITS[message.role]
-            for block in message.content if message.role == "assistant" else ():
+        if message._plain is None and message.role == "assistant":
+            for block in message.content:
                 if type(block) is UnknownBlock and compacts(block.origin, block.data):
                     mask = masks.COMPACTED
+    if opaque:
+        mask |= masks.OPAQUE
     return mask | surface << masks.SHIFT
 
 
