@@ -96,11 +96,11 @@ class Constants:
                 if values or is_private or len(scope) > number + 2 or name in ("self", "cls"):
                     return ""
                 return name if _may_be_text(*parameters[name], is_annotated=is_annotated) else ""
-            if values is not None and (function, name) not in self._known:
-                self._known[function, name] = ""
-                if all(self.variable(value, scope[number:]) for value in values):
-                    self._known[function, name] = name
             if values is not None:
+                if (function, name) not in self._known:
+                    self._known[function, name] = ""
+                    if all(self.variable(value, scope[number:]) for value in values):
+                        self._known[function, name] = name
                 return self._known[function, name]
         return ""
 

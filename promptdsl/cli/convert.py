@@ -76,8 +76,7 @@ def _claude_code(rows: list[Any]) -> tuple[list[Any], Counter[str]]:
             before = row["uuid"]
             parents[before] = parent
         if row.get("type") in ("user", "assistant"):
-            content = row["message"]["content"]
-            blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            blocks = _blocks(row["message"]["content"])
             messages_in.append((row["uuid"], row["message"].get("id"), row["type"], blocks))
         else:
             left_out[f"rows of the type {row.get('type')!r}"] += 1
@@ -97,11 +96,20 @@ def _claude_code(rows: list[Any]) -> tuple[list[Any], Counter[str]]:
     return [*messages.values()], left_out
 
 
+def _blocks(content: Any) -> Any:  # Any: JSON
+    """Return the blocks of a message, whose content may be a text."""
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
 def _codex(rows: list[Any]) -> tuple[list[Any], Counter[str]]:
     """Return the items of a session."""
-    kinds = (row.get("type") for row in rows)
-    left_out = Counter(f"rows of the type {kind!r}" for kind in kinds if kind != "response_item")
-    return [row["payload"] for row in rows if row.get("type") == "response_item"], left_out
+    left_out, items = Counter[str](), list[Any]()
+    for row in rows:
+        if row.get("type") == "response_item":
+            items.append(row["payload"])
+        else:
+            left_out[f"rows of the type {row.get('type')!r}"] += 1
+    return items, left_out
 
 
 def _pi(rows: list[Any]) -> tuple[list[Any], Counter[str]]:
@@ -118,9 +126,8 @@ def _pi(rows: list[Any]) -> tuple[list[Any], Counter[str]]:
             left_out[f"rows of the type {message.get('role') or row['type']!r}"] += 1
     left_out["rows of another branch"] = len(unread)
     for message in reversed(path):
-        role, content = message["role"], message["content"]
-        content = [{"type": "text", "text": content}] if type(content) is str else content
-        blocks: list[Any] = [_PI[block["type"]](block) for block in content]
+        role = message["role"]
+        blocks: list[Any] = [_PI[block["type"]](block) for block in _blocks(message["content"])]
         if role == "toolResult":
             result = {"tool_use_id": message["toolCallId"], "is_error": message["isError"]}
             role, blocks = "user", [{"type": "tool_result", **result, "content": blocks}]

@@ -34,7 +34,7 @@ def loaded_target(target: str) -> Generator[object]:
     """
     location, name = split_target(target)
     with _paths_kept():
-        if not _is_file(location) and _is_library(location):
+        if _is_library(location):
             with loaded_section(target) as (library, section):
                 yield section_prompt(library, section)
             return
@@ -54,7 +54,7 @@ def loaded_targets(target: str) -> Generator[dict[str, object]]:
         if name:
             with loaded_target(target) as loaded:
                 yield {target: loaded}
-        elif not _is_file(location) and _is_library(location):
+        elif _is_library(location):
             with loaded_library(location) as library:
                 names = [*library.sections]
                 yield {f"{location}:{name}": section_prompt(library, name) for name in names}
@@ -144,8 +144,8 @@ def _unnamed_prompts(values: Sequence[object]) -> list[object]:
 
 
 def _is_library(name: str) -> bool:
-    """Return whether a name belongs to an installed library, and to no module."""
-    if not any(library.name == name for library in Library.installed()):
+    """Return whether a name belongs to an installed library, and to no file or module."""
+    if _is_file(name) or all(library.name != name for library in Library.installed()):
         return False
     paths: Sequence[str] | None = [os.getcwd(), *sys.path]
     for part in name.split("."):

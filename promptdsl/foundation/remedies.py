@@ -37,7 +37,8 @@ class PlainCode(NamedTuple):
     """Code that makes plain data of a value: its text, or data such as a dictionary."""
 
     code: str
-    is_text: bool = True
+    component: str = "Value"
+    """The component for the result: ``Value`` for a text, ``Json`` for data."""
 
 
 def has(value: object, *names: str) -> bool:
@@ -60,11 +61,11 @@ _KNOWN: tuple[tuple[Callable[[object], bool], PlainCode], ...] = (
     (_is(UUID, Decimal, Fraction), PlainCode("str(value)")),
     (_is(BaseException), PlainCode("str(error)")),
     (lambda value: has(value, "read", "close"), PlainCode("file.read()")),
-    (lambda value: has(value, "model_dump"), PlainCode('model.model_dump(mode="json")', False)),
-    (lambda value: has(value, "__attrs_attrs__"), PlainCode("attrs.asdict(value)", False)),
-    (lambda value: is_dataclass(type(value)), PlainCode("dataclasses.asdict(value)", False)),
-    (_is(set, frozenset), PlainCode("sorted(values)", False)),
-    (lambda value: has(value, "tolist", "shape"), PlainCode("array.tolist()", False)),
+    (lambda value: has(value, "model_dump"), PlainCode('model.model_dump(mode="json")', "Json")),
+    (lambda value: has(value, "__attrs_attrs__"), PlainCode("attrs.asdict(value)", "Json")),
+    (lambda value: is_dataclass(type(value)), PlainCode("dataclasses.asdict(value)", "Json")),
+    (_is(set, frozenset), PlainCode("sorted(values)", "Json")),
+    (lambda value: has(value, "tolist", "shape"), PlainCode("array.tolist()", "Json")),
 )
 
 
@@ -87,9 +88,9 @@ def text_remedy(value: object) -> str:
         return "write read_response(reply).text"
     if plain_code is None or issubclass(type(value), set | frozenset):
         return "write str(value), or json.dumps(value) for its structure"
-    return (
-        f"write {plain_code.code}" if plain_code.is_text else f"write json.dumps({plain_code.code})"
-    )
+    if plain_code.component == "Json":
+        return f"write json.dumps({plain_code.code})"
+    return f"write {plain_code.code}"
 
 
 def json_remedy(value: object, otherwise: str) -> str:
@@ -183,9 +184,9 @@ def _mapping_remedy(value: object) -> str:
         return "write a recorded message in a History, directly in the Timeline: History([message])"
     if value.get("type") == "function" or "input_schema" in value:
         return "write Tool(name=..., description=..., input_schema=...), directly in the Timeline"
-    source = next((key for key in ("path", "url", "file_id", "media_type") if key in value), None)
-    if source is not None:
-        return f"for an attachment write {_attachment(value, source)}; {JSON}"
+    for source in ("path", "url", "file_id", "media_type"):
+        if source in value:
+            return f"for an attachment write {_attachment(value, source)}; {JSON}"
     return ITEMS if value and {*map(type, value.values())} == {bool} else JSON
 
 
@@ -198,9 +199,9 @@ def _attachment(value: dict[object, object], source: str) -> str:
         media_type = guess_type(str(value[source]))[0] or ""
     top = media_type.partition("/")[0]
     component = top.capitalize() if top in ("image", "audio", "video") else "Document"
-    way = "base64" if source == "media_type" else source
-    argument = "data" if source == "media_type" else source
-    return f"{component}.from_{way}({argument})"
+    if source == "media_type":
+        return f"{component}.from_base64(data)"
+    return f"{component}.from_{source}({source})"
 
 
 def _langchain_remedy(value: object) -> str:
@@ -241,19 +242,14 @@ def _callable_remedy(value: object) -> str:
 def _generator_remedy(value: object) -> str:
     """Return the advice for a generator: its function may be a component without ``@component``."""
     name = str(getattr(value, "__name__", ""))
-    or_component = (
-        f"; or write @component before the function {name}" if name.isidentifier() else ""
-    )
-    return UNPACK + or_component
+    if name.isidentifier():
+        return f"{UNPACK}; or write @component before the function {name}"
+    return UNPACK
 
 
 def _code_remedy(value: object) -> str:
     plain_code = plain_code_of(value) or PlainCode("value")
-    return (
-        f"write Value({plain_code.code})"
-        if plain_code.is_text
-        else f"write Json({plain_code.code})"
-    )
+    return f"write {plain_code.component}({plain_code.code})"
 
 
 def _text_of_kind(value: object) -> str:

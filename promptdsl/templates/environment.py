@@ -203,15 +203,20 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def _compiled(self, source: TemplateFile | str) -> _Template:
         """Return a compiled template; the cache keeps it until the stamp of its file changes."""
-        name = None if isinstance(source, str) else source.name
-        content, digest = (source, "") if isinstance(source, str) else read_template(source)
-        front, body = split(content, name)
-        inputs = None if front is None else front.inputs
+        if isinstance(source, str):
+            name, path, content, digest = None, "", source, ""
+        else:
+            name, path = source.name, source.path
+            content, digest = read_template(source)
+        declared, body = split(content, name)
+        front = declared or FrontMatter()
+        names: frozenset[str] | None = None
         try:
-            tree = checked_tree(self, body, name, front.lines if front else 0)
-            names = names_in(tree) if inputs is None else None
-            if inputs is not None:
-                check_names(tree, [declared.name for declared in inputs], name)
+            tree = checked_tree(self, body, name, front.lines)
+            if front.inputs is None:
+                names = names_in(tree)
+            else:
+                check_names(tree, [each.name for each in front.inputs], name)
             code = self.compile(tree, name, name or "<template>")
         except TemplateSyntaxError as error:
             error.filename = getattr(source, "path", None)
@@ -232,11 +237,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
         template.names = names
         template.trimmed = body if self.trim_blocks else ""
         template.tags = written_tags(body)
+        template.path, template.digest = path, digest
         if name is not None and self.home is not None:
             template.section = LibrarySection(name, self.home.version, digest[:8])
-        if not isinstance(source, str):
-            template.path, template.digest = source.path, digest
-        if inputs is not None:
+        if front.inputs is not None:
             template.front = front
             template.root_render_func = cast(
                 "Any", partial(_of_child, template, template.root_render_func)
@@ -264,8 +268,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
         if file is None:
             raise NoTemplate(str(name), folders)
         template = compiled_at(file)
-        write = None if template.section is None else run.stand_ins.get(template.section.name)
-        return used(template) if write is None else _replaced(template, write)
+        if template.section is not None and template.section.name in run.stand_ins:
+            return _replaced(template, run.stand_ins[template.section.name])
+        return used(template)
 
     section = _SectionName
 
@@ -377,12 +382,14 @@ def _formatted(source: str) -> _Template:
 def compiled_at(source: TemplateFile | TemplateSource) -> _Template:
     """Return a compiled template, read with its settings, or with those of its folder."""
     if isinstance(source, TemplateSource):
-        text = source.value
-        return _formatted(text) if source.is_format else sandbox(source.white_space).compiled(text)
+        if source.is_format:
+            return _formatted(source.value)
+        return sandbox(source.white_space).compiled(source.value)
     folder = source.folder
     if folder is None:
         return sandbox().compiled(source)
-    return sandbox(folder.white_space, folder if folder.library else None).compiled(source)
+    home = folder if folder.library else None
+    return sandbox(folder.white_space, home).compiled(source)
 
 
 def used(template: _Template) -> _Template:

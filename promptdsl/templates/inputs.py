@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date, datetime
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -145,9 +145,7 @@ def _choices_at(text: str, start: int) -> tuple[Kind, int] | None:
     choices: list[str] = []
     comma: re.Match[str] | None = None
     while not choices or comma:
-        choice_and_end = (
-            json_at(text, start) if text[start : start + 1] == '"' else _word_at(text, start)
-        )
+        choice_and_end = _choice_at(text, start)
         if choice_and_end is None:
             return None
         choices.append(str(choice_and_end[0]))
@@ -164,8 +162,8 @@ def default_at(text: str, start: int, kind: Kind) -> tuple[object, int] | None:
     default_and_end: tuple[object, int] | None = None
     if kind is date and (day := _DATE.match(text, start)):
         default_and_end = day[0], day.end()
-    elif isinstance(kind, tuple) and text[start : start + 1] != '"':
-        default_and_end = _word_at(text, start)
+    elif isinstance(kind, tuple):
+        default_and_end = _choice_at(text, start)
     else:
         default_and_end = json_at(text, start)
     return default_and_end and (frozen(from_json(default_and_end[0], kind)), default_and_end[1])
@@ -179,7 +177,10 @@ def json_at(text: str, start: int) -> tuple[object, int] | None:
         return None
 
 
-def _word_at(text: str, start: int) -> tuple[object, int] | None:
+def _choice_at(text: str, start: int) -> tuple[object, int] | None:
+    """Return the word or the JSON text at an index of a text, and the index after it."""
+    if text.startswith('"', start):
+        return json_at(text, start)
     word = _WORD.match(text, start)
     return (word[0], word.end()) if word else None
 
@@ -233,19 +234,21 @@ def _as_json(value: object) -> object:
     return value.isoformat() if isinstance(value, date) else value
 
 
+_NUMBERS: Mapping[type, tuple[type, ...]] = {int: (int,), float: (int, float)}
+"""The types of the values that fit a number."""
+
+
 def _check(value: object, kind: Kind, location: str) -> None:
     match kind:
         case ListOf():
             fits = is_list(value)
-            items: Sequence[object] = value if is_list(value) else ()
-            for index, item in enumerate(items):
-                _check(item, kind.item, f"item {index} of {location}")
+            if is_list(value):
+                for index, item in enumerate(value):
+                    _check(item, kind.item, f"item {index} of {location}")
         case tuple():
             fits = isinstance(value, str) and str.__str__(value) in kind
-        case _ if kind is float:
-            fits = isinstance(value, int | float) and not isinstance(value, bool)
-        case _ if kind is int:
-            fits = isinstance(value, int) and not isinstance(value, bool)
+        case _ if kind in _NUMBERS:
+            fits = isinstance(value, _NUMBERS[kind]) and not isinstance(value, bool)
         case _ if kind is date:
             # A volatile date is a text.
             is_text = isinstance(value, Label) and _DATE.fullmatch(str(value)) is not None

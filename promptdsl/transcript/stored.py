@@ -4,7 +4,7 @@ import atexit
 import os
 import sys
 from collections.abc import Iterable
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from typing import Any, Never, Self, TypeAlias, cast
 from weakref import WeakSet
 
@@ -143,8 +143,8 @@ class StoredLog(TranscriptLog):
 
     def _commit(self, news: list[New]) -> list[TranscriptEntry]:
         """Write entries. If an append raised before, check first whether it was written."""
-        store = self._file if isinstance(self._file, BoundStore) else None
-        if store is None or store.turn is not None:
+        store = self._file
+        if not isinstance(store, BoundStore) or store.turn is not None:
             return super()._commit(news)
         if tried := store.doubtful:
             if done := self._already_written(store, news):
@@ -174,7 +174,9 @@ class StoredLog(TranscriptLog):
         count = min(len(new), len(tried))
         is_ours = new[:count] == tried[:count]
         if is_ours and all(map(self._is_same, new, news)):
-            return [*new[:count], *(super()._commit(news[count:]) if news[count:] else [])]
+            if len(news) > count:
+                return [*new[:count], *super()._commit(news[count:])]
+            return new[:count]
         whose = "the change before this one" if is_ours else "a change of another writer"
         fix = "the transcript contains it now: look at it, and repeat your change"
         raise ConflictError(f"{whose} was written to {store.key!r}", fix=fix)
@@ -283,7 +285,10 @@ class StoredLog(TranscriptLog):
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        with suppress(TranscriptError) if kind else nullcontext():
+        if not kind:
+            self.close()
+            return
+        with suppress(TranscriptError):
             self.close()
 
     async def __aenter__(self) -> Self:

@@ -83,10 +83,12 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
     delimiter = config.delimiters.ephemeral
     content = request.content
     has_hint = request._mask & masks.HINTED == masks.HINTED  # a hint that it is empty
-    shown = (("type", request.type), ("title", request.title))
-    attributes = "".join(
-        f' {name}="{_attribute(value, request, config)}"' for name, value in shown if value
-    )
+    named = (("type", request.type), ("title", request.title))
+    shown = [(name, value) for name, value in named if value]
+    attributes = "".join(f' {name}="{_attribute(value, request, config)}"' for name, value in shown)
+    raw_values = tuple(value for _, value in shown)
+    if has_hint:
+        raw_values = ()
     if request.title and delimiter.kind != "default":
         title = inline_line(request.title)
         if delimiter.close:
@@ -100,7 +102,7 @@ def _turn(request: RequestOnlyNode, config: Resolved) -> TurnNode:
         attributes=attributes,
         at=request,
         values=request.grounding,
-        raw_values=() if has_hint else tuple(value for _, value in shown if value),
+        raw_values=raw_values,
     )
     role, options = mapped_role(request, config.ephemeral_role), request.options
     return make_turn(
