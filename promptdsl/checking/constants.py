@@ -70,7 +70,10 @@ class Constants:
             case _ if isinstance(node, _MADE):
                 for name in _PIECES:
                     piece: Any = getattr(node, name, [])
-                    pieces += piece if is_list(piece) else [piece]
+                    if is_list(piece):
+                        pieces += piece
+                    else:
+                        pieces.append(piece)
                 is_sum = not isinstance(node, ast.BinOp) or isinstance(node.op, ast.Add | ast.Mod)
                 pieces = pieces if is_sum and not any(map(_is_number, pieces)) else []
             case _:

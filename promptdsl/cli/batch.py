@@ -131,7 +131,9 @@ def run(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
             columns = None if taken.takes_all else {*taken.types, arguments.id}
             reader = RowReader(arguments.inputs, columns)
             job = Job(reader, renderer, load, {**of_job, **settings}, _pools(arguments))
-            return (_counted if arguments.dry_run else _written)(job, arguments)
+            if arguments.dry_run:
+                return _counted(job, arguments)
+            return _written(job, arguments)
         except PromptError as error:
             raise UsageError(one_line(error)) from None
         except KeyboardInterrupt:
@@ -150,7 +152,9 @@ def _pools(arguments: argparse.Namespace) -> Pools | None:
     workers: int | None = arguments.workers
     if arguments.engine is None:
         return partial(ProcessPool, workers=workers) if workers and workers > 1 else None
-    left_out = [*arguments.inputs, *([arguments.output] if arguments.output else [])]
+    left_out = [*arguments.inputs]
+    if arguments.output:
+        left_out.append(arguments.output)
     return partial(RayPool, workers=workers, address=arguments.address, left_out=left_out)
 
 
@@ -223,24 +227,23 @@ def _written(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], i
     if writer.failed:
         path = os.path.join(folder, "errors.jsonl")
         notes += [*writer.examples, f"{_rows(writer.failed)} failed: {path}"]
+    path = os.path.join(folder, "losses.jsonl")
     if writer.lossy:
-        path = os.path.join(folder, "losses.jsonl")
         notes.append(f"{_rows(writer.lossy)} lost content: {path}")
     if writer.hinted:
-        path = os.path.join(folder, "losses.jsonl")
         notes.append(f"{_rows(writer.hinted)} with hints: {path}")
     if writer.sent < job.renderer.service.fewest:
         fewest = f"{job.renderer.service.fewest:,}"
         notes.append(f"the service refuses a job of fewer than {fewest} requests")
     if not writer.finished:
         notes.append("stopped at the first row that failed: continue with --resume")
-    return "\n".join(lines), notes, 1 if writer.failed else 0
+    return "\n".join(lines), notes, int(writer.failed > 0)
 
 
 def _counted(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     """Return the size and the cost of a batch, counted row by row; nothing is written."""
     writer = CountingWriter("", job.renderer.service, {}, id=arguments.id, dedupe=arguments.dedupe)
-    tokens, shared, labels = 0, -1, dict[str, None]()
+    tokens, shared, labels = 0, sys.maxsize, dict[str, None]()
     with closing(count_rows(job, arguments.id)) as results, _progress(job.reader) as show:
         for result in results:
             sent = writer.sent
@@ -248,7 +251,7 @@ def _counted(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], i
             if writer.sent > sent and result.tokens is not None:
                 tokens += result.tokens.total
                 labels[result.tokens.label] = None
-                shared = result.tokens.shared if shared < 0 else min(shared, result.tokens.shared)
+                shared = min(shared, result.tokens.shared)
             show(writer.rows, writer.failed)
     writer.close(finished=False)
     size = sum(part.bytes for part in writer.parts)
@@ -268,9 +271,10 @@ def _counted(job: Job, arguments: argparse.Namespace) -> tuple[str, list[str], i
             cost = _cost(tokens - served, price, served, low)
             line += f"\n{cost} if a cache serves the beginning at {low:g} a million"
         lines.append(line)
-    failed = [*writer.examples, f"{_rows(writer.failed)} would fail"]
-    notes = [*model_notes(job.renderer.trial, arguments), *(failed if writer.failed else [])]
-    return "\n".join(lines), notes, 1 if writer.failed else 0
+    notes = model_notes(job.renderer.trial, arguments)
+    if writer.failed:
+        notes += [*writer.examples, f"{_rows(writer.failed)} would fail"]
+    return "\n".join(lines), notes, int(writer.failed > 0)
 
 
 def _cost(tokens: int, price: float, cached: int = 0, low: float = 0) -> str:
@@ -300,7 +304,9 @@ def _progress(reader: RowReader) -> Generator[Callable[[int, int], None]]:
             bar = Progress(*columns, console=Console(stderr=True), auto_refresh=False)
         except ImportError:
             pass
-    task = None if bar is None else bar.add_task("", total=1.0)
+    task, pause = None, 10.0
+    if bar is not None:
+        task, pause = bar.add_task("", total=1.0), 0.2
     calls = first = 0
     start = last = 0.0
 
@@ -309,7 +315,7 @@ def _progress(reader: RowReader) -> Generator[Callable[[int, int], None]]:
         calls, now = calls + 1, time.monotonic()
         if calls <= 2:  # the first row takes longer than the others
             first, start, last = rows, now, now
-        if now - last < (10 if bar is None else 0.2):
+        if now - last < pause:
             return
         last = now
         rate = (rows - first) / (now - start)

@@ -80,7 +80,8 @@ def _claude_code(rows: list[Any]) -> tuple[list[Any], Counter[str]]:
             messages_in.append((row["uuid"], row["message"].get("id"), row["type"], blocks))
         else:
             left_out[f"rows of the type {row.get('type')!r}"] += 1
-    path, uuid = set[str](), messages_in[-1][0] if messages_in else ""
+    path = set[str]()
+    uuid = messages_in[-1][0] if messages_in else ""
     while uuid in parents and uuid not in path:
         path.add(uuid)
         uuid = parents[uuid]

@@ -186,7 +186,11 @@ def placed(content: Sequence[C]) -> Sequence[C | Node]:
     inside = OVERRIDES.get()
     if inside is None or not PARTS_REPLACED:
         return content
-    return [inside.placed(child) if isinstance(child, Node) else child for child in content]
+    parts: list[C | Node] = [*content]
+    for index, child in enumerate(content):
+        if isinstance(child, Node):
+            parts[index] = inside.placed(child)
+    return parts
 
 
 @contextmanager

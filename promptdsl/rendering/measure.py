@@ -233,11 +233,11 @@ class Measuring:
 
     def _price(self, blocks: Sequence[Block], role: Role, is_error: bool | None) -> int:
         """Return the tokens that blocks add to the payload of a short prompt: 0 for a loss."""
+        blocks = [*blocks]
         if self.with_bytes is not None:
-            blocks = [
-                self.with_bytes(block, role) if isinstance(block, MediaBlock) else block
-                for block in blocks
-            ]
+            for index, block in enumerate(blocks):
+                if isinstance(block, MediaBlock):
+                    blocks[index] = self.with_bytes(block, role)
         location: tuple[Role, bool | None] = (role, is_error)
         try:
             if location not in self.unpriced:

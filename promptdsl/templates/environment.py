@@ -77,9 +77,11 @@ class _Undefined(StrictUndefined):
         name: str | None = None,
         exc: object = None,
     ) -> None:
-        # A hint is the complete message, and no other name is suggested.
-        error = partial(UndefinedName, obj, name if hint is None else None)
-        if hint is None and obj is not missing:
+        error = partial(UndefinedName, obj, name)
+        if hint is not None:
+            # A hint is the complete message, and no other name is suggested.
+            error = partial(UndefinedName, obj, None)
+        elif obj is not missing:
             words = (word for kinds, word in _CONTAINERS_OF_KEYS if isinstance(obj, kinds))
             container = next(words, type(obj).__name__)
             hint = f"{container} has no {name!r}"

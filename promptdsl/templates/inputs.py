@@ -198,12 +198,15 @@ def written(kind: Kind, *, as_code: bool = False) -> str:
         case tuple() if as_code:
             return f"Literal[{', '.join(map(repr, kind))}]"
         case tuple():
-            words = (choice if _WORD.fullmatch(choice) else json.dumps(choice) for choice in kind)
-            return f"one of {', '.join(words)}"
+            return f"one of {', '.join(map(_written_choice, kind))}"
         case ListOf():
             return f"list[{written(kind.item, as_code=as_code)}]"
         case _:
             return kind.__name__
+
+
+def _written_choice(choice: str) -> str:
+    return choice if _WORD.fullmatch(choice) else json.dumps(choice)
 
 
 def _schema(kind: Kind) -> dict[str, Any]:  # Any: JSON

@@ -14,7 +14,17 @@ from typing import TypeAlias
 
 import attrs
 
-from promptdsl import Node, OptionError, PendingToolCalls, ProviderName, Rendered, Span, render
+from promptdsl import (
+    Block,
+    Node,
+    OptionError,
+    PendingToolCalls,
+    ProviderName,
+    Rendered,
+    Span,
+    TextBlock,
+    render,
+)
 from promptdsl.comparing.payloads import RECOGNISED
 from promptdsl.foundation.errors import nearest
 from promptdsl.foundation.guards import holds, paired_tags, written_tags
@@ -415,13 +425,18 @@ def _roles(rendered: Rendered) -> list[str]:
 
 def _texts(rendered: Rendered) -> list[str | None]:
     """Return the text of each block, also in tool results; ``None`` for other blocks."""
-    blocks = [
-        inner
-        for message in rendered.messages
-        for block in message.content
-        for inner in (block.content if block.type == "tool_result" else (block,))
-    ]
-    return [block.text if block.type == "text" else None for block in blocks]
+    texts: list[str | None] = []
+    for message in rendered.messages:
+        for block in message.content:
+            if block.type == "tool_result":
+                texts += map(_block_text, block.content)
+            else:
+                texts.append(_block_text(block))
+    return texts
+
+
+def _block_text(block: Block) -> str | None:
+    return block.text if isinstance(block, TextBlock) else None
 
 
 def _payload_of(rendered: Rendered) -> JsonValue:

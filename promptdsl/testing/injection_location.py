@@ -122,20 +122,19 @@ def between(text: str, before: str, after: str) -> str | None:
 def readings(text: str) -> Iterator[str]:
     """Yield the texts that a reader of text, CSV or JSON decodes from a text."""
     yield decode(text)
-    with suppress(csv.Error):  # a line end behind a quoted cell
-        for cell in csv.reader([text]) if text.startswith('"') else ():
-            yield decode("".join(cell))
+    if text.startswith('"'):
+        with suppress(csv.Error):  # a line end behind a quoted cell
+            yield from (decode("".join(cell)) for cell in csv.reader([text]))
     with suppress(ValueError):
         yield str(json.loads(f'"{decode(text)}"', strict=False))
 
 
 def is_enclosed(before: str, after: str, literals: Collection[str]) -> bool:
     """Return whether a tag or a delimiter is open between two texts."""
-    opened: Counter[str] = Counter()
-    for slash, name in TAG.findall(before):
-        opened[name] += -1 if slash else 1
+    tags = Counter(TAG.findall(before))
     closed = {name for slash, name in TAG.findall(after) if slash}
-    return holds(after, literals) or any(opened[name] > 0 for name in closed)
+    is_in_tag = any(tags["", name] > tags["/", name] for name in closed)
+    return is_in_tag or holds(after, literals)
 
 
 # Markdown, as a tolerant reader sees it.
@@ -154,11 +153,11 @@ def skeleton(text: str) -> list[str]:
     structure: list[str] = []
     above = ""
     for line in text.splitlines():
-        provider_formats = (line, CONTAINERS.sub("", line, count=1))
+        readings_of_line = (line, CONTAINERS.sub("", line, count=1))
         kinds = [
-            kind for kind, shape in LINES.items() if any(map(shape.fullmatch, provider_formats))
+            kind for kind, shape in LINES.items() if any(map(shape.fullmatch, readings_of_line))
         ]
-        if above.strip() and any(map(UNDERLINE.fullmatch, provider_formats)):
+        if above.strip() and any(map(UNDERLINE.fullmatch, readings_of_line)):
             kinds = ["underline"]
         structure += kinds[:1]
         above = line
@@ -176,7 +175,8 @@ def code_fences(text: str) -> list[tuple[str, int]]:
     for line in text.splitlines(keepends=True):
         rest = CONTAINERS.sub("", line, count=1)
         offset += len(line)
-        match, fence = FENCE.match(rest), fences[-1][0] if fences else ""
+        match = FENCE.match(rest)
+        fence = fences[-1][0] if fences else ""
         if match and not fence:
             fences.append((match[1], offset - len(rest)))
         elif match and match[1].startswith(fence) and not match[2].strip():

@@ -129,25 +129,28 @@ class ConversationNode(FragmentNode):
         return "History"
 
     def _summary(self) -> str:
-        provider_formats = [
-            getattr(part, "provider_format", "messages") for part in self.content[:1]
-        ]
-        words = "".join(
-            f" ({provider_format})"
-            for provider_format in provider_formats
-            if provider_format != "messages"
-        )
-        words += f" keep={self.keep:,}" if self.keep else ""
-        words += "" if self.step is None else f" step={self.step:,}"
-        most = self.max_result_tokens
-        words += "" if most is None else f" max_result_tokens={most:,}"
-        pin = self.pin
-        words += "" if pin is None else " pin=function" if callable(pin) else f" pin={len(pin):,}"
-        clear = self.clear_results
-        words += "" if clear is None else f" clear_results={clear.keep:,}"
-        words += " keep_compacted=True" if self.keep_compacted else ""
-        words += " cut_line=True" if self.cut_line else ""
-        return f"history{words}{prioritised(self.priority or None)}"
+        words = ["history"]
+        for part in self.content[:1]:
+            provider_format = getattr(part, "provider_format", "messages")
+            if provider_format != "messages":
+                words.append(f"({provider_format})")
+        if self.keep:
+            words.append(f"keep={self.keep:,}")
+        if self.step is not None:
+            words.append(f"step={self.step:,}")
+        if self.max_result_tokens is not None:
+            words.append(f"max_result_tokens={self.max_result_tokens:,}")
+        if callable(self.pin):
+            words.append("pin=function")
+        elif self.pin is not None:
+            words.append(f"pin={len(self.pin):,}")
+        if self.clear_results is not None:
+            words.append(f"clear_results={self.clear_results.keep:,}")
+        if self.keep_compacted:
+            words.append("keep_compacted=True")
+        if self.cut_line:
+            words.append("cut_line=True")
+        return " ".join(words) + prioritised(self.priority or None)
 
 
 @node_class

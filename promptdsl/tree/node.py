@@ -464,19 +464,24 @@ def _records(root: Node) -> Iterator[_Record]:
             key = (id(at), node._offset)
             at = sources[key] if key in sources else sources.setdefault(key, node.source)
         position = None if at is None else (at, node._offset)
-        children = tuple([child if isinstance(child, str) else None for child in node.content])
+        children = tuple(map(_text_of, node.content))
         yield node._saved_as, children, node._mask, position, node.options, _fields(node)
         waiting += reversed(child_nodes(node))
+
+
+def _text_of(child: Child) -> str | None:
+    return child if isinstance(child, str) else None
 
 
 def _restored(records: list[_Record]) -> Node:
     """Return the tree of the records that :func:`_records` yielded."""
     nodes: list[Node] = []
     for cls, children, mask, at, options, fields in reversed(records):
-        content = tuple(nodes.pop() if child is None else child for child in children)
-        nodes.append(
-            make(
-                cls._frozen, content, mask=mask & ~PLACED_OR_OPEN, at=at, options=options, **fields
-            )
-        )
+        content: list[Child] = []
+        for text in children:
+            child = nodes.pop() if text is None else text
+            content.append(child)
+        state = mask & ~PLACED_OR_OPEN
+        node = make(cls._frozen, tuple(content), mask=state, at=at, options=options, **fields)
+        nodes.append(node)
     return nodes.pop()

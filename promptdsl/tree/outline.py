@@ -105,9 +105,7 @@ def outline_rows(root: Node) -> list[JsonDict]:
             if has_words and not is_blank(node):
                 rows[-1]["text"] = on_one_line(first_words(node))
             continue
-        location = {"source": str(node.source)}
-        if node.source is None:
-            location = {}
+        location = {} if node.source is None else {"source": str(node.source)}
         if isinstance(node, turn_nodes.RecordedNode):
             names = []
             if node.provider_format == "messages":

@@ -36,7 +36,7 @@ def merge(root: RootNode, *, enabled: bool) -> RootNode:
         if run:
             turns.append(_joined_run(run))
             run = []
-        parts = [_joined_run([part]) if isinstance(part, tuple) else part for part in group]
+        parts = [*map(_as_turn, group)]
         if len(parts) > 1:
             parts = [_merged(parts)]
         turns += parts
@@ -126,11 +126,18 @@ def _mergeable(
         last = len(child.items) - 1
         # In a long run without equal neighbours only the first and the last message can merge.
         ends = last > 1 and len(child.items) >= conversation_cache.SHORTEST and _is_apart(child)
-        for index in (0, last) if ends else range(last + 1):
-            if ends and index:
-                yield cut(child, 1, last), object()
-            message = child.items[index]
-            yield (child, index), merge_key(message.role, message.kind, message.name)
+        if ends:
+            yield _keyed(child, 0)
+            yield cut(child, 1, last), object()
+            yield _keyed(child, last)
+        else:
+            yield from (_keyed(child, index) for index in range(last + 1))
+
+
+def _keyed(run: RecordedNode, index: int) -> tuple[_RecordedMessage, object]:
+    """Return a message of a recording with its key."""
+    message: Message = run.items[index]
+    return (run, index), merge_key(message.role, message.kind, message.name)
 
 
 def merge_key(
@@ -145,6 +152,11 @@ def merge_key(
     return role, name
 
 
+def _as_turn(part: TurnNode | RecordedNode | _RecordedMessage) -> TurnNode | RecordedNode:
+    """Return a recorded message as a run of its own, anything else as it is."""
+    return _joined_run([part]) if isinstance(part, tuple) else part
+
+
 def _joined_run(run: list[_RecordedMessage]) -> RecordedNode:
     """Return neighbouring messages of one recording as a run."""
     (node, first), last = run[0], run[-1][1]
@@ -152,10 +164,18 @@ def _joined_run(run: list[_RecordedMessage]) -> RecordedNode:
     return node if is_complete else cut(node, first, last + 1)
 
 
+def _source(turn: TurnNode | RecordedNode) -> TurnNode | Message:
+    """Return what has the role and the kind of a turn: a run of one message has them in it."""
+    if isinstance(turn, RecordedNode):
+        message: Message = turn.items[0]
+        return message
+    return turn
+
+
 def _merged(turns: list[TurnNode | RecordedNode]) -> MergedNode:
     """Return several turns as one; its kind shows whether the next request contains it, too."""
-    sources = [turn.items[0] if isinstance(turn, RecordedNode) else turn for turn in turns]
-    kinds: list[Kind] = [source.kind for source in sources]
+    sources = [*map(_source, turns)]
+    kinds = [source.kind for source in sources]
     spoken = max((i for i, kind in enumerate(kinds) if kind in CONVERSATION), default=-1)
     fleeting = max((i for i, kind in enumerate(kinds) if kind in FLEETING), default=-1)
     kind: Kind

@@ -129,8 +129,9 @@ def _before_user(conversation: list[Node], turns: list[TurnNode]) -> list[Node]:
         if isinstance(child, RecordedNode):
             last = _last_user(child.items)
             if last is not None:
-                head = [cut(child, 0, last)] if last else []
-                return [*before, *head, *turns, cut(child, last), *after]
+                if last > 0:
+                    before.append(cut(child, 0, last))
+                return [*before, *turns, cut(child, last), *after]
         elif (
             isinstance(child, TurnNode)
             and child.role == "user"
@@ -145,13 +146,18 @@ def _last_user(messages: tuple[Message, ...]) -> int | None:
     """Return the index of the last message of a user: no summary, and not only tool results."""
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
-        if message.role == "user" and message.kind in CONVERSATION and message.kind != "summary":
-            if message._plain is None and all(
-                isinstance(block, ToolResultBlock) for block in message.content
-            ):
-                continue
+        if message.role == "user" and message.kind in _ASKING and _is_more_than_results(message):
             return index
     return None
+
+
+_ASKING = frozenset(CONVERSATION) - {"summary"}
+
+
+def _is_more_than_results(message: Message) -> bool:
+    if message._plain is not None:
+        return True
+    return not all(isinstance(block, ToolResultBlock) for block in message.content)
 
 
 def _after_results(content: Iterable[Node]) -> list[Node]:
