@@ -76,9 +76,9 @@ def write_batch(
                 state = {**state, "used": ()}
         # Without a manifest nothing was written completely: then all files are still parts.
         elif not all(map(is_part, os.listdir(folder))):
-            begun = os.path.exists(os.path.join(folder, MANIFEST))
-            fix = "--resume continues it" if begun else "name a new folder"
-            what = "a batch" if begun else "files"
+            what, fix = "files", "name a new folder"
+            if os.path.exists(os.path.join(folder, MANIFEST)):
+                what, fix = "a batch", "--resume continues it"
             raise DataError(f"the folder {folder} already has {what}", fix=fix)
         service = job.renderer.service
         writer = BatchWriter(folder, service, about, state=state, id=id, dedupe=dedupe)
@@ -184,10 +184,11 @@ def _about(
     """Return the description of a batch: its inputs, options, versions and code."""
     sections = () if rendered is None else rendered.libraries
     paths, project = [*job.reader.paths], _project_files(job.renderer.name)
-    named = {shown_path(os.path.abspath(path)) for path in depends_on}
-    gone = next((path for path in depends_on if not os.path.isfile(path)), None)
-    if gone is not None:
-        raise DataError(f"no such file: {gone}", fix="--depends-on takes the paths of files")
+    named: set[str] = set()
+    for path in depends_on:
+        if not os.path.isfile(path):
+            raise DataError(f"no such file: {path}", fix="--depends-on takes the paths of files")
+        named.add(shown_path(os.path.abspath(path)))
     return {
         "inputs": {path: digest_of(path) for path in paths},
         "options": {
@@ -239,9 +240,14 @@ def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
         then = before.get(key, {})
         for name in sorted({*then, *now}):
             old, new = then.get(name), now.get(name)
-            if old != new and key in ("inputs", "files"):
-                what = "is new" if old is None else "is missing" if new is None else "has changed"
-                changes.append(f"{name} {what}")
-            elif old != new:
+            if old == new:
+                continue
+            if key not in ("inputs", "files"):
                 changes.append(f"{key} {name} was {old!r}, and is {new!r}")
+            elif old is None:
+                changes.append(f"{name} is new")
+            elif new is None:
+                changes.append(f"{name} is missing")
+            else:
+                changes.append(f"{name} has changed")
     return changes

@@ -207,11 +207,10 @@ class RowRenderer:
             raise DataError(what, fix="rename it, and the parameter of the target")
         # Not self(...): in Ray Data all calls run in one thread, which would wait for itself.
         results = [*map(self.result, numbered(arrow_rows(table, names)))]
-        problems = [
-            None if result.problem is None else valid_unicode(str(result.problem))[0]
-            for result in results
-        ]
-        added = {"body": [result.body or None for result in results], "problem": problems}
+        added = {
+            "body": [result.body or None for result in results],
+            "problem": [_problem_text(result) for result in results],
+        }
         for name, texts in added.items():
             table = table.append_column(name, require("pyarrow", "batch").array(texts, "string"))
         return table
@@ -259,7 +258,7 @@ class RowRenderer:
         if not is_mapping(row.cells):
             fix = "a row is a mapping from names of columns to cells"
             raise DataError(f"the row is {shown(row.cells)}", fix=fix)
-        cells = {**self.constants, **row.cells} if self.constants else row.cells
+        cells = {**self.constants, **row.cells}
         arguments = self.parameters.arguments(cells, texts=row.texts)
         prompt = self.target(**arguments)
         if iscoroutine(prompt):
@@ -307,14 +306,19 @@ class RowRenderer:
                 f"the request has {size:,} bytes, but a file has at most {service.most_bytes:,}",
                 fix="shorten the row, or give a budget",
             )
+        schema = "" if output is None else json.dumps(output.schema)
         return RowResult(
             row,
             text,
             sha256(data).hexdigest()[:12],
             losses=tuple(losses),
             hints=tuple(hints),
-            schema="" if output is None else json.dumps(output.schema),
+            schema=schema,
         )
+
+
+def _problem_text(result: RowResult) -> str | None:
+    return None if result.problem is None else valid_unicode(str(result.problem))[0]
 
 
 def rendered_prompt(prompt: Any, options: Mapping[str, Any]) -> Rendered:
@@ -327,7 +331,8 @@ def rendered_prompt(prompt: Any, options: Mapping[str, Any]) -> Rendered:
             import asyncio
 
             return asyncio.run(promptdsl.arender(prompt, **options))
-        waiting += getattr(node, "content", ()) if isinstance(node, Node) else ()
+        if isinstance(node, Node):
+            waiting += node.content
     return promptdsl.render(prompt, **options)
 
 

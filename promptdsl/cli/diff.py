@@ -139,15 +139,19 @@ def _two(arguments: argparse.Namespace) -> tuple[str, list[str], int]:
     prompts: list[Side] = []
     for name, values, (has_id, id) in zip((first, second), props, ids, strict=True):
         arguments.target = name  # errors name this prompt
-        prompts.append(record_side(name, id) if has_id else side(name, values, arguments))
-        if len(arguments.sides) == 1 and not has_id:
+        if has_id:
+            prompts.append(record_side(name, id))
+            continue
+        prompts.append(side(name, values, arguments))
+        if len(arguments.sides) == 1:
             _refuse_alone(name)
     before, after = prompts
     notes = model_notes(after, arguments) if isinstance(after, Rendered) else []
     if arguments.is_cache_diff:
         return _cache_diff(before, after, as_data=arguments.format == "json", notes=notes)
     are_called = all(isinstance(prompt, Rendered) for prompt in prompts)
-    difference = diff(before, after, inputs=props if are_called else None)
+    inputs = props if are_called else None
+    difference = diff(before, after, inputs=inputs)
     status: Status = "changed" if difference else "same"
     report = DiffReport((PromptComparison(second, status, difference),))
     data, _, code = _formatted(report, arguments)
@@ -185,7 +189,11 @@ def _ids_by_side(arguments: argparse.Namespace) -> list[tuple[bool, str | None]]
         names = " and ".join(dict.fromkeys(arguments.sides))
         raise UsageError(f"{names}: name two records: --id A --id B")
     waiting = iter(ids)
-    return [(found, (next(waiting) or None) if found else None) for found in with_records]
+    pairs: list[tuple[bool, str | None]] = []
+    for has_record in with_records:
+        id = next(waiting) if has_record else ""
+        pairs.append((has_record, id or None))
+    return pairs
 
 
 def _formatted(report: DiffReport, arguments: argparse.Namespace) -> tuple[str, list[str], int]:
@@ -204,7 +212,10 @@ def _formatted(report: DiffReport, arguments: argparse.Namespace) -> tuple[str, 
         case _:
             data = report.html
     problems = [prompt.problem for prompt in report.prompts if prompt.status == "unreadable"]
-    return data, problems, UsageError.code if problems else DIFFERENT if report else 0
+    code = DIFFERENT if report else 0
+    if problems:
+        code = UsageError.code
+    return data, problems, code
 
 
 def _props(arguments: argparse.Namespace, side: str) -> Arguments:

@@ -123,7 +123,9 @@ def _read_table(
             )
         cells = enumerate(record)
         rows.append(tuple(_checked_cell(cell, number, index, volatile) for index, cell in cells))
-    width = len(chosen if chosen is not None else rows[0] if rows else ())
+    width = len(rows[0]) if rows else 0
+    if chosen is not None:
+        width = len(chosen)
     for number, row in enumerate(rows):
         if len(row) != width:
             raise ContentError(

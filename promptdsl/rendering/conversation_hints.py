@@ -5,7 +5,7 @@
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
@@ -76,9 +76,9 @@ def end_hints(messages: Sequence[Message], facts: ModelFacts, written: RootNode)
 
 def _empty_question(written: RootNode) -> TurnNode | None:
     """Return the last turn of a prompt, if it is a ``User`` without a text."""
-    match [*_turns(written)]:
-        case [*_, TurnNode(role="user") as turn] if not any(turn.content):
-            return turn
+    turn = next(reversed([*_turns(written)]), None)
+    if isinstance(turn, TurnNode) and turn.role == "user" and not any(turn.content):
+        return turn
     return None
 
 
@@ -182,9 +182,9 @@ def recording_hints(
             yield from _in_conversation(turn, following)
             yield from _unknown_pins(turn)
             yield from _unknown_tools(turn, {*tools})
-    match stages["merge_system"].content:
-        case [ConsolidatedNode() as system, *_] if messages:
-            yield from _repeated_system(system, messages[0].text)
+    system = next(iter(stages["merge_system"].content), None)
+    if isinstance(system, ConsolidatedNode) and messages:
+        yield from _repeated_system(system, messages[0].text)
 
 
 def _repeated(node: RecordedNode) -> Iterator[Loss]:
@@ -242,9 +242,9 @@ def _in_conversation(node: ConversationNode, following: Node | None) -> Iterator
 
 def _unknown_pins(node: ConversationNode) -> Iterator[Loss]:
     """Yield a hint for each pinned id that no message has."""
-    if not isinstance(node.pin, frozenset) or not node.content:
+    pins: Callable[[Message], bool] | frozenset[str] | None = node.pin
+    if not isinstance(pins, frozenset) or not node.content:
         return
-    pins: frozenset[str] = node.pin
     ids: set[str | None] = {part.options.id for part in node.content}
     messages = _messages_in(node)
     ids.update(message.id for message in messages)

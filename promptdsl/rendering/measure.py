@@ -4,7 +4,6 @@
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from operator import is_
 
 import attrs
@@ -80,18 +79,18 @@ class Measuring:
         self.with_bytes = with_bytes
         self.unpriced: dict[tuple[Role, bool | None], int] = {}
         self.priced = PRICED if facts.provider else frozenset[str]()
+        self.by_characters: Measuring | None = None
         self.frames: dict[Role, int] = {}
 
-    @cached_property
+    @property
     def in_characters(self) -> "Measuring":
         """The counter of the same parts, in characters instead of tokens."""
-        return Measuring(
-            self.facts,
-            self.config,
-            given_tokens(len),
-            self.media_roots,
-            with_bytes=self.with_bytes,
-        )
+        if self.by_characters is None:
+            counter = given_tokens(len)
+            self.by_characters = Measuring(
+                self.facts, self.config, counter, self.media_roots, with_bytes=self.with_bytes
+            )
+        return self.by_characters
 
     def frame(self, role: Role) -> int:
         """Return the tokens around a message of a role."""

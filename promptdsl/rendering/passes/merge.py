@@ -175,7 +175,7 @@ def _source(turn: TurnNode | RecordedNode) -> TurnNode | Message:
 def _merged(turns: list[TurnNode | RecordedNode]) -> MergedNode:
     """Return several turns as one; its kind shows whether the next request contains it, too."""
     sources = [*map(_source, turns)]
-    kinds = [source.kind for source in sources]
+    kinds: list[Kind] = [source.kind for source in sources]
     spoken = max((i for i, kind in enumerate(kinds) if kind in CONVERSATION), default=-1)
     fleeting = max((i for i, kind in enumerate(kinds) if kind in FLEETING), default=-1)
     kind: Kind
