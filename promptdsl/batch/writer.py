@@ -104,8 +104,10 @@ class BatchWriter:
         elif result.losses or result.hints:
             self.lossy += bool(result.losses)
             self.hinted += bool(result.hints)
-            hints = {"hints": list(result.hints)} if result.hints else {}
-            self._write(LOSSES, {**row, "losses": list(result.losses), **hints})
+            row["losses"] = list(result.losses)
+            if result.hints:
+                row["hints"] = list(result.hints)
+            self._write(LOSSES, row)
         # A row is counted only now, when it is written completely.
         self.rows += 1
         self._is_writing = False
@@ -135,7 +137,8 @@ class BatchWriter:
             if known is not None and not self._dedupe:
                 what = f"an earlier row has the id {id!r}, too"
                 return Problem("DataError", what, "each row needs another id")
-            row = {**row, "digest": key} if self._dedupe else row
+            if self._dedupe:
+                row = {**row, "digest": key}
         if known is None:
             self._request(self.service.line_of(id, result.body), result)
         entry = {"id": known or id, **row}

@@ -43,7 +43,9 @@ class BoundNames:
 
         Both are empty for a builtin, and for a name that a function declares ``global``.
         """
-        for number, location in enumerate(scope if name not in self._shared else ()):
+        if name in self._shared:
+            return [], ()
+        for number, location in enumerate(scope):
             names = self.names_of(location)
             if name in names:
                 return names[name], scope[number:]

@@ -43,8 +43,9 @@ class Ignores:
                 for comment in self._covering.get(line, ())
                 if comment[0] == line
             }
-            for line in range(node.lineno, (node.end_lineno or 0) + 1) if at_head else ():
-                self._covering[line] |= at_head
+            if at_head:
+                for line in range(node.lineno, (node.end_lineno or 0) + 1):
+                    self._covering[line] |= at_head
 
     def covers(self, line: int, rule: str) -> bool:
         """Return whether a comment ignores a finding of this rule, and note that it was needed."""

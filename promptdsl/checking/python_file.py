@@ -35,7 +35,9 @@ class AuthorCall(NamedTuple):
             outermost, call = call, call.around
         # A section directly in a Timeline belongs to the system message.
         is_loose = outermost.name == "Timeline" and self.name != "Timeline"
-        return "System" if is_loose else outermost.name if outermost.name in TURNS else None
+        if is_loose:
+            return "System"
+        return outermost.name if outermost.name in TURNS else None
 
 
 class PythonFile:
@@ -74,7 +76,8 @@ class PythonFile:
             opened: dict[ast.AST, AuthorCall | None] = {}
             match node:
                 case ast.Name():
-                    self._bound |= {node.id} if isinstance(node.ctx, ast.Store) else set()
+                    if isinstance(node.ctx, ast.Store):
+                        self._bound.add(node.id)
                     continue
                 case ast.Import() | ast.ImportFrom():
                     self._import(node)

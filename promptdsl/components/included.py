@@ -73,11 +73,13 @@ def _written(template: TemplateNode, name: str, inputs: Mapping[str, object]) ->
                 sections |= dict.fromkeys(its_sections)
                 tags |= dict.fromkeys(its_tags)
                 # A file is not indented like code.
-                text = text if node.template.kind == "text" else ("", *text)
+                if node.template.kind != "text":
+                    text = ("", *text)
             case FragmentNode() if node._node in (FragmentNode, ComponentNode):
                 waiting += reversed(node.content)
                 its_section = getattr(node, "section", None)
-                sections |= {} if its_section is None else {its_section: None}
+                if its_section is not None:
+                    sections[its_section] = None
             case _:
                 raise PlacementError(
                     f"{named_label(node)} replaces {name}, which this template includes as text",
@@ -86,7 +88,9 @@ def _written(template: TemplateNode, name: str, inputs: Mapping[str, object]) ->
                 )
         if text and isinstance(text[0], str) and text[0][:1] in ("\n", "\r"):
             text = dedent_parts(text)
-        pieces += ["\n\n", *text] if pieces and text else text
+        if pieces and text:
+            pieces.append("\n\n")
+        pieces += text
     return RenderedTemplate(tuple(pieces), None, tuple(sections), tuple(tags))
 
 

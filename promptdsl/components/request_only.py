@@ -36,7 +36,7 @@ class RequestComponent(Container, RequestOnlyNode):
         texts: tuple[object, ...] = (self.type, self.title)
         try:
             # A type and a title are values.
-            plain = [None if text is None else value_text(text) for text in texts]
+            plain = [*map(_plain, texts)]
         except ContentError as error:
             raise error.located(self.source) from None
         adopt(self, texts)
@@ -52,6 +52,10 @@ class RequestComponent(Container, RequestOnlyNode):
             mark = "the breakpoint" if isinstance(node, CacheBreakpointNode) else "cache=True"
             return f"a part that is sent once cannot be cached: leave {mark} out"
         return part_advice(node, f"write it next to the {cls.__name__}, not in it")
+
+
+def _plain(text: object) -> str | None:
+    return None if text is None else value_text(text)
 
 
 class Ephemeral(RequestComponent):

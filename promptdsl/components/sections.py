@@ -233,9 +233,7 @@ def include(*parts: "Node | Block | Mapping[str, Any]") -> None:
             fix="use it inside a `with` block, or pass the part as an argument",
             at=(line,),
         )
-    nodes = [
-        part if isinstance(part, Node) else _block_node(part, top.component, line) for part in parts
-    ]
+    nodes = [_included_node(part, top.component, line) for part in parts]
     # All at once: the parts in the argument list are the last children of the block.
     adopt(
         make(FragmentNode, at=line), [node for node in nodes if node._mask & masks.PLACED_OR_OPEN]
@@ -245,8 +243,10 @@ def include(*parts: "Node | Block | Mapping[str, Any]") -> None:
         put(part, top, line)
 
 
-def _block_node(value: object, block: Component, line: Source) -> Node:
-    """Return the node of a content block, or of its dictionary, that is included in a block."""
+def _included_node(value: object, block: Component, line: Source) -> Node:
+    """Return the node that is included in a block: a part, or one made of a content block."""
+    if isinstance(value, Node):
+        return value
     if not is_data(value):
         fix = "write Text(...) for text"
         if value is None:

@@ -5,7 +5,7 @@
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
@@ -242,9 +242,10 @@ def _in_conversation(node: ConversationNode, following: Node | None) -> Iterator
 
 def _unknown_pins(node: ConversationNode) -> Iterator[Loss]:
     """Yield a hint for each pinned id that no message has."""
-    pins: Callable[[Message], bool] | frozenset[str] | None = node.pin
-    if not isinstance(pins, frozenset) or not node.content:
+    has_ids = isinstance(node.pin, frozenset)  # no function, and not None
+    if not has_ids or not node.content:
         return
+    pins: frozenset[str] = node.pin
     ids: set[str | None] = {part.options.id for part in node.content}
     messages = _messages_in(node)
     ids.update(message.id for message in messages)

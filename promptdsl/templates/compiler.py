@@ -91,7 +91,7 @@ def _parsed(
     except TemplateSyntaxError as error:
         error.lineno += lines_before
         raise
-    for node in tree.find_all(nodes.Node) if lines_before else ():
+    for node in tree.find_all(nodes.Node):
         # The operands of a comparison have no line.
         node.lineno = node.lineno and node.lineno + lines_before
     for node in tree.find_all(_INCLUDING):
@@ -115,7 +115,7 @@ def _section_at(target: nodes.Expr) -> nodes.Expr:
 def check_names(tree: nodes.Template, inputs: Collection[str], name: str | None) -> None:
     """Raise an error of Jinja for the first name in a template that is not one of its inputs."""
     unknown = find_undeclared_variables(tree) - {*inputs}
-    for node in tree.find_all(nodes.Name) if unknown else ():
+    for node in tree.find_all(nodes.Name):
         if node.name in unknown:
             error = UnknownFilter(f"{node.name!r} is not an input", node.lineno, name)
             close = nearest(node.name, inputs) if inputs else "this template has no inputs"
@@ -175,9 +175,10 @@ class PieceCode(CodeGenerator):
 
     def visit_Call(self, node: nodes.Call, frame: Frame, forward_caller: bool = False) -> None:
         """Write a call; a ``{% call %}`` is an output, which Jinja does not treat as one."""
-        self.write("environment.put(" if forward_caller else "")
+        start, end = ("environment.put(", ")") if forward_caller else ("", "")
+        self.write(start)
         super().visit_Call(node, frame, forward_caller=forward_caller)
-        self.write(")" if forward_caller else "")
+        self.write(end)
 
     def visit_FilterBlock(self, node: nodes.FilterBlock, frame: Frame) -> None:
         """Write a ``{% filter %}``: its output is a value."""

@@ -139,7 +139,9 @@ class Standing:
             raise TranscriptError(what, fix="open the file with salvage=True")
         rests = (TranscriptTurn(number, entry, "rest") for number in rest)
         self.put((TranscriptTurn(turn, entry), *rests))
-        for number in also | ({turn} if entry.type == "remove" else set[int]()):
+        if entry.type == "remove":
+            also.add(turn)
+        for number in also:
             self.drop(number)
         return before
 
@@ -188,8 +190,9 @@ class Standing:
         """Return the turns, and the summary, whose message has this id or this ``id()``."""
         for turn in filter(self._is_current, self._not_indexed):
             message = turn.message
-            for name in () if message is None else (id(message), message.id):
-                self._locations.setdefault(name, {})[turn.number] = turn
+            if message is not None:
+                self._locations.setdefault(id(message), {})[turn.number] = turn
+                self._locations.setdefault(message.id, {})[turn.number] = turn
         self._not_indexed.clear()
         return [*filter(self._is_current, self._locations.get(key, {}).values())]
 

@@ -1,4 +1,7 @@
-"""The current turns of a damaged file, and the entries of a file without removed content."""
+"""The current turns of a damaged file, and the entries of a file without removed content.
+
+``pruned`` is for ``Transcript.open(salvage=True)``, ``without_removed`` for ``vacuum``.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -72,17 +75,22 @@ def without_removed(
     last_tag = max((n for n, entry in entries.items() if entry.type == "metadata"), default=0)
     for number in range(1, max(entries, default=0) + 1):
         entry, turn = entries.get(number), turns.get(number)
-        if turn is not None and turn.entry.number == number and turn.message is turn.entry.message:
-            yield attrs.evolve(turn.entry, change=number)
-        elif turn is not None:
-            data: Any = {"message": turn.message.to_dict()} if turn.message else {}
-            reply = turn.entry.data.get("reply") if turn.part == "message" else None
-            if reply:
-                data["reply"] = reply
-            yield TranscriptEntry(number, "message", turn.entry.at, number, data)
+        if turn is not None:
+            yield _as_first_written(turn)
         elif entry is not None and entry.opaque:
             yield entry
         elif number == last_tag and tags and entry is not None:
             yield TranscriptEntry(number, "metadata", entry.at, number, tagged)
         else:
             yield TranscriptEntry(number, "erased", None, number, {})
+
+
+def _as_first_written(turn: TranscriptTurn) -> TranscriptEntry:
+    """Return the entry that a turn would have, if its content had never been another."""
+    number, entry = turn.number, turn.entry
+    if entry.number == number and turn.message is entry.message:
+        return attrs.evolve(entry, change=number)
+    data: Any = {"message": turn.message.to_dict()} if turn.message else {}
+    if turn.part == "message" and entry.data.get("reply"):
+        data["reply"] = entry.data["reply"]
+    return TranscriptEntry(number, "message", entry.at, number, data)

@@ -397,4 +397,6 @@ class EventBlockNode(Node):
         for path in sorted(self.trusted):
             name, _, key = path.partition(".")
             value = getattr(self.block, name)
-            yield str(value[key] if key else value)
+            if key:
+                value = value[key]
+            yield str(value)

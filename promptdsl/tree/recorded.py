@@ -22,7 +22,9 @@ def cut(
     run: RecordedNode, start: int, stop: int | None = None, *, mask: int | None = None
 ) -> RecordedNode:
     """Return the messages of a run from ``start`` to ``stop`` as a new run."""
-    shorter = copied(run, run.content, run._mask if mask is None else mask)
+    if mask is None:
+        mask = run._mask
+    shorter = copied(run, run.content, mask)
     _set(shorter, "items", run.items[start:stop])
     _set(shorter, "start", run.start + start)
     _set(shorter, "known", getattr(run, "known", None))
@@ -45,7 +47,7 @@ def remember(run: RecordedNode, key: object, fold: Callable[[Sequence[Message], 
     known = recording(run)
     stop = run.start - known.start + len(run.items)
     before = cast("T | None", known.findings.get(key))
-    result = fold(known.items if stop >= len(known.items) else known.items[:stop], before)
+    result = fold(known.items[:stop], before)
     if result is not before:
         kept = {**known.findings, key: result}
         if len(kept) > MOST:

@@ -167,8 +167,10 @@ class ToolNode(Node):
     same."""
 
     def _summary(self) -> str:
-        mark = self.definition.cache
-        return f"tool definition {self.definition.name}" + (f" {cached(mark)}" if mark else "")
+        words = f"tool definition {self.definition.name}"
+        if self.definition.cache:
+            words += f" {cached(self.definition.cache)}"
+        return words
 
 
 @node_class

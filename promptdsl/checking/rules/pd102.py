@@ -51,7 +51,8 @@ def _changing(file: PythonFile, constants: Constants, scope: Scope, node: ast.AS
             yield unordered, f"{message}, so the text differs, too", "write sorted(...) around it"
         elif isinstance(node, ast.Name):
             values = constants.values(node.id, scope[:1])
-            waiting += values if len(values) == 1 and node.id not in seen else []
+            if len(values) == 1 and node.id not in seen:
+                waiting += values
             seen.add(node.id)
         elif not (isinstance(node, ast.Call) and getattr(node.func, "id", "") in _IN_ORDER):
             waiting += ast.iter_child_nodes(node)

@@ -86,7 +86,8 @@ class _Finder:
                     yield from self.lost(Statement(element, scope, opened))
             case ast.Name():
                 problem = self._lost_name(statement)
-                yield from [(node, *problem)] if problem else []
+                if problem:
+                    yield node, *problem
             case ast.Call(func=func) if self._texts.awaited(func, scope):
                 message = f"`{ast.unparse(func)}()` is not awaited, so its text is not sent"
                 yield node, message, f"write Text(await {ast.unparse(func)}(...))"

@@ -28,7 +28,8 @@ def in_prompt(prompt: CheckedPrompt) -> Problems:
     """Yield names in backticks that are called a tool, or are almost the name of a tool."""
     tools = sorted(tool.name for tool in prompt.rendered.tools)
     schemas = [tool.input_schema for tool in prompt.rendered.tools]
-    schemas += [prompt.rendered.output.schema] if prompt.rendered.output else []
+    if prompt.rendered.output:
+        schemas.append(prompt.rendered.output.schema)
     known = {*tools, *re.findall(r'"(\w+)"', json.dumps(thawed(schemas), ensure_ascii=False))}
     for span in prompt.texts if tools else ():
         for match in _IN_BACKTICKS.finditer(span.text):

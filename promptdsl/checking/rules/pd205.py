@@ -22,7 +22,8 @@ def in_prompt(prompt: CheckedPrompt) -> Problems:
     waiting = [stage.tree for stage in prompt.rendered.stages() if spans and stage.name == "fill"]
     while waiting:
         node = waiting.pop()
-        examples |= {node.source} if type(node).__name__.removesuffix("Node") in _SHOW else set()
+        if type(node).__name__.removesuffix("Node") in _SHOW:
+            examples.add(node.source)
         waiting += [child for child in node.content if not isinstance(child, str)]
     for span in spans:
         if (match := _LEFT.search(prose(span.text))) and span.source not in examples:
