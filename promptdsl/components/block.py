@@ -45,15 +45,7 @@ from promptdsl.foundation.source import Position, Source, end_traceback
 from promptdsl.tree import masks
 from promptdsl.tree.group_nodes import ConversationNode, FragmentNode, LimitNode
 from promptdsl.tree.masks import CLOSED, DEEP, OPAQUE, OPEN, SURFACE, UNWRITTEN
-from promptdsl.tree.node import (
-    DEFAULTS,
-    Child,
-    Node,
-    label,
-    make,
-    named_label,
-    nodes_in,
-)
+from promptdsl.tree.node import DEFAULTS, Child, Node, label, make, named_label, nodes_in
 from promptdsl.tree.part_nodes import TextNode
 from promptdsl.tree.rewrite import unique_ids, with_bits
 from promptdsl.tree.turn_nodes import OutputNode, ToolNode

@@ -24,16 +24,7 @@ from promptdsl.tree.group_nodes import (
     NoteNode,
     ReserveNode,
 )
-from promptdsl.tree.node import (
-    DEFAULTS,
-    Child,
-    N,
-    Node,
-    Options,
-    implied,
-    label,
-    make,
-)
+from promptdsl.tree.node import DEFAULTS, Child, N, Node, Options, implied, label, make
 from promptdsl.tree.part_nodes import (
     EventBlockNode,
     MediaNode,
