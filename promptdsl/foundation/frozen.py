@@ -80,6 +80,13 @@ def is_mapping(value: object) -> TypeGuard[Mapping[str, object]]:
     return type(value) is dict or isinstance(value, Mapping)
 
 
+def mapping_or_empty(value: object) -> Mapping[str, object]:
+    """Return a mapping, an empty one for any other value."""
+    if is_mapping(value):
+        return value
+    return EMPTY
+
+
 def is_list(value: object) -> TypeGuard[list[object] | tuple[object, ...]]:
     """Whether a value is a list or a tuple."""
     return isinstance(value, list | tuple)

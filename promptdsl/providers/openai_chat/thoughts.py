@@ -347,10 +347,9 @@ def _put_before(parts: list[Param], tagged: list[Param]) -> None:
 def signature_for(block: TextBlock | ToolUseBlock, facts: ModelFacts) -> str:
     """Return the signature of Gemini on a block that is sent to Gemini, empty without one."""
     signature = block.extra.get(SIGNATURE)
-    if not isinstance(signature, str):
-        return ""
-    is_gemini = facts.signatures or GEMINI in facts.answer_origins
-    return signature if is_gemini or not facts.litellm_keys else ""
+    if isinstance(signature, str) and (facts.signatures or GEMINI in facts.answer_origins):
+        return signature
+    return ""
 
 
 def call_keys(request: ChatLike, location: Location, block: ToolUseBlock, *, first: bool) -> Param:

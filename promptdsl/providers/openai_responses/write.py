@@ -44,7 +44,6 @@ from promptdsl.providers.shared.openai_parts import (
     as_recorded,
     begin_turn,
     finish_marked_parts,
-    is_marked,
     joined,
     marked,
     open_conversation,
@@ -85,8 +84,9 @@ _TYPES: Mapping[str, frozenset[str]] = {
 }
 """The types of blocks that are sent at a location."""
 
-_MARKED_KEYS = {
-    **{None: "content", "function_call_output": "output", "custom_tool_call_output": "output"}
+_MARKED_KEYS: Mapping[str | None, tuple[str, ...]] = {
+    None: ("content",),
+    **dict.fromkeys(("function_call_output", "custom_tool_call_output"), ("output",)),
 }
 """By type of item, ``None`` for messages, the key of the parts that may have a cache mark."""
 
@@ -117,13 +117,7 @@ def write(
         open_conversation(request, before)
     trim_answer(request)
     settings = settings_of(request) if prompt.has_choice_or_output else {}
-    if request.marks:
-        locations: list[tuple[int, str]] = []
-        for index, item in enumerate(request.entries):
-            key = _MARKED_KEYS.get(item.get("type"))
-            if key and is_marked(item.get(key)):
-                locations.append((index, key))
-        finish_marked_parts(request, locations, [])
+    finish_marked_parts(request, [], lambda item: _MARKED_KEYS.get(item.get("type"), ()))
     if prompt.stored is not None and prompt.stored.instructions:
         settings |= _instructions(request)
     payload = {"input": request.entries, **({"tools": tools} if tools else {}), **settings}

@@ -97,6 +97,13 @@ def longest_mark(request: Request, before: int, cache: str | None) -> str | None
     return "1h" if "1h" in caches else next(filter(None, caches), None)
 
 
+def ttl_of(cache: str) -> Param:
+    """Return the time to live of a mark as the key ``ttl``, without a key for the default."""
+    if cache == "default":
+        return {}
+    return {"ttl": cache}
+
+
 def choose_marks(request: Request, sent: Iterable[Param], *, ordered: bool) -> list[Mark]:
     """Return the cache marks that are kept, in the order of ``sent``, the params of the payload.
 

@@ -21,7 +21,7 @@ from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import FLEETING, ROLES, SPOKEN_KINDS
 from promptdsl.providers.shared.blocks import BlockRules, block_params
-from promptdsl.providers.shared.cache_marks import choose_marks
+from promptdsl.providers.shared.cache_marks import choose_marks, ttl_of
 from promptdsl.providers.shared.clean import MISFIT, fenced
 from promptdsl.providers.shared.memory import CachedWrite
 from promptdsl.providers.shared.request import (
@@ -420,8 +420,7 @@ def write_marks(
     sent = chain(tools, request.system, *(turn["content"] for _, turn in turns))
     marked: dict[int, list[Param]] = {}
     for mark in choose_marks(request, sent, ordered=True):
-        ttl: Param = {} if mark.cache == "default" else {"ttl": mark.cache}
-        marked[id(mark.param)] = params = with_mark(mark.param, ttl)
+        marked[id(mark.param)] = params = with_mark(mark.param, ttl_of(mark.cache))
         request.note_change(mark.param, params[0])
 
     def with_marks(params: list[Param]) -> list[Param]:
