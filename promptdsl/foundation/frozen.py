@@ -87,6 +87,13 @@ def mapping_or_empty(value: object) -> Mapping[str, object]:
     return EMPTY
 
 
+def text_or_empty(value: object) -> str:
+    """Return a text, an empty one for any other value."""
+    if isinstance(value, str):
+        return value
+    return ""
+
+
 def is_list(value: object) -> TypeGuard[list[object] | tuple[object, ...]]:
     """Whether a value is a list or a tuple."""
     return isinstance(value, list | tuple)
