@@ -227,12 +227,12 @@ def _add_message(request: Turns, location: Location, params: list[Param]) -> Non
         request.open = bool(request.calls)
     else:
         for param in params:
-            _send_instructions(request, role)
-            is_open = bool(request.calls)
+            if request.pending:
+                _send_instructions(request, role)
             if role == "user" and request.dialect.is_result(param):
                 _add_result(request, location.number, param)
             else:
-                _add(request, location.number, role, param, is_open=is_open)
+                _add(request, location.number, role, param, is_open=bool(request.calls))
 
 
 def _add_result(request: Turns, number: int, param: Param) -> None:
@@ -261,7 +261,8 @@ def _add(request: Turns, number: int, role: str, param: Param, *, is_open: bool)
     The files that were moved out of results come directly after the results. ``is_open`` is whether
     calls had no result at the location of the message.
     """
-    _add_moved(request)
+    if request.moved:
+        _add_moved(request)
     has_own_turn = role != request.role or (request.dialect.apart and request.results > 0)
     if has_own_turn or _stays_apart(request, number, role, is_open=is_open):
         _begin_turn(request, role, param)
