@@ -4,7 +4,7 @@
 can be changed. A tuple becomes a list, as in JSON. Data is nested at most 200 levels deep.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import Any, NamedTuple, Never, Self, TypeAlias, TypeGuard, cast, overload
 
@@ -85,6 +85,11 @@ def mapping_or_empty(value: object) -> Mapping[str, object]:
     if is_mapping(value):
         return value
     return EMPTY
+
+
+def list_or_empty(value: object) -> Sequence[Any]:  # Any: its reader checks the items
+    """Return a list, an empty one for any other value."""
+    return value if is_list(value) else ()
 
 
 def text_or_empty(value: object) -> str:

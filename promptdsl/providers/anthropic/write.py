@@ -21,7 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.foundation.frozen import EMPTY, mapping_or_empty
+from promptdsl.foundation.frozen import mapping_or_empty
 from promptdsl.foundation.unicode import is_blank
 from promptdsl.messages import (
     DocumentBlock,
@@ -172,15 +172,10 @@ def _document_title(request: Turns, location: Location, title: str) -> str:
 
 
 def _call_param(request: Turns, location: Location, block: ToolUseBlock) -> Param:
-    # Most names are sent unchanged; ``tool_name()`` mends any other.
-    name = block.name
-    if name not in request.legal_names:
-        name = tool_name(request, location, name)
+    name = tool_name(request, location, block.name)
     id = call_id(request, block.id)
     input = arguments_of(request, location, block)
     param: Param = {"type": "tool_use", "id": id, "name": name, "input": input}
-    if block.cache is None and block.extra is EMPTY:
-        return param
     return _with_extra(request, location, param, block)
 
 

@@ -264,9 +264,7 @@ def _reasoning_param(
 
 
 def _tool_call_param(request: Converse, location: Location, block: b.ToolUseBlock) -> Param:
-    name = block.name
-    if name not in request.legal_names:
-        name = tool_name(request, location, name)
+    name = tool_name(request, location, block.name)
     id = call_id(request, block.id, name)
     request.calls_tools = True
     call = {"toolUseId": id, "name": name, "input": arguments_of(request, location, block)}

@@ -233,9 +233,7 @@ def _holds_file(request: Request, location: Location, block: b.MediaBlock) -> bo
 
 
 def _tool_call_part(request: Contents, location: Location, block: b.ToolUseBlock) -> Param:
-    name = block.name
-    if name not in request.legal_names:
-        name = sent_name(request, location, name)
+    name = sent_name(request, location, block.name)
     id = call_id(request, block.id, name)
     call = {"id": id, "name": name, "args": arguments_of(request, location, block)}
     if signature := _kept_signature(signature_of(block.extra)):

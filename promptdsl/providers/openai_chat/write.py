@@ -174,7 +174,7 @@ def _plain_entry(request: ChatRequest, message: Message) -> Param | None:
         case [ToolUseBlock() as call] if _is_bare(call) and role == "assistant":
             arguments = call.arguments
             is_sent_as_is = is_valid_unicode(arguments) and are_arguments(arguments)
-            if call.name in request.legal_names and is_sent_as_is:
+            if request.tool_names.get(call.name) == call.name and is_sent_as_is:
                 function = {"name": call.name, "arguments": arguments}
                 id = _sent_id(request, call.id)
                 call_param = {"id": id, "type": "function", "function": function}

@@ -164,6 +164,11 @@ def why_foreign(request: ChatLike, block: ReasoningBlock) -> str:
     return f"it comes from {origin}, and {provider} does not take it"
 
 
+def is_current(request: ChatLike, location: Location) -> bool:
+    """Return whether the server takes back the reasoning of a message of this age."""
+    return request.facts.reasoning_back != "turn" or location.number > request.last_question
+
+
 _LIST_ROLES = {"developer": "system", "leading": "system", "result": "tool"}
 """The name in ``ModelFacts.list_roles`` of the role of a place, if it has another name there."""
 
