@@ -224,7 +224,7 @@ def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> Param 
         lose_keys(request, location, block, known=("refusal",))
         if left_out_as_blank(request, location, block):
             return marked(request, location, block.cache, None)
-        text = {"type": "input_text", "text": block.text}
+        text: Param = {"type": "input_text", "text": block.text}
         draft.parts.append(text)
         return marked(request, location, block.cache, text)
     lose_keys(request, location, block, known=("refusal", "annotations"))
@@ -240,7 +240,7 @@ def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> Param 
     if begins:
         _send_parts(request, draft)
     draft.origin = origin
-    part = {"type": "refusal", "refusal": block.text}
+    part: Param = {"type": "refusal", "refusal": block.text}
     if block.extra.get("refusal") is not True:
         annotations = json_copy(block.extra.get("annotations") or [])
         part = {"type": "output_text", "text": block.text, "annotations": annotations}

@@ -70,7 +70,7 @@ def write_tools(
             request.lose(tool, "content", f"tool {tool.name!r}", reason)
             continue
         if tool.raw is not None:
-            param = json_copy(dict(tool.raw))
+            param: Param = json_copy(dict(tool.raw))
         else:
             encoded = ENCODER.encode((tool.description, tool.input_schema))
             if not is_valid_unicode(encoded):
