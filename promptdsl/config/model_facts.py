@@ -257,6 +257,11 @@ class ModelFacts:
         return self.kept_keys if key in (None, "content") else (*self.kept_keys, str(key))
 
     @property
+    def model_wire(self) -> Wire:
+        """The record of the model's own provider: behind a gateway, not the gateway's."""
+        return (self.behind or self).wire
+
+    @property
     def origins(self) -> tuple[str, ...]:
         """The origins of the blocks and tools that the target takes; see :attr:`Wire.origins`.
 

@@ -85,9 +85,13 @@ def all_rules() -> Mapping[str, SchemaRules]:
     return {name: _rules(name, table, tables) for name, table in tables.items()}
 
 
-def rules_of(name: str | None) -> SchemaRules | None:
-    """Return the rules with a name; ``None`` without a name: all keywords are sent."""
-    return None if name is None else all_rules()[name]
+NO_RULES = SchemaRules("", "", EMPTY)
+"""The rules of a target that takes all keywords."""
+
+
+def rules_of(name: str | None) -> SchemaRules:
+    """Return the rules with a name; without a name all keywords are sent."""
+    return NO_RULES if name is None else all_rules()[name]
 
 
 def _rules(name: str, table: Mapping[str, Any], tables: Mapping[str, Any]) -> SchemaRules:

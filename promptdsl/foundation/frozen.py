@@ -4,7 +4,7 @@
 can be changed. A tuple becomes a list, as in JSON. Data is nested at most 200 levels deep.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import Any, NamedTuple, Never, Self, TypeAlias, TypeGuard, cast, overload
 
@@ -78,6 +78,25 @@ def _restored(content: dict[object, object]) -> object:
 def is_mapping(value: object) -> TypeGuard[Mapping[str, object]]:
     """Whether a value is a mapping; its reader checks the keys."""
     return type(value) is dict or isinstance(value, Mapping)
+
+
+def mapping_or_empty(value: object) -> Mapping[str, object]:
+    """Return a mapping, an empty one for any other value."""
+    if is_mapping(value):
+        return value
+    return EMPTY
+
+
+def list_or_empty(value: object) -> Sequence[Any]:  # Any: its reader checks the items
+    """Return a list, an empty one for any other value."""
+    return value if is_list(value) else ()
+
+
+def text_or_empty(value: object) -> str:
+    """Return a text, an empty one for any other value."""
+    if isinstance(value, str):
+        return value
+    return ""
 
 
 def is_list(value: object) -> TypeGuard[list[object] | tuple[object, ...]]:

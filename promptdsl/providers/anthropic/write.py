@@ -21,7 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.foundation.frozen import EMPTY
+from promptdsl.foundation.frozen import mapping_or_empty
 from promptdsl.foundation.unicode import is_blank
 from promptdsl.messages import (
     DocumentBlock,
@@ -172,15 +172,10 @@ def _document_title(request: Turns, location: Location, title: str) -> str:
 
 
 def _call_param(request: Turns, location: Location, block: ToolUseBlock) -> Param:
-    # Most names are sent unchanged; ``tool_name()`` mends any other.
-    name = block.name
-    if name not in request.legal_names:
-        name = tool_name(request, location, name)
+    name = tool_name(request, location, block.name)
     id = call_id(request, block.id)
     input = arguments_of(request, location, block)
     param: Param = {"type": "tool_use", "id": id, "name": name, "input": input}
-    if block.cache is None and block.extra is EMPTY:
-        return param
     return _with_extra(request, location, param, block)
 
 
@@ -313,8 +308,11 @@ def _finish_turns(request: Turns, stop: int) -> None:
     """Replace the content of each turn before the index ``stop`` by a string if it is one text.
 
     The first ``request.finished`` turns are left out: an earlier call did the same with them. A
-    text with a noted cache mark stays in its list.
+    text with a noted cache mark stays in its list. Nothing is replaced unless ``lone_text`` is
+    ``string``.
     """
+    if request.prompt.lone_text != "string":
+        return
     marked = {id(mark.param) for mark in request.marks}
     for index in range(request.finished, stop):
         turn = request.entries[index]
@@ -336,32 +334,30 @@ def write(
     # Some models refuse reasoning if the content before it has changed. With 0, all is valid.
     first_valid_reasoning = valid_reasoning_from(prompt) if facts.binds_reasoning else 0
     request = Turns(prompt, facts, dialect=_DIALECT, first_valid_reasoning=first_valid_reasoning)
-    tools = write_tools(request, "anthropic", tool_param) if prompt.tools else []
+    tools = write_tools(request, "anthropic", tool_param)
     for tool in prompt.tools:
-        kind = (
-            str(tool.raw.get("type")) if tool.raw and tool.origin in request.facts.origins else ""
-        )
-        if kind in NEEDED:
+        kind = str(mapping_or_empty(tool.raw).get("type"))
+        if kind in NEEDED and tool.origin in request.facts.origins:
             request.hint(tool, "needed_key", f"tool {tool.name!r}", f"it needs {NEEDED[kind]}")
-    finish_turns = _finish_turns if prompt.lone_text == "string" else None
     # This goes through all messages and puts them into turns; ``message_params`` writes each
     # message that is more than a plain text.
-    write_turns(request, cached_write, partial(message_params, rules=_RULES), finish_turns)
+    write_turns(request, cached_write, partial(message_params, rules=_RULES), _finish_turns)
     if request.called and not tools:
         reason = "a conversation with calls needs its tools: add them with Tool(...)"
         request.losses.append(hint("no_tools", "there are no tools", reason))
-    settings = settings_of(request) if prompt.has_choice_or_output else {}
+    settings = settings_of(request)
     if request.marks:
         write_marks(request, tools, _with_mark)
-        if finish_turns:
-            # All turns are looked at again, because a text whose mark was not chosen can now be a
-            # string. The chosen marks are keys of their params by now, so none needs to be noted.
-            request.marks, request.finished = [], 0
-            finish_turns(request, len(request.entries))
-    system = {"system": request.system} if request.system else {}
-    offered = {"tools": tools} if tools else {}
-    payload = {**system, "messages": request.entries, **offered, **settings}
-    return cast("AnthropicPayload", payload), request.final_losses()
+        # All turns are looked at again, because a text whose mark was not chosen can now be a
+        # string. The chosen marks are keys of their params by now, so none needs to be noted.
+        request.marks, request.finished = [], 0
+        _finish_turns(request, len(request.entries))
+    payload: Param = {"messages": request.entries}
+    if request.system:
+        payload = {"system": request.system, **payload}
+    if tools:
+        payload["tools"] = tools
+    return cast("AnthropicPayload", payload | settings), request.final_losses()
 
 
 def _with_mark(param: Param, ttl: Param) -> list[Param]:

@@ -1,4 +1,8 @@
-"""Write a prompt as the arguments of ``client.converse``."""
+"""Write a prompt as the arguments of ``client.converse``.
+
+Read from ``write`` down: messages become turns (``shared/two_sided.py``), content that the model
+refuses next to results moves to a turn of its own, and the functions below write the blocks.
+"""
 
 import re
 from collections.abc import Collection, Mapping
@@ -87,17 +91,18 @@ def write(
     Passes have given each message a role that the target takes.
     """
     # The service refuses the role "system", although its model lists it and Claude takes it.
-    facts = attrs.evolve(facts, instructions=False) if facts.instructions else facts
+    if facts.instructions:
+        facts = attrs.evolve(facts, instructions=False)
     first_valid_reasoning = valid_reasoning_from(prompt) if facts.binds_reasoning else 0
     request = Converse(prompt, facts, dialect=_DIALECT, first_valid_reasoning=first_valid_reasoning)
-    tools = tools_of(request) if prompt.tools else []
+    tools = tools_of(request)
     write_turns(request, cached_write, _message_params, _separate_results)
-    needed = tools or request.calls_tools or prompt.has_choice_or_output
-    settings = settings_of(request, tools) if needed else {}
+    settings = settings_of(request, tools)
     if request.marks:
         write_point_marks(request, tools)
-    system = {"system": request.system} if request.system else {}
-    payload = {**system, "messages": request.entries, **settings}
+    payload: Param = {"messages": request.entries, **settings}
+    if request.system:
+        payload = {"system": request.system, **payload}
     return cast("BedrockPayload", payload), request.final_losses()
 
 
@@ -162,8 +167,10 @@ def _lacks_text(params: list[Param]) -> bool:
 def _message_params(request: Converse, location: Location) -> list[Param]:
     inside = location.inside("leading") if location.leads else location
     params = message_params(request, inside, _RULES)
-    content_before = request.content if request.role == "user" else []
-    if any("document" in param for param in params) and _lacks_text([*params, *content_before]):
+    content = [*params]
+    if request.role == "user":
+        content += request.content
+    if any("document" in param for param in params) and _lacks_text(content):
         params.append({"text": OPENING})
         request.hint(location, "inserted_text", _LONE_DOCUMENT, _WHY_TEXT)
     if params and request.facts.beside_results is not None:
@@ -200,25 +207,26 @@ def _text_param(request: Converse, location: Location, block: b.TextBlock) -> Pa
         value = read_json(block.text)
         if isinstance(value, dict):
             return _with_extra(request, location, {"json": json_copy(value)}, block, used=(JSON,))
-    texts = [] if left_out_as_blank(request, location, block) else [{"text": block.text}]
+    content: Param = {}
+    if not left_out_as_blank(request, location, block):
+        content = {"content": [{"text": block.text}]}
     # An answer is sent with its citations. Those of Nova's searches have no text.
-    answer = location.message.role == "assistant"
-    citations = block.extra.get("citationsContent") if answer else None
-    if citations or (texts and citations is not None):
-        content = {"content": texts} if texts else {}
+    citations = block.extra.get("citationsContent")
+    has_citations = citations or (content and citations is not None)
+    if has_citations and location.message.role == "assistant":
         param = {"citationsContent": {**content, "citations": json_copy(citations)}}
         return _with_extra(request, location, param, block, used=("citationsContent",))
-    return _with_extra(request, location, texts[0], block) if texts else None
+    if not content:
+        return None
+    return _with_extra(request, location, content["content"][0], block)
 
 
 def _attachment_param(request: Converse, location: Location, block: b.MediaBlock) -> Param | None:
     value = media_param(request, block)
     if isinstance(value, str):
-        role, in_s3 = (
-            location.message.role,
-            block.source.kind == "s3" and not request.facts.s3_media,
-        )
-        loadable = block.type in request.facts.media and (in_s3 or needs_bytes(block, role))
+        in_s3 = block.source.kind == "s3" and not request.facts.s3_media
+        is_needed = in_s3 or needs_bytes(block, location.message.role)
+        loadable = is_needed and block.type in request.facts.media
         lose_source(request, location, block, value, loadable=loadable)
         return None
     if request.facts.guesses_media:
@@ -241,32 +249,36 @@ def _reasoning_param(
     request: Converse, location: Location, block: b.ReasoningBlock
 ) -> Param | None:
     """Return reasoning unchanged, ``None`` (a hint) if the service would refuse it."""
-    value: Param = {}
-    is_native = location.message.role == "assistant" and block.origin in request.facts.origins
-    if (
-        is_native
-        and request.facts.signed_reasoning
-        and location.number >= request.first_valid_reasoning
-    ):
-        redacted = base64_bytes(block.encrypted) if block.encrypted else None
-        if redacted:
-            value = {"redactedContent": redacted}
-        elif block.signature and not block.encrypted:
-            value = {"reasoningText": {"text": block.text, "signature": block.signature}}
-    if not value:
+    value = _reasoning_value(request, location, block)
+    if value is None:
         reason = "not signed by this provider, or the content before it has changed"
         if not request.facts.signed_reasoning:
             reason = "this model takes no signed reasoning"
         lose_reasoning(request, location, block, reason)
         return None
-    sendable = is_sendable(request, location, block.text, block.signature)
-    return {"reasoningContent": value} if sendable else None
+    if not is_sendable(request, location, block.text, block.signature):
+        return None
+    return {"reasoningContent": value}
+
+
+def _reasoning_value(
+    request: Converse, location: Location, block: b.ReasoningBlock
+) -> Param | None:
+    """Return the text and the signature of reasoning, or its encrypted form, if it is valid."""
+    is_native = location.message.role == "assistant" and block.origin in request.facts.origins
+    is_valid = location.number >= request.first_valid_reasoning
+    if not (is_native and is_valid and request.facts.signed_reasoning):
+        return None
+    if block.encrypted:
+        redacted = base64_bytes(block.encrypted)
+        return {"redactedContent": redacted} if redacted else None
+    if block.signature:
+        return {"reasoningText": {"text": block.text, "signature": block.signature}}
+    return None
 
 
 def _tool_call_param(request: Converse, location: Location, block: b.ToolUseBlock) -> Param:
-    name = block.name
-    if name not in request.legal_names:
-        name = tool_name(request, location, name)
+    name = tool_name(request, location, block.name)
     id = call_id(request, block.id, name)
     request.calls_tools = True
     call = {"toolUseId": id, "name": name, "input": arguments_of(request, location, block)}
@@ -276,14 +288,13 @@ def _tool_call_param(request: Converse, location: Location, block: b.ToolUseBloc
 def _tool_result_param(request: Converse, location: Location, block: b.ToolResultBlock) -> Param:
     id, marks_before = result_id(request, block.tool_use_id), len(request.marks)
     request.calls_tools = True
-    inside = location.inside("error result" if block.is_error else "result", id)
-    params = block_params(request, inside, block.content, _RULES)
-    if not params and block.is_error:
-        params = [{"text": utf8((block.error_type or "").strip()) or "error"}]
-    elif not params:
-        params = [json_copy(dict(EMPTY_RESULT))]
-    status = {"status": "error"} if block.is_error else {}
-    param = {"toolResult": {"toolUseId": id, "content": params, **status}}
+    role, status, missing = "result", {}, json_copy(dict(EMPTY_RESULT))
+    if block.is_error:
+        role, status = "error result", {"status": "error"}
+        missing = {"text": utf8((block.error_type or "").strip()) or "error"}
+    params = block_params(request, location.inside(role, id), block.content, _RULES)
+    content = params or [missing]
+    param: Param = {"toolResult": {"toolUseId": id, "content": content, **status}}
     cache = longest_mark(request, marks_before, block.cache)
     return _with_extra(request, location, param, block, cache=cache)
 
@@ -297,7 +308,7 @@ def _unknown_param(request: Converse, location: Location, block: b.UnknownBlock)
         reason = "not a block that Converse has in this place"
         request.lose(location, "content", f"{block.kind} block", reason)
         return None
-    request.calls_tools = request.calls_tools or kind in ("toolUse", "toolResult")
+    request.calls_tools |= kind in ("toolUse", "toolResult")
     _put_bytes(param)
     if cache := read_mark(point):
         request.mark(location, param, cache)

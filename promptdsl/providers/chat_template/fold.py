@@ -1,4 +1,8 @@
-"""Turn the turns of a request into messages that a template can print; the rest becomes text."""
+"""Turn the turns of a request into messages that a template can print; the rest becomes text.
+
+Read ``folded`` first: it goes through the rounds of the conversation, a reply of the model with its
+results and the words of the user after it. ``_Fold`` appends their messages.
+"""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -128,49 +132,76 @@ class _Fold:
         ``is_closed`` is whether a user turn follows, now or later.
         """
         self.ids.begin()
-        texts = [param for param in content if param["type"] not in ("call", "reasoning")]
-        calls = [param for param in content if param["type"] == "call"]
-        reasoning = [param for param in content if param["type"] == "reasoning"]
+        parts: dict[str, list[Param]] = {"text": [], "call": [], "reasoning": []}
+        for param in content:
+            parts.get(param["type"], parts["text"]).append(param)
+        texts, calls, reasoning = parts.values()
         # In a turn with calls, only text is printed.
         is_text = all(param["type"] == "text" for param in texts)
         with_text = bool(texts and calls and is_text and self.abilities.text_with_calls)
-        thoughts = joined_texts("\n\n", reasoning, self.request.notes, "thought")
-        keys = {"reasoning_content": thoughts} if reasoning else {}
-        # Some templates leave out reasoning next to text, or after the next user turn.
-        if keys and with_text and not self.abilities.reasoning_with_text:
-            reason = "the template prints none in a turn with text and calls"
-            self._hint(reasoning, "unsent_reasoning", "reasoning", reason)
-            keys = {}
-        if keys and is_closed:
-            with_call = bool(calls) and (with_text or not texts)
-            if not (self.abilities.rounds if with_call else self.abilities.answers):
-                reason = "the template prints none before the last user message"
-                self._hint(reasoning, "unsent_reasoning", "reasoning", reason)
+        keys: dict[str, str] = {}
+        if reasoning:
+            prints = self.abilities.answers
+            if calls and (with_text or not texts):
+                prints = self.abilities.rounds
+            keys = self._reasoning_keys(
+                reasoning, with_text=with_text, prints=prints or not is_closed
+            )
         if (texts and not with_text) or (keys and not calls):
             self.add("assistant", texts, **keys)
             texts, keys = [], {}
-        # Calls, in one turn or a turn for each.
-        by_id = {result["id"]: result for result in results}
-        batches = [calls] if self.abilities.parallel else [[call] for call in calls]
-        if len(batches) > 1:
-            reason = "the template prints one call in a turn, so each call has its own turn"
-            self._hint(calls[1:2], "parallel_calls", "parallel calls", reason)
-        for batch in batches if calls else ():
-            written = [
-                call_param(self.ids.fit(call["id"]), call["name"], call["arguments"])
-                for call in batch
-            ]
-            for call, sent_call in zip(batch, written, strict=True):
-                self.request.note_change(call, sent_call)
-            message = {"role": "assistant", "content": self.joined(texts), "tool_calls": written}
-            self.messages.append({**message, **keys})
-            for result in (by_id[call["id"]] for call in batch if call["id"] in by_id):
-                id, name = self.ids.fit(result["id"]), result["name"]
-                self.messages.append(
-                    {"role": "tool", "tool_call_id": id, "name": name, "content": result["text"]}
-                )
-                self.request.note_change(result, self.messages[-1])
+        results_by_id = {result["id"]: result for result in results}
+        for batch in self._batches(calls):
+            self._add_calls(batch, texts, keys)
+            for call in batch:
+                if call["id"] in results_by_id:
+                    self._add_result(results_by_id[call["id"]])
             texts, keys = [], {}
+
+    def _reasoning_keys(
+        self, reasoning: list[Param], *, with_text: bool, prints: bool
+    ) -> dict[str, str]:
+        """Return reasoning under its key. Some templates leave it out, which is a hint.
+
+        ``with_text`` is whether it is in a turn with text and calls, ``prints`` is whether it is
+        printed if a user turn follows later.
+        """
+        thoughts = joined_texts("\n\n", reasoning, self.request.notes, "thought")
+        if with_text and not self.abilities.reasoning_with_text:
+            reason = "the template prints none in a turn with text and calls"
+            self._hint(reasoning, "unsent_reasoning", "reasoning", reason)
+            return {}
+        if not prints:
+            reason = "the template prints none before the last user message"
+            self._hint(reasoning, "unsent_reasoning", "reasoning", reason)
+        return {"reasoning_content": thoughts}
+
+    def _batches(self, calls: list[Param]) -> list[list[Param]]:
+        """Return calls by turn: all calls in one turn, or a turn for each."""
+        if not calls:
+            return []
+        if self.abilities.parallel or len(calls) == 1:
+            return [calls]
+        reason = "the template prints one call in a turn, so each call has its own turn"
+        self._hint(calls[1:2], "parallel_calls", "parallel calls", reason)
+        return [[call] for call in calls]
+
+    def _add_calls(self, calls: list[Param], texts: list[Param], keys: dict[str, str]) -> None:
+        """Append a turn of the model with calls, and the texts and reasoning before them."""
+        sent: list[Param] = []
+        for call in calls:
+            id = self.ids.fit(call["id"])
+            sent.append(call_param(id, call["name"], call["arguments"]))
+            self.request.note_change(call, sent[-1])
+        message = {"role": "assistant", "content": self.joined(texts), "tool_calls": sent}
+        self.messages.append({**message, **keys})
+
+    def _add_result(self, result: Param) -> None:
+        """Append the result of a call."""
+        id, name, text = self.ids.fit(result["id"]), result["name"], result["text"]
+        message = {"role": "tool", "tool_call_id": id, "name": name, "content": text}
+        self.messages.append(message)
+        self.request.note_change(result, message)
 
     def _hint(self, params: list[Param], name: str, what: str, reason: str) -> None:
         """Record a hint about the first of these params."""

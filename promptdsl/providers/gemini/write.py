@@ -1,4 +1,9 @@
-"""Write a prompt as the arguments of ``client.models.generate_content``."""
+"""Write a prompt as the arguments of ``client.models.generate_content``.
+
+Read from ``write`` down: messages become turns (``shared/two_sided.py``), finished turns become
+contents, and the functions below write the parts in them: texts, reasoning, attachments, calls and
+results.
+"""
 
 from collections.abc import Container, Mapping
 from functools import partial
@@ -9,7 +14,7 @@ import attrs
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.wires.gemini import WIRE
-from promptdsl.foundation.frozen import new_dict
+from promptdsl.foundation.frozen import new_dict, text_or_empty
 from promptdsl.foundation.json import ABSENT, JsonValue, read_json
 from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages.loss import Loss, hint
@@ -114,11 +119,14 @@ def write(
     Passes have given each message a role that the target takes.
     """
     request = Contents(prompt, facts, dialect=_DIALECT)
-    tools = tools_of(request) if prompt.tools else []
+    tools = tools_of(request)
     write_turns(request, cached_write, partial(message_params, rules=_RULES), _finish_turns)
-    system = {"system_instruction": {"parts": request.system}} if request.system else {}
-    settings = settings_of(request, tools) if prompt.has_choice_or_output else {}
-    config = {**system, **({"tools": tools} if tools else {}), **settings}
+    config: Param = {}
+    if request.system:
+        config["system_instruction"] = {"parts": request.system}
+    if tools:
+        config["tools"] = tools
+    config |= settings_of(request, tools)
     payload = {"contents": request.entries, "config": config}
     return cast("GeminiPayload", payload), request.final_losses()
 
@@ -131,13 +139,17 @@ def _finish_turns(request: Contents, stop: int) -> None:
         parts: list[Param] = turn["content"]
         if turn["role"] == "assistant":
             parts = _signed(request, parts)
-        elif len(parts) > 1 and index and _DIALECT.is_result(parts[0]):
-            before = entries[index - 1]["parts"]
-            calls = [part["function_call"]["id"] for part in before if "function_call" in part]
-            order = {id: number for number, id in enumerate(calls)}
-            parts = sorted(parts, key=lambda part: order.get(part["function_response"]["id"], -1))
+        elif index and _DIALECT.is_result(parts[0]):
+            parts = _in_order_of_calls(parts, entries[index - 1]["parts"])
         entries[index] = {"role": _ROLES[turn["role"]], "parts": parts}
     request.finished = max(request.finished, stop)
+
+
+def _in_order_of_calls(results: list[Param], before: list[Param]) -> list[Param]:
+    """Return results in the order of their calls, which are in the turn before."""
+    calls = [part["function_call"]["id"] for part in before if "function_call" in part]
+    order = {id: number for number, id in enumerate(calls)}
+    return sorted(results, key=lambda part: order.get(part["function_response"]["id"], -1))
 
 
 def _signed(request: Contents, parts: list[Param]) -> list[Param]:
@@ -185,14 +197,17 @@ def _with_extra(request: Turns, location: Location, param: Param, block: Carrier
 
 def _kept_signature(value: JsonValue) -> str | None:
     """Return a recorded signature, ``None`` for a substitute or one that the SDK would refuse."""
-    if not isinstance(value, str) or not value or value in SUBSTITUTES:
-        return None
-    return value if is_base64(value) else None
+    text = text_or_empty(value)
+    if text and text not in SUBSTITUTES and is_base64(text):
+        return text
+    return None
 
 
 def _thought_part(request: Turns, location: Location, block: b.ReasoningBlock) -> Param | None:
     """Return reasoning with its signature, ``None`` (a hint) if it cannot be sent unchanged."""
-    signature = "" if block.signature in SUBSTITUTES else block.signature or ""
+    signature = block.signature or ""
+    if signature in SUBSTITUTES:
+        signature = ""
     is_native = location.message.role == "assistant" and block.origin in request.facts.origins
     if not (is_native and is_valid_unicode(block.text) and is_base64(signature)):
         reason = "it comes from another provider, or cannot be sent unchanged"
@@ -200,29 +215,37 @@ def _thought_part(request: Turns, location: Location, block: b.ReasoningBlock) -
         return None
     if not (block.text or signature):
         return None
-    signed = {SIGNATURE: signature} if signature else {}
-    return {"text": block.text, "thought": True, **signed}
+    part: Param = {"text": block.text, "thought": True}
+    if signature:
+        part[SIGNATURE] = signature
+    return part
 
 
 def _attachment_part(request: Turns, location: Location, block: b.MediaBlock) -> Param | None:
-    in_result = location.role == "result"
     param = source_param(block.type, block.source)
-    reason = "its source or its media type is not taken; an address must show its type"
-    refused = param is not None and "file_data" in param and location.message.role == "assistant"
-    if refused:
-        reason = "what a model made is sent as bytes, never as an address"
-    source: Param = next(iter(param.values())) if param else {}
-    if param is None or refused:
-        loadable = needs_bytes(block, location.message.role)
-        lose_source(request, location, block, reason, loadable=loadable)
+    if param is None:
+        _lose_attachment(request, location, block, _NOT_TAKEN)
         return None
-    if block.title and in_result:
+    if "file_data" in param and location.message.role == "assistant":
+        _lose_attachment(request, location, block, _NO_ADDRESS)
+        return None
+    (source,) = param.values()
+    if block.title and location.role == "result":
         source["display_name"] = utf8(block.title)
     elif block.title:
         request.hint(location, "media_field", "title", f"{block.type} parts have no title")
     if block.detail:
         request.hint(location, "media_field", "detail", f"{block.type} parts have no detail")
     return _with_extra(request, location, param, block)
+
+
+_NOT_TAKEN = "its source or its media type is not taken; an address must show its type"
+_NO_ADDRESS = "what a model made is sent as bytes, never as an address"
+
+
+def _lose_attachment(request: Turns, location: Location, block: b.MediaBlock, reason: str) -> None:
+    loadable = needs_bytes(block, location.message.role)
+    lose_source(request, location, block, reason, loadable=loadable)
 
 
 def _holds_file(request: Request, location: Location, block: b.MediaBlock) -> bool:
@@ -233,9 +256,7 @@ def _holds_file(request: Request, location: Location, block: b.MediaBlock) -> bo
 
 
 def _tool_call_part(request: Contents, location: Location, block: b.ToolUseBlock) -> Param:
-    name = block.name
-    if name not in request.legal_names:
-        name = sent_name(request, location, name)
+    name = sent_name(request, location, block.name)
     id = call_id(request, block.id, name)
     call = {"id": id, "name": name, "args": arguments_of(request, location, block)}
     if signature := _kept_signature(signature_of(block.extra)):
@@ -255,27 +276,45 @@ def _tool_result_part(request: Turns, location: Location, block: b.ToolResultBlo
     parts = block_params(request, location.inside("result", id), block.content, _RULES)
     texts = [part for part in parts if "text" in part]
     media = [part for part in parts if "text" not in part]
-    # A recorded response is sent unchanged, unless it would name other attachments.
-    response = _recorded_response(texts, is_error=block.is_error)
-    names = [location.get("display_name") for part in media for location in part.values()]
-    if response and _names_others(response, names):
-        reason = "its key '$ref' would be taken for the name of an attachment: sent as text"
-        request.hint(location, "result_as_text", "a result as an object", reason)
-        response = None
-    if response:
-        request.note_change(texts[0], response)
-    else:
-        text = joined_texts("\n\n", texts, request.notes)
-        if block.is_error and not text.strip():
-            text = utf8((block.error_type or "").strip()) or "error"
-        response = {"error" if block.is_error else "output": text}
-        if not text and block.extra.get(ITEM) == EMPTY_RESPONSE:
-            response = {}
-    result: Param = {"id": id, "name": name, "response": response}
-    result |= {"parts": media} if media else {}
+    result: Param = {"id": id, "name": name}
+    result["response"] = _response(request, location, block, texts=texts, media=media)
+    if media:
+        result["parts"] = media
     param = _with_extra(request, location, {"function_response": result}, block)
     result |= {key: param.pop(key) for key in _RESULT if key in param}
     return param
+
+
+def _response(
+    request: Turns,
+    location: Location,
+    block: b.ToolResultBlock,
+    *,
+    texts: list[Param],
+    media: list[Param],
+) -> Param:
+    """Return the response in a result: its texts, or an object that was recorded.
+
+    A recorded response is sent unchanged, unless it would name other attachments.
+    """
+    recorded = _recorded_response(texts, is_error=block.is_error)
+    names = [source.get("display_name") for part in media for source in part.values()]
+    if recorded and not _names_others(recorded, names):
+        request.note_change(texts[0], recorded)
+        return recorded
+    if recorded:
+        reason = "its key '$ref' would be taken for the name of an attachment: sent as text"
+        request.hint(location, "result_as_text", "a result as an object", reason)
+    text = joined_texts("\n\n", texts, request.notes)
+    if block.is_error and not text.strip():
+        text = utf8((block.error_type or "").strip()) or "error"
+    if not text and block.extra.get(ITEM) == EMPTY_RESPONSE:
+        return {}
+    return {_RESPONSE_KEYS[block.is_error]: text}
+
+
+_RESPONSE_KEYS = {False: "output", True: "error"}
+"""The key of a response, by whether the call failed."""
 
 
 def _recorded_response(texts: list[Param], *, is_error: bool) -> dict[str, JsonValue] | None:
@@ -289,7 +328,7 @@ def _recorded_response(texts: list[Param], *, is_error: bool) -> dict[str, JsonV
     # An object is the response itself if its key ``error`` agrees with the flag.
     if isinstance(value, dict) and value and bool(value.get("error")) == is_error:
         return value
-    return {"error" if is_error else "output": value}
+    return {_RESPONSE_KEYS[is_error]: value}
 
 
 def _names_others(response: dict[str, JsonValue], names: Container[object]) -> bool:

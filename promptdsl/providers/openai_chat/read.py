@@ -1,4 +1,8 @@
-"""Read recorded Chat messages, a payload or a response, as messages."""
+"""Read recorded Chat messages, a payload or a response, as messages.
+
+First comes what is read as a whole: a payload, a response, a stream. Then a message, the blocks of
+its content, and a call; at the end the tables of the keys that are read.
+"""
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
@@ -12,10 +16,16 @@ from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.models import facts_for
 from promptdsl.config.wires.openai import WIRE
 from promptdsl.foundation.errors import DataError, nearest, shown
-from promptdsl.foundation.frozen import EMPTY, is_list, is_mapping
-from promptdsl.foundation.json import write_json
+from promptdsl.foundation.frozen import (
+    EMPTY,
+    FrozenDict,
+    is_list,
+    is_mapping,
+    mapping_or_empty,
+    text_or_empty,
+)
+from promptdsl.foundation.json import JsonObject, write_json
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
-from promptdsl.messages.details import named
 from promptdsl.messages.fast_path import text_block, tool_result_block, tool_use_block
 from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.message import Message, message, spoken
@@ -69,13 +79,227 @@ _PAYLOAD_KEYS = {"system": "anthropic", "contents": "gemini", "input": "openai_r
 """The keys of payloads that other providers have."""
 
 
+def read(data: object, facts: ModelFacts | None = None) -> Prompt:
+    """Return the prompt of a recorded conversation: a list of Chat messages, or a payload.
+
+    A system message after the first ones becomes a developer message of kind
+    ``recorded_system``, which is written as a system message.
+    """
+    payload = payload_of(data)
+    for key, owner in _PAYLOAD_KEYS.items():
+        if payload.get(key):
+            raise DataError(f"a Chat payload has no key {key!r}", fix=looks_like(owner))
+    messages: list[Message] = []
+    facts = facts or facts_for(None, WIRE.name)
+    reader = partial(_read_message, messages, facts)
+    is_tagged = facts.thinking_tags is not None
+    for index, item in enumerate(items(payload.get("messages"), "messages")):
+        plain = None if is_tagged else _read_plain(item)
+        messages.append(plain or located(f"messages[{index}]", reader, item))
+    turns = tuple(joined_answers(messages))
+    return attrs.evolve(read_settings(payload, facts.wire), messages=turns)
+
+
+def read_response(data: object, facts: ModelFacts | None = None) -> Message:
+    """Return the message of a response, that of the first choice."""
+    response = mapping(data)
+    choices = required(response, "choices", list)
+    if not choices:
+        raise DataError("a response without choices", fix="read its error, if it has one")
+    choice = mapping(choices[0])
+    facts = facts or facts_for(None, WIRE.name)
+    answer = located("choices[0]", partial(_read_message, [], facts), choice.get("message"))
+    reason = optional(choice.get("finish_reason"), "finish_reason")
+    token_usage = openai_usage(response.get("usage"))
+    extra = KEYS.unread_of_response(response, answer.extra)
+    return reply_message(answer.content, reason, token_usage, name=answer.name, extra=extra)
+
+
+def add_event(reply: StreamedReply, event: Param, facts: ModelFacts) -> None:
+    """Add a chunk of a stream to the reply so far; ``facts`` are those of its server."""
+    (answer,) = reply.response.setdefault("choices", [{"message": {"role": "assistant"}}])
+    if "type" in event and "choices" not in event:
+        # An event of a helper of the SDK repeats the content of the chunks.
+        return
+    replace(reply.response, {key: value for key, value in event.items() if key != "choices"})
+    for choice in map(mapping, items(event.get("choices") or (), "choices")):
+        delta = {**mapping(choice.pop("delta", None) or {}), "role": None}
+        add_parts(answer["message"], delta.pop("content", None))
+        add_state(answer["message"], delta, facts.kept_keys)
+        for call in map(mapping, items(delta.pop("tool_calls", None) or (), "tool_calls")):
+            call["function"] = mapping(call.get("function") or {})
+            keys = dict.fromkeys((*CALL_KEYS, *facts.kept_keys))
+            state = {key: call.pop(key, None) for key in keys}
+            known = _call_of(reply, call.pop("index", None), call)
+            merge(known, call)
+            replace(known, state)
+        merge(answer["message"], delta)
+        replace(answer, choice)
+    reply.ended = bool(answer.get("finish_reason"))
+    calls = map(_ended, reply.calls) if reply.ended else reply.calls
+    answer["message"]["tool_calls"] = [*calls]
+
+
+def texts_so_far(reply: StreamedReply, facts: ModelFacts) -> list[str]:
+    """Return the texts of a reply so far, in order, without refusals.
+
+    A text that may be reasoning between tags is left out until the closing tag.
+    """
+    choices: Any = reply.response.get("choices") or [{}]  # Any: JSON
+    answer = mapping_or_empty(choices[0].get("message"))
+    content: Any = answer.get("content")
+    texts: list[str] = []
+    if isinstance(content, str):
+        texts = [content]
+    elif is_list(content):
+        texts = texts_in(content, "text")
+    if facts.thinking_tags and texts:
+        texts[0] = text_behind(texts[0], facts.thinking_tags)
+    transcript = mapping_or_empty(answer.get("audio")).get("transcript")
+    if isinstance(transcript, str):
+        texts.append(transcript)
+    return texts
+
+
+def _ended(call: Param) -> Param:
+    """Return a call with complete arguments. Without any they are an empty object."""
+    function = mapping(call["function"])
+    return {**call, "function": {**function, "arguments": function.get("arguments") or "{}"}}
+
+
+def _call_of(reply: StreamedReply, number: object, delta: Param) -> Param:
+    """Return the call that a delta continues, or a new call if the delta begins one.
+
+    A call is recognised by its id. Some servers send no numbers, or a number in the first delta of
+    a call only, or the same number for all calls. So a new id, or a name after complete arguments,
+    begins a call. Any other delta continues the call with its number, or else the last call.
+    """
+    id, function = delta.get("id"), delta["function"]
+    text_id = text_or_empty(id)
+    if text_id in reply.call_by_id:
+        return reply.call_by_id[text_id]
+    calls = reply.last_call_by_number
+    key = None if number is None else number_of(number)
+    known = calls.get(key)
+    if not (id or function.get("name")):
+        known = known or calls.get(None)
+    if known is None or _begins_another(known, id, function):
+        known = {"id": "", "function": {"name": "", "arguments": ""}}
+        reply.calls.append(known)
+        calls[None] = known
+    calls[key] = known
+    if text_id:
+        reply.call_by_id[text_id] = known
+    return known
+
+
+def _begins_another(known: Param, id: object, function: Param) -> bool:
+    """Return whether a delta begins a new call although its number is that of ``known``."""
+    if id and known["id"]:
+        return True
+    name, before = function.get("name"), known["function"]
+    if not name or not before["name"]:
+        return False
+    if name != before["name"]:
+        return True
+    return bool(function.get("arguments")) and are_complete(before["arguments"])
+
+
+def _read_plain(fields: Any) -> Message | None:  # Any: JSON
+    """Return a message that is one text, one result or one call, ``None`` for any other.
+
+    Most messages are like this: an agent of 40 steps is read 1 ms faster.
+    """
+    match fields:
+        case {"role": "user" | "assistant" as role, "content": str() as text} if len(fields) == 2:
+            return spoken(role, text, kind="recorded") if text else None
+        case {"role": "tool", "content": str() as text, "tool_call_id": str() as id}:
+            if len(fields) == 3 and id and text:
+                block = tool_result_block(id, (text_block(text),))
+                return message("tool", (block,), kind="recorded")
+        case {"role": "assistant", "content": None, "tool_calls": [call]} if len(fields) == 3:
+            return _read_plain_call(call)
+    return None
+
+
+def _read_plain_call(call: Any) -> Message | None:  # Any: JSON
+    """Return the message of a call without further keys, ``None`` for any other call."""
+    match call:
+        case {
+            "type": "function",
+            "id": str() as id,
+            "function": {"name": str() as name, "arguments": str() as arguments} as function,
+        }:
+            if len(call) == 3 and len(function) == 2 and id and name:
+                block = tool_use_block(id, name, arguments)
+                return message("assistant", (block,), kind="recorded")
+    return None
+
+
+def _read_message(before: list[Message], facts: ModelFacts, data: object) -> Message:
+    fields = mapping(data)
+    if "parts" in fields:
+        raise DataError("a Chat message has no key 'parts'", fix=looks_like("gemini"))
+    role, name = fields.get("role"), optional(fields.get("name"), "name")
+    if role not in _ROLES:
+        fix = nearest(role, _ROLES)
+        if role is None and "message" in fields:
+            fix = "it is a choice of a reply: give its message, choice['message']"
+        raise DataError(f"unknown role {shown(role)}", fix=fix)
+    if role == "assistant":
+        content = read_answer(fields, len(before), facts)
+    else:
+        content = read_content(fields, facts.wire.provider_format)
+    if role == "tool":
+        content = (_read_result(fields, required(fields, "tool_call_id", str), content, name),)
+    elif role == "function":
+        # This legacy role has no id: it is the result of the last call.
+        role, content = "tool", (_read_result(fields, _last_call(before), content, name),)
+    details = KEYS.details_of(fields, _keys_of_messages(facts.own_keys), name)
+    if role == "system" and before and before[-1].role != "system":
+        return message("developer", content, kind="recorded_system", details=details)
+    return message(cast("Role", role), content, kind="recorded", details=details)
+
+
+def _read_result(
+    fields: Param, id: str, content: tuple[Block, ...], name: str | None
+) -> ToolResultBlock:
+    """Return the result in a tool message, that of a failed call if it has an error.
+
+    Other libraries write flat messages with ``error`` and ``error_type``. The text of the error is
+    the content where the message has none.
+    """
+    error, error_type = fields.get("error"), fields.get("error_type")
+    error_text = text_or_empty(error)
+    if error_text and not content:
+        content = (text_block(error_text),)
+    return ToolResultBlock(
+        id,
+        content,
+        name,
+        is_error=bool(error or error_type or fields.get("is_error") is True),
+        error_type=text_or_empty(error_type) or None,
+    )
+
+
+def _last_call(before: list[Message]) -> str:
+    """Return the id of the last call if the last message ends with one, else a fixed id."""
+    if before and before[-1].content:
+        block = before[-1].content[-1]
+        if isinstance(block, ToolUseBlock):
+            return block.id
+    return "function_call"
+
+
 def read_content(fields: Param, origin: str) -> tuple[Block, ...]:
     """Return the blocks under the key ``content``."""
     content = fields.get("content")
     if content is None and ("content" in fields or fields["role"] == "assistant"):
         return ()
+    if content == "":
+        return ()
     if isinstance(content, str):
-        return (text_block(content),) if content else ()
+        return (text_block(content),)
     read_part = partial(_read_part, origin)
     return tuple(located_items("content", read_part, required(fields, "content")))
 
@@ -120,45 +344,58 @@ def _read_recording(origin: str, data: object) -> Block:
 
 
 def _read_call(numbers: "count[int]", facts: ModelFacts, data: object) -> ToolUseBlock:
+    """Return a call; ``numbers`` are those of calls without an id, which some servers send."""
     call = mapping(data)
-    custom = call.get("type") == "custom"
-    kind, key = ("custom", "input") if custom else ("function", "arguments")
+    if call.get("type") == "custom":
+        read_input = partial(_read_function, "input", "")
+        name, text = located("custom", read_input, call.get("custom"))
+        id = optional(call.get("id"), "id") or f"call_{next(numbers)}"
+        extra = {"custom": True, **read_call_keys(call, facts)}
+        return ToolUseBlock(id, name, text, extra=extra)
+    if "name" in call and "function" not in call:
+        return _read_flat_call(call, facts)
+    read_function = partial(_read_function, "arguments", "{}")
+    name, text = located("function", read_function, call.get("function"))
+    id = optional(call.get("id"), "id") or f"call_{next(numbers)}"
+    return ToolUseBlock(id, name, text, extra=read_call_keys(call, facts))
 
-    def read_function(data: object) -> tuple[str, str]:
-        function = mapping(data)
-        name, arguments = required(function, "name", str), function.get(key)
-        if arguments is None:
-            # Servers leave out the arguments of a tool without parameters.
-            return name, "" if custom else "{}"
-        if is_mapping(arguments):
-            # Mistral's SDK takes an object, too.
-            return name, write_json(arguments)
-        return name, required(function, key, str)
 
-    if "name" in call and kind not in call and not custom:
-        # Other libraries write flat calls. A `call_id` in them is the id of the call.
-        id_key = "id" if call.get("call_id") is None else "call_id"
-        extra = read_call_keys(call, facts)
-        if id_key == "call_id" and call.get("id"):
+def _read_flat_call(call: Param, facts: ModelFacts) -> ToolUseBlock:
+    """Return a call as other libraries write it. A ``call_id`` in it is the id of the call."""
+    id_key, extra = "id", read_call_keys(call, facts)
+    if call.get("call_id") is not None:
+        id_key = "call_id"
+        if call.get("id"):
             extra = {ITEM: {"id": call["id"]}, **extra}
-        return ToolUseBlock(required(call, id_key, str), *read_function(call), extra=extra)
-    name, arguments = located(kind, read_function, call.get(kind))
-    id = optional(call.get("id"), "id") or f"call_{next(numbers)}"  # some servers send none
-    extra = read_call_keys(call, facts)
-    if custom:
-        return ToolUseBlock(id, name, arguments, extra={"custom": True, **extra})
-    if extra:
-        return ToolUseBlock(id, name, arguments, extra=extra)
-    return tool_use_block(id, name, arguments)
+    id = required(call, id_key, str)
+    return ToolUseBlock(id, *_read_function("arguments", "{}", call), extra=extra)
+
+
+def _read_function(key: str, missing: str, data: object) -> tuple[str, str]:
+    """Return the name and the arguments of a function, which are under ``key``.
+
+    Servers leave out the arguments of a tool without parameters: they are ``missing``. Mistral's
+    SDK takes an object instead of a text.
+    """
+    function = mapping(data)
+    name, arguments = required(function, "name", str), function.get(key)
+    if arguments is None:
+        return name, missing
+    if is_mapping(arguments):
+        return name, write_json(arguments)
+    return name, required(function, key, str)
+
+
+_EXTRAS: Mapping[str, JsonObject] = {"text": EMPTY, "refusal": FrozenDict(refusal=True)}
+"""The further keys of a text by the type of its part."""
 
 
 def _read_part(origin: str, data: object) -> Block:
     part = mapping(data)
     kind = required(part, "type", str)
     cache: Cache | None = "default" if part.get(MARK) else read_mark(part.get(LASTING_MARK))
-    if kind in ("text", "refusal"):
-        extra = {"refusal": True} if kind == "refusal" else EMPTY
-        return TextBlock(required(part, kind, str), cache, extra)
+    if kind in _EXTRAS:
+        return TextBlock(required(part, kind, str), cache, _EXTRAS[kind])
     if kind in MEDIA_READERS:
         reader, attachment = MEDIA_READERS[kind], part.get(kind)
         if kind == "image_url" and isinstance(attachment, str):
@@ -167,227 +404,6 @@ def _read_part(origin: str, data: object) -> Block:
         return located(kind, lambda data: reader(mapping(data), cache), attachment)
     refuse_part(part, origin)
     return b.UnknownBlock(part, origin)
-
-
-def read(data: object, facts: ModelFacts | None = None) -> Prompt:
-    """Return the prompt of a recorded conversation: a list of Chat messages, or a payload.
-
-    A system message after the first ones becomes a developer message of kind
-    ``recorded_system``, which is written as a system message.
-    """
-    payload = payload_of(data)
-    for key, owner in _PAYLOAD_KEYS.items():
-        if payload.get(key):
-            raise DataError(f"a Chat payload has no key {key!r}", fix=looks_like(owner))
-    messages: list[Message] = []
-    facts = facts or facts_for(None, WIRE.name)
-    reader = partial(_read_message, messages, facts)
-    is_tagged = facts.thinking_tags is not None
-    for index, item in enumerate(items(payload.get("messages"), "messages")):
-        plain = None if is_tagged else _read_plain(item)
-        messages.append(plain or located(f"messages[{index}]", reader, item))
-    turns = tuple(joined_answers(messages))
-    if [*payload] == ["messages"]:
-        return Prompt(turns)
-    return attrs.evolve(read_settings(payload, facts.wire), messages=turns)
-
-
-def read_response(data: object, facts: ModelFacts | None = None) -> Message:
-    """Return the message of a response, that of the first choice."""
-    response = mapping(data)
-    choices = required(response, "choices", list)
-    if not choices:
-        raise DataError("a response without choices", fix="read its error, if it has one")
-    choice = mapping(choices[0])
-    facts = facts or facts_for(None, WIRE.name)
-    answer = located("choices[0]", partial(_read_message, [], facts), choice.get("message"))
-    reason = optional(choice.get("finish_reason"), "finish_reason")
-    token_usage = openai_usage(response.get("usage"))
-    extra = KEYS.unread_of_response(response, answer.extra)
-    return reply_message(answer.content, reason, token_usage, name=answer.name, extra=extra)
-
-
-def add_event(reply: StreamedReply, event: Param, facts: ModelFacts | None = None) -> None:
-    """Add a chunk of a stream to the reply so far; ``facts`` are those of its server."""
-    kept_keys = facts.kept_keys if facts else ()
-    (answer,) = reply.response.setdefault("choices", [{"message": {"role": "assistant"}}])
-    if "type" in event and "choices" not in event:
-        # An event of a helper of the SDK repeats the content of the chunks.
-        return
-    replace(reply.response, {key: value for key, value in event.items() if key != "choices"})
-    for choice in map(mapping, items(event.get("choices") or (), "choices")):
-        delta = {**mapping(choice.pop("delta", None) or {}), "role": None}
-        add_parts(answer["message"], delta.pop("content", None))
-        add_state(answer["message"], delta, kept_keys)
-        for call in map(mapping, items(delta.pop("tool_calls", None) or (), "tool_calls")):
-            call["function"] = mapping(call.get("function") or {})
-            state = {key: call.pop(key) for key in (*CALL_KEYS, *kept_keys) if key in call}
-            known = _call_of(reply, call.pop("index", None), call)
-            merge(known, call)
-            replace(known, state)
-        merge(answer["message"], delta)
-        replace(answer, choice)
-    reply.ended = bool(answer.get("finish_reason"))
-    calls = map(_ended, reply.calls) if reply.ended else reply.calls
-    answer["message"]["tool_calls"] = [*calls]
-
-
-def texts_so_far(reply: StreamedReply, facts: ModelFacts | None = None) -> list[str]:
-    """Return the texts of a reply so far, in order, without refusals.
-
-    A text that may be reasoning between tags is left out until the closing tag.
-    """
-    choices: Any = reply.response.get("choices") or [{}]  # Any: JSON
-    answer: Any = choices[0].get("message")
-    message: Mapping[str, object] = answer if is_mapping(answer) else {}
-    content: Any = message.get("content")
-    texts = [content] if isinstance(content, str) else []
-    if is_list(content):
-        texts = texts_in(content, "text")
-    tags = facts.thinking_tags if facts else None
-    if tags and texts:
-        texts[0] = text_behind(texts[0], tags)
-    audio = message.get("audio")
-    transcript = audio.get("transcript") if is_mapping(audio) else None
-    if isinstance(transcript, str):
-        texts.append(transcript)
-    return texts
-
-
-def _ended(call: Param) -> Param:
-    """Return a call with complete arguments. Without any they are an empty object."""
-    function = mapping(call["function"])
-    return {**call, "function": {**function, "arguments": function.get("arguments") or "{}"}}
-
-
-def _call_of(reply: StreamedReply, number: object, delta: Param) -> Param:
-    """Return the call that a delta continues, or a new call if the delta begins one.
-
-    A call is recognised by its id. Some servers send no numbers, or a number in the first delta of
-    a call only, or the same number for all calls. So a new id, or a name after complete arguments,
-    begins a call. Any other delta continues the call with its number, or else the last call.
-    """
-    id, function = delta.get("id"), delta["function"]
-    if isinstance(id, str) and id in reply.call_by_id:
-        return reply.call_by_id[id]
-    latest = reply.calls[-1] if reply.calls else None
-    key = None if number is None else number_of(number)
-    known = latest if key is None else reply.last_call_by_number.get(key)
-    if known is None and not (id or function.get("name")):
-        known = latest
-    if known is None or _begins_another(known, id, function):
-        known = {"id": "", "function": {"name": "", "arguments": ""}}
-        reply.calls.append(known)
-    if key is not None:
-        reply.last_call_by_number[key] = known
-    if isinstance(id, str) and id:
-        reply.call_by_id[id] = known
-    return known
-
-
-def _begins_another(known: Param, id: object, function: Param) -> bool:
-    """Return whether a delta begins a new call although its number is that of ``known``."""
-    if id and known["id"]:
-        return True
-    name, before = function.get("name"), known["function"]
-    if not name or not before["name"]:
-        return False
-    if name != before["name"]:
-        return True
-    return bool(function.get("arguments")) and are_complete(before["arguments"])
-
-
-def _read_plain(fields: Param) -> Message | None:
-    """Return a message with a text, a result, or a text and calls, ``None`` for any other.
-
-    Most messages are like this: a conversation is read in a third of the time.
-    """
-    if type(fields) is not dict:
-        return None
-    role, text, size = fields.get("role"), fields.get("content"), len(fields)
-    if size == 3 and role == "assistant" and "content" in fields:
-        return _read_plain_calls(text, fields.get("tool_calls"))
-    if type(text) is not str or not text:
-        return None
-    if size == 2 and role in ("user", "assistant"):
-        return spoken(role, text, kind="recorded")
-    id, name = fields.get("tool_call_id"), fields.get("name")
-    if role != "tool" or type(id) is not str or not id:
-        return None
-    if size == 3:
-        return message("tool", (tool_result_block(id, (text_block(text),)),), kind="recorded")
-    if size == 4 and type(name) is str and name:
-        block = ToolResultBlock(id, (text_block(text),), name)
-        return message("tool", (block,), kind="recorded", details=named(name))
-    return None
-
-
-def _read_plain_calls(text: object, calls: list[Param] | None) -> Message | None:
-    """Return the message with an optional text and calls of functions, ``None`` for others."""
-    if type(calls) is not list or not (text is None or type(text) is str):
-        return None
-    blocks: list[Block] = [text_block(text)] if text else []
-    for call in calls:
-        function: Param | None = call.get("function") if type(call) is dict else None
-        if type(function) is not dict or len(function) != 2 or len(call) != 3:
-            return None
-        id, name, arguments = call.get("id"), function.get("name"), function.get("arguments")
-        if not (type(id) is type(name) is type(arguments) is str and id and name):
-            return None
-        if call.get("type") != "function":
-            return None
-        blocks.append(tool_use_block(id, name, str(arguments)))
-    return message("assistant", tuple(blocks), kind="recorded") if blocks else None
-
-
-def _read_message(before: list[Message], facts: ModelFacts, data: object) -> Message:
-    fields = mapping(data)
-    if "parts" in fields:
-        raise DataError("a Chat message has no key 'parts'", fix=looks_like("gemini"))
-    role, name = fields.get("role"), optional(fields.get("name"), "name")
-    if role not in _ROLES:
-        fix = nearest(role, _ROLES)
-        if role is None and "message" in fields:
-            fix = "it is a choice of a reply: give its message, choice['message']"
-        raise DataError(f"unknown role {shown(role)}", fix=fix)
-    if role == "assistant":
-        content = read_answer(fields, len(before), facts)
-    else:
-        content = read_content(fields, facts.wire.provider_format)
-    if role in ("tool", "function"):
-        # The legacy role has no id: it is the result of the last call.
-        id = _last_call(before) if role == "function" else required(fields, "tool_call_id", str)
-        role, content = "tool", (_read_result(fields, id, content, name),)
-    details = KEYS.details_of(fields, _keys_of_messages(facts.own_keys), name)
-    if role == "system" and before and before[-1].role != "system":
-        return message("developer", content, kind="recorded_system", details=details)
-    return message(cast("Role", role), content, kind="recorded", details=details)
-
-
-def _read_result(
-    fields: Param, id: str, content: tuple[Block, ...], name: str | None
-) -> ToolResultBlock:
-    """Return the result in a tool message, that of a failed call if it has an error.
-
-    Other libraries write flat messages with ``error`` and ``error_type``. The text of the error is
-    the content where the message has none.
-    """
-    error, error_type = fields.get("error"), fields.get("error_type")
-    if isinstance(error, str) and error and not content:
-        content = (text_block(error),)
-    return ToolResultBlock(
-        id,
-        content,
-        name,
-        is_error=bool(error or error_type or fields.get("is_error") is True),
-        error_type=error_type if isinstance(error_type, str) and error_type else None,
-    )
-
-
-def _last_call(before: list[Message]) -> str:
-    """Return the id of the last call if the last message ends with one, else a fixed id."""
-    call = before[-1].content[-1] if before and before[-1].content else None
-    return call.id if isinstance(call, ToolUseBlock) else "function_call"
 
 
 _PART = ("type", MARK, LASTING_MARK)

@@ -24,7 +24,7 @@ from promptdsl.providers.shared.blocks import (
     lose_reasoning,
 )
 from promptdsl.providers.shared.clean import is_sendable, json_copy
-from promptdsl.providers.shared.openai_parts import JOINT, ChatLike, why_foreign
+from promptdsl.providers.shared.openai_parts import JOINT, ChatLike, is_current, why_foreign
 from promptdsl.providers.shared.request import Location, Param
 from promptdsl.providers.shared.sent_locations import OWN_JOINT, joined_texts
 from promptdsl.providers.shared.streamed import merge, replace
@@ -194,7 +194,7 @@ def send_thoughts(
     _put_before(parts, tagged)
     if texts:
         entry[str(key)] = joined_texts(JOINT, texts, request.notes)
-    elif calls and key and facts.missing_reasoning is not None and _is_current(request, location):
+    elif calls and key and facts.missing_reasoning is not None and is_current(request, location):
         entry.setdefault(key, facts.missing_reasoning)
 
 
@@ -281,11 +281,6 @@ def _item_of(block: ReasoningBlock) -> Mapping[str, object]:
     return item if is_mapping(item) else EMPTY
 
 
-def _is_current(request: ChatLike, location: Location) -> bool:
-    """Return whether the server takes back the reasoning of a message of this age."""
-    return request.facts.reasoning_back != "turn" or location.number > request.last_question
-
-
 def _why_left_out(
     request: ChatLike, location: Location, block: ReasoningBlock, *, has_key: bool
 ) -> str:
@@ -303,7 +298,7 @@ def _why_left_out(
         return f"{why}{advice}" if facts.provider == OPEN else why
     if foreign:
         return foreign
-    if not _is_current(request, location):
+    if not is_current(request, location):
         return f"{facts.provider} takes only reasoning of the current turn"
     if facts.reasoning_back == "never" or not has_key:
         return f"{facts.provider} takes no reasoning as a text"
@@ -347,10 +342,9 @@ def _put_before(parts: list[Param], tagged: list[Param]) -> None:
 def signature_for(block: TextBlock | ToolUseBlock, facts: ModelFacts) -> str:
     """Return the signature of Gemini on a block that is sent to Gemini, empty without one."""
     signature = block.extra.get(SIGNATURE)
-    if not isinstance(signature, str):
-        return ""
-    is_gemini = facts.signatures or GEMINI in facts.answer_origins
-    return signature if is_gemini or not facts.litellm_keys else ""
+    if isinstance(signature, str) and (facts.signatures or GEMINI in facts.answer_origins):
+        return signature
+    return ""
 
 
 def call_keys(request: ChatLike, location: Location, block: ToolUseBlock, *, first: bool) -> Param:

@@ -74,10 +74,15 @@ class ContentDraft:
     """The parts that wait to be sent as one item."""
     origin: JsonObject = EMPTY
     """The keys of the item in which these parts were recorded."""
-    annotated: list[tuple[int, ...]] | None = None
+    annotated: list[tuple[int, ...]] = attrs.field(factory=new_list)
     """The locations of the parts with annotations, as in :attr:`Request.at`."""
     thoughts: list[tuple[Param, tuple[int, ...]]] = attrs.field(factory=new_list)
     """The reasoning items that wait for the item they produced, each with its location."""
+
+    @property
+    def waiting_ids(self) -> list[object]:
+        """The ids of the reasoning items that wait, ``None`` for one without an id."""
+        return [thought.get("id") for thought, _ in self.thoughts]
 
 
 LONGEST_ID = 64

@@ -1,13 +1,17 @@
-"""Read recorded Responses items, a payload or a response, as messages."""
+"""Read recorded Responses items, a payload or a response, as messages.
+
+First comes what is read as a whole: a payload, a response, a stream. Then how items become turns,
+one item, and the parts of its content; at the end the tables of the keys that are read.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 import attrs
 
 from promptdsl.config.wires.openai_responses import WIRE
 from promptdsl.foundation.errors import DataError, nearest, shown_name
-from promptdsl.foundation.frozen import EMPTY, is_list, is_mapping
+from promptdsl.foundation.frozen import EMPTY, FrozenDict, list_or_empty, mapping_or_empty
 from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.messages import (
     Block,
@@ -18,7 +22,6 @@ from promptdsl.messages import (
     UnknownBlock,
 )
 from promptdsl.messages.details import NO_DETAILS, Details
-from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.field_checks import Cache, optional
 from promptdsl.messages.message import Message, message
 from promptdsl.messages.prompt import Prompt
@@ -86,12 +89,18 @@ def _are_unpaired(messages: Sequence[Message]) -> bool:
     The service takes the result of an asynchronous call in any later request, and also the result
     of a tool search that the client ran (OpenAI, "Asynchronous tool calling", November 2026).
     """
-    blocks = [block for turn in messages if turn._plain is None for block in turn.content]
-    if any(isinstance(block, ToolUseBlock) and origin_of(block).get("async") for block in blocks):
-        return True
-    others = [block.data.get("call_id") for block in blocks if isinstance(block, UnknownBlock)]
-    results = (block for block in blocks if isinstance(block, ToolResultBlock))
-    return any(result.tool_use_id in others for result in results)
+    other_calls: list[object] = []
+    results: list[str] = []
+    for turn in messages:
+        for block in turn.content:
+            match block:
+                case ToolUseBlock() if origin_of(block).get("async"):
+                    return True
+                case UnknownBlock():
+                    other_calls.append(block.data.get("call_id"))
+                case ToolResultBlock():
+                    results.append(block.tool_use_id)
+    return any(id in other_calls for id in results)
 
 
 def read_response(data: object) -> Message:
@@ -155,13 +164,11 @@ def add_event(reply: StreamedReply, event: Param) -> None:
 
 def texts_so_far(reply: StreamedReply) -> list[str]:
     """Return the texts of a reply so far, in order, without refusals."""
-    output: Any = reply.response.get("output")  # Any: JSON
-    contents = [
-        item.get("content")
-        for item in (output if is_list(output) else ())
-        if is_mapping(item) and item.get("type") == "message"
-    ]
-    return texts_in((part for parts in contents if is_list(parts) for part in parts), "output_text")
+    texts: list[str] = []
+    for item in map(mapping_or_empty, list_or_empty(reply.response.get("output"))):
+        if item.get("type") == "message":
+            texts += texts_in(list_or_empty(item.get("content")), "output_text")
+    return texts
 
 
 _TEXTS = "texts"
@@ -263,12 +270,12 @@ def _read_item(data: object) -> Message:
         extra = read_origin("message", item) if role == "assistant" else EMPTY
         content = read_content(required(item, "content"), extra)
         return message(role, content, kind="recorded", details=KEYS.details_of(item, _item_keys))
-    if kind in ("function_call", "custom_tool_call"):
-        id, name = (required(item, key, str) for key in ("call_id", "name"))
-        custom = {"custom": True} if kind == "custom_tool_call" else {}
-        arguments = optional(item.get("input" if custom else "arguments"), "arguments")
+    if kind in _CALLS:
+        key, missing, custom = _CALLS[kind]
+        id, name = required(item, "call_id", str), required(item, "name", str)
+        arguments = optional(item.get(key), "arguments")
         if arguments is None:
-            arguments = "" if custom else "{}"
+            arguments = missing
         extra = {**custom, **read_origin(kind, item)}
         block: Block = ToolUseBlock(id, name, arguments, extra=extra)
     elif kind in ("function_call_output", "custom_tool_call_output"):
@@ -293,6 +300,12 @@ def _read_item(data: object) -> Message:
     return message(role, (block,), kind="recorded", details=KEYS.details_of(item, _item_keys))
 
 
+_CALLS: Mapping[str, tuple[str, str, JsonObject]] = {
+    "function_call": ("arguments", "{}", EMPTY),
+    "custom_tool_call": ("input", "", FrozenDict(custom=True)),
+}
+"""By type of a call: the key of its arguments, missing arguments, and the keys of its block."""
+
 _ROLES: Mapping[str, Role] = {
     "system": "system",
     "developer": "developer",
@@ -307,32 +320,33 @@ def _read_summary(data: object) -> str:
 
 def read_content(content: object, extra: JsonObject = EMPTY) -> tuple[Block, ...]:
     """Return the blocks of a string or a list of parts; texts in it get ``extra``."""
+    if content == "":
+        return ()
     if isinstance(content, str):
-        if not content:
-            return ()
-        return (TextBlock(content, None, extra) if extra else text_block(content),)
-    blocks = tuple(located_items("content", _read_part, content))
-    if not extra:
-        return blocks
-    return tuple(
-        TextBlock(block.text, block.cache, {**block.extra, **extra})
-        if isinstance(block, TextBlock)
-        else block
-        for block in blocks
-    )
+        return (TextBlock(content, None, extra),)
+    blocks = [*located_items("content", _read_part, content)]
+    for index, block in enumerate(blocks):
+        if isinstance(block, TextBlock):
+            blocks[index] = attrs.evolve(block, extra={**block.extra, **extra})
+    return tuple(blocks)
+
+
+_TEXTS_OF_PARTS: Mapping[str, tuple[str, JsonObject]] = {
+    **dict.fromkeys(("input_text", "output_text"), ("text", EMPTY)),
+    "refusal": ("refusal", FrozenDict(refusal=True)),
+}
+"""By type of a part with a text: the key of the text, and the keys of its block."""
 
 
 def _read_part(data: object) -> Block:
     part = mapping(data)
     kind = required(part, "type", str)
     cache: Cache | None = "default" if part.get(MARK) else None
-    if kind in ("input_text", "output_text", "refusal"):
-        extra = {"refusal": True} if kind == "refusal" else EMPTY
+    if kind in _TEXTS_OF_PARTS:
+        key, extra = _TEXTS_OF_PARTS[kind]
         if part.get("annotations"):
             extra = {"annotations": part["annotations"]}
-        return TextBlock(
-            required(part, "refusal" if kind == "refusal" else "text", str), cache, extra
-        )
+        return TextBlock(required(part, key, str), cache, extra)
     block: Block | None = None
     if kind == "input_image":
         block = read_image(part, cache)
@@ -346,18 +360,20 @@ def _read_part(data: object) -> Block:
 
 _ADDRESSES = ("image_url", "file_id", "file_url", "file_data")
 _TEXT = shape("type", "text", "annotations", MARK)
-_REFUSAL = shape("type", "refusal", MARK)
+_TEXT_PARTS: Mapping[object, Shape] = {
+    **dict.fromkeys(("input_text", "output_text"), _TEXT),
+    "refusal": shape("type", "refusal", MARK),
+}
 _FILE = shape("type", "detail", "filename", MARK, *_ADDRESSES)
 
 
 def _part_keys(part: Mapping[str, object]) -> Shape | None:
     kind = part.get("type")
-    if kind in ("input_text", "output_text"):
-        return _TEXT
-    if kind == "refusal":
-        return _REFUSAL
-    is_file = kind in ("input_image", "input_file")
-    return _FILE if is_file and any(part.get(key) is not None for key in _ADDRESSES) else None
+    if kind not in ("input_image", "input_file"):
+        return _TEXT_PARTS.get(kind)
+    if any(part.get(key) is not None for key in _ADDRESSES):
+        return _FILE
+    return None
 
 
 _CALL = ("type", "id", "call_id", "status", "caller", "namespace", "async", "name")
@@ -375,7 +391,9 @@ _OF_OTHERS = shape("type", "role", "status", content=_part_keys)
 
 
 def _item_keys(item: Mapping[str, object]) -> Shape | None:
-    kind = item.get("type") or ("message" if "role" in item else None)
+    kind = item.get("type")
+    if not kind and "role" in item:
+        kind = "message"
     if kind == "message" and item.get("role") != "assistant":
         return _OF_OTHERS
     return _ITEMS.get(kind)

@@ -1,4 +1,8 @@
-"""Write a prompt as the arguments of ``client.responses.create``."""
+"""Write a prompt as the arguments of ``client.responses.create``.
+
+Read ``write`` first. Each call and each result is an item; the texts and attachments of a message
+wait in a ``ContentDraft`` (``items.py``) until they are sent as one item.
+"""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -6,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 from promptdsl import messages as b
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.foundation.frozen import EMPTY
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
@@ -36,7 +39,7 @@ from promptdsl.providers.shared.blocks import (
 )
 from promptdsl.providers.shared.clean import is_sendable, json_copy, lose_title, text_of_arguments
 from promptdsl.providers.shared.ids import tool_name
-from promptdsl.providers.shared.memory import CachedWrite
+from promptdsl.providers.shared.memory import CachedWrite, spans_to_write
 from promptdsl.providers.shared.openai_parts import (
     JOINT,
     MARK,
@@ -44,7 +47,7 @@ from promptdsl.providers.shared.openai_parts import (
     as_recorded,
     begin_turn,
     finish_marked_parts,
-    is_marked,
+    is_current,
     joined,
     marked,
     open_conversation,
@@ -72,9 +75,6 @@ class ResponsesPayload(TypedDict):
     instructions: NotRequired[str]
 
 
-_ROLES = frozenset({"system", "user", "assistant"})
-"""The roles that have the same name in a payload."""
-
 _TYPES: Mapping[str, frozenset[str]] = {
     "system": frozenset({"text", "unknown"}),
     "developer": frozenset({"text", "unknown", "reasoning"}),
@@ -85,8 +85,9 @@ _TYPES: Mapping[str, frozenset[str]] = {
 }
 """The types of blocks that are sent at a location."""
 
-_MARKED_KEYS = {
-    **{None: "content", "function_call_output": "output", "custom_tool_call_output": "output"}
+_MARKED_KEYS: Mapping[str | None, tuple[str, ...]] = {
+    None: ("content",),
+    **dict.fromkeys(("function_call_output", "custom_tool_call_output"), ("output",)),
 }
 """By type of item, ``None`` for messages, the key of the parts that may have a cache mark."""
 
@@ -99,35 +100,28 @@ def write(
     Passes have given each message a role that the target takes.
     """
     request = Items(prompt, facts)
-    tools = tools_of(request) if prompt.tools else []
+    tools = tools_of(request)
     before = len(request.losses)
-    same_roles = _ROLES if facts.system and facts.later_system is True else _ROLES - {"system"}
-    for start, stop in cached_write.spans(request) if cached_write else [(0, len(prompt.messages))]:
-        has_notes = request.notes is not None
+    for start, stop in spans_to_write(request, cached_write):
         for index, message in enumerate(request.messages[start:stop], start):
             role, text = message.role, message._plain
             # Most messages of a conversation are written here, without calling a function.
-            bare = message._details is NO_DETAILS and role in same_roles
-            if text and bare and not text.isspace():
+            is_bare = message._details is NO_DETAILS and role in ("user", "assistant")
+            if text and is_bare and not text.isspace():
                 request.entries.append({"role": role, "content": text})
-                if has_notes:
-                    request.note_plain(index, request.entries[-1])
+                request.note_plain(index, request.entries[-1])
             else:
                 _write_message(request, Location(index, message, role))
         open_conversation(request, before)
     trim_answer(request)
-    settings = settings_of(request) if prompt.has_choice_or_output else {}
-    if request.marks:
-        locations: list[tuple[int, str]] = []
-        for index, item in enumerate(request.entries):
-            key = _MARKED_KEYS.get(item.get("type"))
-            if key and is_marked(item.get(key)):
-                locations.append((index, key))
-        finish_marked_parts(request, locations, [])
+    settings = settings_of(request)
+    finish_marked_parts(request, [], lambda item: _MARKED_KEYS.get(item.get("type"), ()))
     if prompt.stored is not None and prompt.stored.instructions:
         settings |= _instructions(request)
-    payload = {"input": request.entries, **({"tools": tools} if tools else {}), **settings}
-    return cast("ResponsesPayload", payload), request.final_losses()
+    payload: Param = {"input": request.entries}
+    if tools:
+        payload["tools"] = tools
+    return cast("ResponsesPayload", payload | settings), request.final_losses()
 
 
 def _instructions(request: Items) -> Param:
@@ -138,7 +132,7 @@ def _instructions(request: Items) -> Param:
     del request.entries[0]
     content = first["content"]
     if isinstance(content, str):
-        return {"instructions": joined_texts("", [first], request.notes, "content")}
+        return {"instructions": content}
     return {"instructions": joined_texts(JOINT, content, request.notes)}
 
 
@@ -166,21 +160,22 @@ def _drop_reasoning(request: Items, draft: ContentDraft, why: str) -> None:
 
 
 def _write_blocks(request: Items, draft: ContentDraft, blocks: Iterable[b.Block]) -> None:
-    location, has_notes = draft.location, request.notes is not None
-    joints, joint = request.prompt.joints, None
+    location, joint = draft.location, None
     apart = stay_apart(request, location)
     request.result = outer = request.block
     for request.block, block in enumerate(blocks):
-        joint = joints.get((location.number, *request.at), joint)
+        joint = request.prompt.joints.get((location.number, *request.at), joint)
         if block.type not in _TYPES[location.role]:
             lose_block(request, location, block, misplaced(location))
             continue
         param = _WRITERS[block.type](request, draft, block)
-        if param is not None:
-            begin_turn(draft.parts, None if draft.origin else joint, apart=apart)
+        if param is None:
+            continue
+        if draft.origin:
             joint = None
-        if has_notes and param is not None:
-            request.note(location, block, param)
+        begin_turn(draft.parts, joint, apart=apart)
+        joint = None
+        request.note(location, block, param)
     request.block, request.result = outer, None
 
 
@@ -190,19 +185,18 @@ def _send_parts(request: Items, draft: ContentDraft) -> None:
         return
     draft.parts = []
     if location.message.role == "assistant":
-        waiting = [thought.get("id") for thought, _ in draft.thoughts]
         binds = request.facts.reasoning_back == "never"
-        if binds and not keeps_id(request, "message", draft.origin, waiting):
+        if binds and not keeps_id(request, "message", draft.origin, draft.waiting_ids):
             _drop_reasoning(request, draft, "the text after it has no id of the service")
         _send_reasoning(request, draft)
-        annotated, draft.annotated = draft.annotated, None
+        annotated, draft.annotated = draft.annotated, []
         recorded_keys = identity(request, "message", draft.origin)
         if "id" in recorded_keys:
             item = {"type": "message", "status": "completed", **recorded_keys}
             sent = as_recorded(parts, request)
             request.entries.append({**item, "role": "assistant", "content": sent})
             return
-        for block in annotated or ():
+        for block in annotated:
             reason = "they belong to the message they came in"
             request.hint(location, "unsent_key", "annotations", reason, at=block)
         for part in parts:
@@ -219,7 +213,8 @@ def _send_reasoning(request: Items, draft: ContentDraft) -> None:
     """Send the waiting reasoning, before the item that it produced."""
     for thought, _ in draft.thoughts:
         request.entries.append(thought)
-        request.ids |= {thought["id"]} if "id" in thought else set()
+        if "id" in thought:
+            request.ids.add(thought["id"])
     draft.thoughts = []
 
 
@@ -227,31 +222,29 @@ def _add_text(request: Items, draft: ContentDraft, block: b.TextBlock) -> Param 
     location = draft.location
     if location.role != "assistant":
         lose_keys(request, location, block, known=("refusal",))
-        blank = left_out_as_blank(request, location, block)
-        text = None if blank else {"type": "input_text", "text": block.text}
-        part = marked(request, location, block.cache, text)
-        draft.parts += [part] if part else []
-        return part
+        if left_out_as_blank(request, location, block):
+            return marked(request, location, block.cache, None)
+        text: Param = {"type": "input_text", "text": block.text}
+        draft.parts.append(text)
+        return marked(request, location, block.cache, text)
     lose_keys(request, location, block, known=("refusal", "annotations"))
     marked(request, location, block.cache, None)
     origin = origin_of(block)
     # A message with its id is sent unchanged, because its reasoning needs it.
-    thoughts = [thought.get("id") for thought, _ in draft.thoughts]
     begins = origin != draft.origin
     is_taken = begins and bool(draft.parts) and origin.get("id") == draft.origin.get("id")
-    is_kept = not is_taken and keeps_id(request, "message", origin, thoughts)
+    is_kept = not is_taken and keeps_id(request, "message", origin, draft.waiting_ids)
     if not is_kept and left_out_as_blank(request, location, block):
         return None
     # A text of the model is sent in the message in which it was recorded.
     if begins:
         _send_parts(request, draft)
     draft.origin = origin
-    part = {"type": "refusal", "refusal": block.text}
+    part: Param = {"type": "refusal", "refusal": block.text}
     if block.extra.get("refusal") is not True:
         annotations = json_copy(block.extra.get("annotations") or [])
         part = {"type": "output_text", "text": block.text, "annotations": annotations}
         if annotations:
-            draft.annotated = draft.annotated or []
             draft.annotated.append(request.at)
     draft.parts.append(part)
     return part
@@ -275,12 +268,11 @@ def _add_attachment(
         lose_mark(request, location, block)
         return None
     lose_keys(request, location, block)
-    if block.title and "filename" in part:
-        lose_title(request, location, block.title, part["filename"])
-    elif block.title:
-        request.hint(
-            location, "media_field", "title", f"a part of type {part['type']} has no title"
-        )
+    if block.title:
+        lose_title(request, location, block.title, part.get("filename", block.title))
+    if block.title and "filename" not in part:
+        reason = f"a part of type {part['type']} has no title"
+        request.hint(location, "media_field", "title", reason)
     if block.detail not in (None, "auto", part.get("detail")):
         reason = f"a part of type {part['type']} has no detail {block.detail!r}"
         request.hint(location, "media_field", "detail", reason)
@@ -294,15 +286,13 @@ def _add_tool_call(request: Items, draft: ContentDraft, block: b.ToolUseBlock) -
     location = draft.location
     custom = block.extra.get("custom") is True
     kind, key = ("custom_tool_call", "input") if custom else ("function_call", "arguments")
-    name = block.name
-    if name not in request.legal_names:
-        name = tool_name(request, location, name)
+    name = tool_name(request, location, block.name)
     marked(request, location, block.cache, {})
     lose_keys(request, location, block, known=("custom",))
     _send_parts(request, draft)
     _send_reasoning(request, draft)
     call = {"name": name, key: text_of_arguments(request, location, block, key)}
-    recorded_keys = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
+    recorded_keys = identity(request, kind, origin_of(block))
     id = call_id(request, location, block.id)
     if custom:
         request.customs.add(id)
@@ -317,30 +307,21 @@ def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlo
     id = result_id(request, block.tool_use_id)
     custom = id in request.customs
     kind = "custom_tool_call_output" if custom else "function_call_output"
-    recorded_keys = identity(request, kind, origin_of(block)) if block.extra is not EMPTY else {}
+    recorded_keys = identity(request, kind, origin_of(block))
     # The result of a call by a program has its caller (``FunctionCallOutput.caller``).
     if id in request.callers:
         recorded_keys = {"caller": json_copy(request.callers[id]), **recorded_keys}
-    # The output is a text, as in most results, or a list of parts.
-    is_bare = block.cache is None and block.extra is EMPTY and not block.is_error
-    is_bare = is_bare and request.notes is None
-    only = block.content[0] if len(block.content) == 1 and is_bare else None
-    text = None
-    if type(only) is b.TextBlock and only.cache is None and only.extra is EMPTY:
-        text = only.text
-    if text is not None and not text.isspace():
-        output: str | list[Param] = text
-    else:
-        inside = ContentDraft(draft.location.inside("result"))
-        _write_blocks(request, inside, block.content)
-        parts = inside.parts
-        if block.is_error:
-            reason = "the target has no such flag, so the text says it"
-            request.hint(inside.location, "error_flag", "error flag", reason)
-            add_error_text(request, parts, block.error_type or "unknown", kind="input_text")
-        marked(request, draft.location, block.cache, parts[-1] if parts else None)
-        lose_keys(request, draft.location, block)
-        output = joined(parts, request)
+    inside = ContentDraft(draft.location.inside("result"))
+    _write_blocks(request, inside, block.content)
+    parts = inside.parts
+    if block.is_error:
+        reason = "the target has no such flag, so the text says it"
+        request.hint(inside.location, "error_flag", "error flag", reason)
+        add_error_text(request, parts, block.error_type or "unknown", kind="input_text")
+    last = parts[-1] if parts else None
+    marked(request, draft.location, block.cache, last)
+    lose_keys(request, draft.location, block)
+    output = joined(parts, request)
     item = {"type": kind, "call_id": id, "output": output, **recorded_keys}
     request.entries.append(item)
     return item
@@ -348,23 +329,19 @@ def _add_tool_result(request: Items, draft: ContentDraft, block: b.ToolResultBlo
 
 def _add_reasoning(request: Items, draft: ContentDraft, block: b.ReasoningBlock) -> Param | None:
     """Add unchanged reasoning, to be sent before the item it produced; a hint if it cannot be."""
-    location, id, facts = draft.location, block.extra.get("id"), request.facts
-    waiting = [thought.get("id") for thought, _ in draft.thoughts]
-    is_new = is_new_id(request, "reasoning", id) and id not in waiting
-    # Only OpenAI asks for an id.
-    is_new = is_new or (id is None and facts.reasoning_back != "never")
-    reason = "" if location.message.role == "assistant" and is_new else _NO_ITEM
-    reason = reason or why_foreign(request, block)
-    if facts.reasoning_back == "turn" and location.number <= request.last_question:
-        reason = reason or f"{facts.provider} takes only reasoning of the current turn"
-    if reason:
+    location, id = draft.location, block.extra.get("id")
+    if reason := _why_unsent(request, draft, block):
         lose_reasoning(request, location, block, reason)
         return None
-    summary = [{"type": "summary_text", "text": block.text}] if block.text else []
-    encrypted = {} if block.encrypted is None else {"encrypted_content": block.encrypted}
-    kept = {key: block.extra[key] for key in REASONING_KEYS if key in block.extra}
-    named = {} if id is None else {"id": id}
-    item = {"type": "reasoning", **named, "summary": summary, **encrypted, **kept}
+    item: Param = {"type": "reasoning"}
+    if id is not None:
+        item["id"] = id
+    item["summary"] = []
+    if block.text:
+        item["summary"] = [{"type": "summary_text", "text": block.text}]
+    if block.encrypted is not None:
+        item["encrypted_content"] = block.encrypted
+    item |= {key: block.extra[key] for key in REASONING_KEYS if key in block.extra}
     lose_keys(request, location, block, known=REASONING_KEYS)
     if not is_sendable(request, location, json.dumps(item, ensure_ascii=False)):
         return None
@@ -372,6 +349,20 @@ def _add_reasoning(request: Items, draft: ContentDraft, block: b.ReasoningBlock)
     thought: Param = json_copy(item)
     draft.thoughts.append((thought, request.at))
     return thought
+
+
+def _why_unsent(request: Items, draft: ContentDraft, block: b.ReasoningBlock) -> str:
+    """Return why reasoning is not sent, empty if it is. Only OpenAI asks for an id."""
+    facts, id = request.facts, block.extra.get("id")
+    needs_no_id = id is None and facts.reasoning_back != "never"
+    is_new = is_new_id(request, "reasoning", id) and id not in draft.waiting_ids
+    if draft.location.message.role != "assistant" or not (is_new or needs_no_id):
+        return _NO_ITEM
+    if foreign := why_foreign(request, block):
+        return foreign
+    if not is_current(request, draft.location):
+        return f"{facts.provider} takes only reasoning of the current turn"
+    return ""
 
 
 _NO_ITEM = "it is not an item of this service, or was sent already"
@@ -392,19 +383,21 @@ def _add_unknown(request: Items, draft: ContentDraft, block: b.UnknownBlock) -> 
         return None
     param: Param = json_copy(dict(data))
     if not as_item:
-        marked(request, location, "default" if param.pop(MARK, None) else None, param)
+        if param.pop(MARK, None):
+            marked(request, location, "default", param)
         draft.parts.append(param)
         return param
     # The service refuses a second item with the same id.
     id = param.get("id")
-    waiting = [draft.origin.get("id"), *(thought.get("id") for thought, _ in draft.thoughts)]
-    if isinstance(id, str) and (id in request.ids or id in waiting):
+    sent_ids = (*request.ids, draft.origin.get("id"), *draft.waiting_ids)
+    if isinstance(id, str) and id in sent_ids:
         kind, reason = param.get("type") or "item_reference", "an item with its id was sent already"
         request.hint(location, "repeated_item", f"{kind} block", reason)
         return None
     _send_parts(request, draft)
     _send_reasoning(request, draft)
-    request.ids |= {id} if isinstance(id, str) else set()
+    if isinstance(id, str):
+        request.ids.add(id)
     request.entries.append(param)
     return param
 

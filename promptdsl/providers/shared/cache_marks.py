@@ -1,6 +1,10 @@
-"""Cache marks: where they are set for an author, and which of them a request may have."""
+"""Cache marks: where they are set for an author, and which of them a request may have.
 
-from collections.abc import Iterable, Iterator, Sequence
+``auto_marked`` sets marks before a prompt is written; ``choose_marks`` chooses among the marks of
+the author and these, when all params of the payload are known.
+"""
+
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 import attrs
 
@@ -27,43 +31,59 @@ def auto_marked(prompt: Prompt, facts: ModelFacts) -> Prompt:
     system text and after the tools, until there are four with the marks of the author. A target
     without marks gets none.
     """
-    messages, tools = list(prompt.messages), list(prompt.tools)
-    with_blocks = [(index, m) for index, m in enumerate(messages) if m._plain is None]
-    placed = [(index, cache) for index, message in with_blocks for cache in _caches(message)]
-    tool_caches = [tool.cache for tool in tools if tool.cache is not None]
-    free = MOST - len(placed) - len(tool_caches)
-    if not facts.cache_marks or free <= 0:
+    if not facts.cache_marks:
         return prompt
-    # The last turn of the conversation that the next request repeats.
-    stable = _first_fleeting(messages) - 1
-    while stable >= 0:
-        message = messages[stable]
-        able = message.role != "system" and (message.role != "assistant" or facts.answer_marks)
-        if able and message.kind not in FLEETING and _last_carrier(message, facts):
-            break
-        stable -= 1
-    # The last message of the system text.
-    roles = ("system",) if facts.developer else ("system", "developer")
-    others = (n for n, m in enumerate(messages) if m.role not in roles or m.kind not in _LEADING)
-    system = next(others, len(messages)) - 1
+    messages, tools = list(prompt.messages), list(prompt.tools)
+    caches = [(index, cache) for index, m in enumerate(messages) for cache in _caches(m)]
+    tool_caches = [tool.cache for tool in tools if tool.cache is not None]
+    free = MOST - len(caches) - len(tool_caches)
     # A mark of five minutes may not come before one of an hour, which covers the same content.
-    last_hour = max((index for index, cache in placed if cache == "1h"), default=-1)
-    for index in (stable, system):
-        carrier = _last_carrier(messages[index], facts) if index > last_hour and free else None
-        if carrier and carrier[1].cache is None:
-            block_index, block = carrier
-            blocks: list[Block] = [*messages[index].content]
-            blocks[block_index] = attrs.evolve(block, cache="default")
-            messages[index] = messages[index].replace(content=tuple(blocks))
-            free -= 1
-    no_hours = last_hour < 0 and "1h" not in tool_caches
-    if tools and free and no_hours and facts.tool_marks and tools[-1].cache is None:
-        tools[-1] = attrs.evolve(tools[-1], cache="default")
+    last_hour = max((index for index, cache in caches if cache == "1h"), default=-1)
+    for index in (_last_stable(messages, facts), _last_of_system(messages, facts)):
+        if index > last_hour and free > 0:
+            free -= _add_mark(messages, index, facts)
+    has_hours = last_hour >= 0 or "1h" in tool_caches
+    if tools and free > 0 and facts.tool_marks and not has_hours:
+        tools[-1] = attrs.evolve(tools[-1], cache=tools[-1].cache or "default")
     return attrs.evolve(prompt, messages=tuple(messages), tools=tuple(tools))
+
+
+def _last_stable(messages: Sequence[Message], facts: ModelFacts) -> int:
+    """Return the index of the last turn that may have a mark and is in the next request, or -1."""
+    unmarked = ("system",) if facts.answer_marks else ("system", "assistant")
+    for index in range(_first_fleeting(messages) - 1, -1, -1):
+        message = messages[index]
+        is_repeated = message.role not in unmarked and message.kind not in FLEETING
+        if is_repeated and _last_carrier(message, facts):
+            return index
+    return -1
+
+
+def _last_of_system(messages: Sequence[Message], facts: ModelFacts) -> int:
+    """Return the index of the last message of the system text, or -1."""
+    roles = ("system",) if facts.developer else ("system", "developer")
+    for index, message in enumerate(messages):
+        if message.role not in roles or message.kind not in _LEADING:
+            return index - 1
+    return len(messages) - 1
+
+
+def _add_mark(messages: list[Message], index: int, facts: ModelFacts) -> int:
+    """Set a mark on the last block of a message that may have one; return how many are new."""
+    carrier = _last_carrier(messages[index], facts)
+    if carrier is None or carrier[1].cache is not None:
+        return 0
+    number, block = carrier
+    blocks: list[Block] = [*messages[index].content]
+    blocks[number] = attrs.evolve(block, cache="default")
+    messages[index] = messages[index].replace(content=tuple(blocks))
+    return 1
 
 
 def _caches(message: Message) -> Iterator[Cache]:
     """Yield the cache marks in a message, also those in results."""
+    if message._plain is not None:
+        return
     for block in message.content:
         inner = block.content if isinstance(block, ToolResultBlock) else ()
         for carrier in (block, *inner):
@@ -94,7 +114,16 @@ def longest_mark(request: Request, before: int, cache: str | None) -> str | None
     """
     caches = [cache, *(mark.cache for mark in request.marks[before:])]
     del request.marks[before:]
-    return "1h" if "1h" in caches else next(filter(None, caches), None)
+    if "1h" in caches:
+        return "1h"
+    return next(filter(None, caches), None)
+
+
+def ttl_of(cache: str) -> Param:
+    """Return the time to live of a mark as the key ``ttl``, without a key for the default."""
+    if cache == "default":
+        return {}
+    return {"ttl": cache}
 
 
 def choose_marks(request: Request, sent: Iterable[Param], *, ordered: bool) -> list[Mark]:
@@ -107,43 +136,63 @@ def choose_marks(request: Request, sent: Iterable[Param], *, ordered: bool) -> l
     hour (Anthropic, "Mixing different TTLs"). A mark that is changed or not sent is a hint.
     """
     order = {id(param): index for index, param in enumerate(sent)}
-    lost: dict[int, str] = {}
     end = _first_fleeting(request.messages)
-    for mark in request.marks:
-        if not request.facts.cache_marks:
-            lost[id(mark)] = "this model takes no cache marks"
-        elif id(mark.param) not in order:
-            lost[id(mark)] = "the block before it is not sent"
-        elif mark.number >= end or (
-            isinstance(mark.subject, Location) and mark.subject.message.kind in FLEETING
-        ):
-            lost[id(mark)] = "it is after grounding, which the next request does not have"
-    marks = [mark for mark in request.marks if id(mark) not in lost]
+    reasons = {id(mark): _why_lost(request, mark, order, end) for mark in request.marks}
+    marks = [mark for mark in request.marks if not reasons[id(mark)]]
     marks.sort(key=lambda mark: order[id(mark.param)])
-    hours = [number for number, mark in enumerate(marks) if ordered and mark.cache == "1h"]
-    early = {id(mark) for mark in marks[: max(hours, default=0)] if mark.cache != "1h"}
-    ranks = {id(mark): (id(mark) in early, ordered and mark.cache != "1h") for mark in marks}
-    latest = sorted([*reversed(marks)], key=lambda mark: ranks[id(mark)])
-    lost |= {id(mark): f"a request carries {MOST}" for mark in latest[MOST:]}
-    raised = dict.fromkeys(
-        early, "it lives for an hour, since five minutes may not come before an hour"
-    )
+    hours = {id(mark) for mark in marks if ordered and mark.cache == "1h"}
+    last_hour = max((n for n, mark in enumerate(marks) if id(mark) in hours), default=0)
+    early = {id(mark) for mark in marks[:last_hour]} - hours
+    reasons |= dict.fromkeys(early, _WHY_RAISED)
+    # First the marks of an hour, then those after them, then those before them.
+    latest = [*reversed(marks)]
+    ranked = sorted(latest, key=lambda mark: (id(mark) not in hours, id(mark) in early))
+    lost = {id(mark) for mark in ranked[MOST:]}
+    reasons |= dict.fromkeys(lost, f"a request carries {MOST}")
     for mark in request.marks:
-        if why := lost.get(id(mark)) or raised.get(id(mark)):
-            request.lose_mark(mark, why)
+        if reasons[id(mark)]:
+            request.lose_mark(mark, reasons[id(mark)])
     kept = [mark for mark in marks if id(mark) not in lost]
-    kept = [mark._replace(cache="1h") if id(mark) in early else mark for mark in kept]
-    notes = request.notes
-    for mark in kept:
-        # A text that is sent instead of a block has no note: its mark is not noted either.
-        if notes and isinstance(mark.subject, Location) and id(mark.param) in notes.blocks:
-            notes.caches[mark.subject.number, *mark.at] = mark.cache if ordered else "default"
+    for index, mark in enumerate(kept):
+        if id(mark) in early:
+            kept[index] = mark._replace(cache="1h")
+        _note_mark(request, kept[index], ordered=ordered)
     return kept
+
+
+_WHY_RAISED = "it lives for an hour, since five minutes may not come before an hour"
+
+
+def _why_lost(request: Request, mark: Mark, order: Container[int], end: int) -> str:
+    """Return why a mark cannot be sent, empty if it can.
+
+    ``order`` has the params that are sent; ``end`` is the index of the first message that the next
+    request does not have.
+    """
+    if not request.facts.cache_marks:
+        return "this model takes no cache marks"
+    if id(mark.param) not in order:
+        return "the block before it is not sent"
+    is_fleeting = isinstance(mark.subject, Location) and mark.subject.message.kind in FLEETING
+    if is_fleeting or mark.number >= end:
+        return "it is after grounding, which the next request does not have"
+    return ""
+
+
+def _note_mark(request: Request, mark: Mark, *, ordered: bool) -> None:
+    """Note a mark that is sent, except after a text that is sent instead of a block."""
+    notes, subject = request.notes, mark.subject
+    if notes and isinstance(subject, Location) and id(mark.param) in notes.blocks:
+        cache = mark.cache if ordered else "default"
+        notes.caches[subject.number, *mark.at] = cache
 
 
 def _first_fleeting(messages: Sequence[Message]) -> int:
     """Return the index of the first message with grounding that no assistant turn follows."""
-    backwards = range(len(messages) - 1, -1, -1)
-    answered = next((n for n in backwards if messages[n].role == "assistant"), -1)
-    fleeting = (n for n in range(answered + 1, len(messages)) if messages[n].kind in FLEETING)
-    return next(fleeting, len(messages))
+    first = len(messages)
+    for index in range(len(messages) - 1, -1, -1):
+        if messages[index].role == "assistant":
+            break
+        if messages[index].kind in FLEETING:
+            first = index
+    return first

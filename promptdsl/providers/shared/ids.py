@@ -105,8 +105,6 @@ def tool_name(
             request.numbers[stem] = count
         request.tool_names[name] = sent
         request.taken_names.add(sent)
-        if sent == name:
-            request.legal_names.add(name)
     if sent != name:
         reason = f"it has characters that are refused, is too long, or is taken: sent as {sent}"
         request.hint(subject, "mended_name", f"tool name {name!r}", reason)

@@ -9,7 +9,7 @@ A cached write is forgotten when the message after it (its anchor, a weak refere
 when the conversation has two longer ones. Read ``Recall.spans`` first.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress, count
 from operator import attrgetter, is_not, itemgetter
 from typing import TYPE_CHECKING
@@ -239,3 +239,13 @@ class CachedWrite:
             request.unshare(final_count)
             self.memory.keep(self.write_cache)
         yield max(start, stop), len(request.messages)
+
+
+def spans_to_write(request: Request, cached_write: CachedWrite | None) -> Iterable[tuple[int, int]]:
+    """Return the start and stop of each span of messages that must be written.
+
+    Without a cached write, that is one span of all messages.
+    """
+    if cached_write is None:
+        return [(0, len(request.messages))]
+    return cached_write.spans(request)

@@ -1,12 +1,15 @@
 """The rules that Chat and Responses share: payload parts, cache marks and roles.
 
+First comes the request, then the parts of a message in the order of their writing: marked, joined
+to texts, their marks chosen; then the messages: their order and roles; at the end, attachments.
+
 Neighbouring texts become one part, unless a cache mark is between them. The blank line between two
 texts is the same with and without a mark, so a mark changes no token. A mark with a time to live is
 one that LiteLLM passes on to other providers. It may also be on a tool, a call or a result.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
@@ -19,7 +22,7 @@ from promptdsl.messages import ReasoningBlock
 from promptdsl.messages.media.source import MediaSource, data_url, plain_type
 from promptdsl.messages.message import Message
 from promptdsl.messages.roles import RECORDED_KINDS, SPOKEN_KINDS
-from promptdsl.providers.shared.cache_marks import choose_marks
+from promptdsl.providers.shared.cache_marks import choose_marks, ttl_of
 from promptdsl.providers.shared.clean import fenced, file_name
 from promptdsl.providers.shared.request import MODEL_FIRST, OPENING, Location, Param, Request
 from promptdsl.providers.shared.sent_locations import OWN_JOINT, joined_texts
@@ -100,20 +103,20 @@ def _placed(messages: Sequence[Message], *, after_results: bool) -> frozenset[in
         if may_follow and is_answer:
             placed.update(waiting)
         waiting.clear()
-        has_begun = has_begun or message.kind in SPOKEN_KINDS
+        has_begun |= message.kind in SPOKEN_KINDS
         may_follow = has_begun and not is_answer and (after_results or not _has_result(message))
-    return frozenset(placed.union(waiting) if may_follow else placed)
+    if may_follow:
+        placed.update(waiting)
+    return frozenset(placed)
 
 
 def _is_blank(message: Message) -> bool:
     """Return whether a message has only white space, so that it is not sent."""
-    if message._plain is not None:
-        return is_blank(message._plain)
     return all(block.type == "text" and is_blank(block.text) for block in message.content)
 
 
 def _has_result(message: Message) -> bool:
-    return message._plain is None and any(block.type == "tool_result" for block in message.content)
+    return any(block.type == "tool_result" for block in message.content)
 
 
 def _asks(message: Message) -> bool:
@@ -161,6 +164,11 @@ def why_foreign(request: ChatLike, block: ReasoningBlock) -> str:
     return f"it comes from {origin}, and {provider} does not take it"
 
 
+def is_current(request: ChatLike, location: Location) -> bool:
+    """Return whether the server takes back the reasoning of a message of this age."""
+    return request.facts.reasoning_back != "turn" or location.number > request.last_question
+
+
 _LIST_ROLES = {"developer": "system", "leading": "system", "result": "tool"}
 """The name in ``ModelFacts.list_roles`` of the role of a place, if it has another name there."""
 
@@ -178,7 +186,7 @@ def stay_apart(request: Request, location: Location) -> bool:
     message, facts = location.message, request.facts
     if message.kind in RECORDED_KINDS and len(message._origins) < 2:
         return True
-    if location.role == "result" and facts.behind and facts.behind.wire.results_apart:
+    if location.role == "result" and facts.model_wire.results_apart:
         # A result of Gemini is one text, which LiteLLM makes without blank lines.
         return False
     return not (request.prompt.join_texts and facts.joins_texts)
@@ -190,18 +198,20 @@ def begin_turn(parts: list[Param], joint: str | None, *, apart: bool = False) ->
     The turn was merged with the one before it. Texts with a cache mark between them keep the blank
     line. A text that is ``apart`` stays a separate part.
     """
-    if apart and len(parts) > 1 and _is_text(parts[-1]):
+    if len(parts) < 2 or not _is_text(parts[-1]):
+        return
+    if apart:
         parts[-1][APART] = True
-    elif joint is not None and len(parts) > 1 and _is_text(parts[-1]) and MARK not in parts[-2]:
+    elif joint is not None and MARK not in parts[-2]:
         parts[-1][OWN_JOINT] = joint
 
 
 def as_recorded(parts: list[Param], request: Request) -> list[Param]:
     """Return the parts of a message that is sent as it was recorded."""
-    sent = [_without_notes(part) for part in parts]
-    for part, new in zip(parts, sent, strict=True):
-        if part is not new:
-            request.note_change(part, new)
+    sent: list[Param] = []
+    for part in parts:
+        sent.append(_without_notes(part))
+        request.note_change(part, sent[-1])
     return sent
 
 
@@ -236,34 +246,40 @@ def finished(
     sent: list[Param] = []
     for run in _runs(parts):
         part = run[-1]
-        follows_text = bool(sent) and _is_text(sent[-1]) and APART not in run[0]
-        alone = len(run) == 1 and not follows_text and OWN_JOINT not in part and APART not in part
-        if _is_text(part) and not (alone and request.notes is None):
-            opening: list[Param] = [{"text": ""}] if follows_text else []
-            part = {**_without_notes(part)}
-            part |= {"text": joined_texts(JOINT, [*opening, *run], request.notes)}
+        if _is_text(part):
+            texts = run
+            if sent and _is_text(sent[-1]) and APART not in run[0]:
+                texts = [{"text": ""}, *run]
+            part = {**_without_notes(part), "text": joined_texts(JOINT, texts, request.notes)}
         sent.append(part)
-    lists = request.takes_lists and takes_lists and request.prompt.lone_text == "list"
-    plain = len(sent) == 1 and _is_text(sent[0]) and _MARKS.isdisjoint(sent[0]) and not lists
-    text: str = sent[0]["text"] if plain else ""
-    return text if plain else sent or ""
+    if not sent:
+        return ""
+    stays_list = request.takes_lists and takes_lists and request.prompt.lone_text == "list"
+    if stays_list or len(sent) > 1 or not _is_text(sent[0]) or not _MARKS.isdisjoint(sent[0]):
+        return sent
+    text: str = sent[0]["text"]
+    return text
 
 
 def _is_text(part: Param) -> bool:
     return part["type"] in _TEXTS and isinstance(part.get("text"), str)
 
 
-def _runs(parts: list[Param]) -> Iterator[list[Param]]:
-    """Yield lists of parts: neighbouring texts up to a cache mark, and each other part alone."""
-    run: list[Param] = []
+def _runs(parts: list[Param]) -> list[list[Param]]:
+    """Return the parts as lists: neighbouring texts up to a cache mark, each other part alone."""
+    runs: list[list[Param]] = []
     for part in parts:
-        texts = run and _is_text(part) and _is_text(run[-1]) and APART not in part
-        if run and not (texts and _MARKS.isdisjoint(run[-1])):
-            yield run
-            run = []
-        run.append(part)
-    if run:
-        yield run
+        if runs and _are_joined(runs[-1][-1], part):
+            runs[-1].append(part)
+        else:
+            runs.append([part])
+    return runs
+
+
+def _are_joined(before: Param, part: Param) -> bool:
+    """Return whether two neighbouring parts are sent as one text."""
+    are_texts = _is_text(before) and _is_text(part)
+    return are_texts and APART not in part and _MARKS.isdisjoint(before)
 
 
 def add_error_text(request: Request, parts: list[Param], error: str, *, kind: str) -> None:
@@ -281,40 +297,58 @@ def is_marked(parts: object) -> bool:
     return is_list(parts) and any(is_mapping(part) and MARK in part for part in parts)
 
 
-def parts_at(entry: Param, key: str) -> Any:  # Any: these may be a text, too
+def _parts_at(entry: Param, key: str) -> Any:  # Any: these may be a text, too
     """Return the parts under a key of an entry. With an empty key the entry itself is the part."""
-    return entry.get(key) if key else [entry]
+    if not key:
+        return [entry]
+    return entry.get(key)
 
 
 def finish_marked_parts(
-    request: Request, locations: list[tuple[int, str]], tools: list[Param]
+    request: Request, tools: list[Param], keys_of: Callable[[Param], Sequence[str]]
 ) -> None:
     """Keep the cache marks that a request may have, and join texts whose mark is not kept.
 
-    ``locations`` are the indices of the entries with marks, each with the key of its parts.
+    ``keys_of`` returns the keys of an entry whose parts may have a mark.
     """
+    if not request.marks:
+        return
     entries, lasting = request.entries, request.facts.lasting_marks
-    parts = [*tools, *(part for index, key in locations for part in parts_at(entries[index], key))]
+    locations = [
+        (index, key)
+        for index, entry in enumerate(entries)
+        for key in keys_of(entry)
+        if is_marked(_parts_at(entry, key))
+    ]
+    parts = [*tools, *(part for index, key in locations for part in _parts_at(entries[index], key))]
     kept = {id(mark.param): mark.cache for mark in choose_marks(request, parts, ordered=lasting)}
 
     def with_chosen_mark(part: Param) -> Param:
         cache = kept.get(id(part))
-        if not lasting if cache else MARK not in part:
+        if cache and not lasting:
             return part
-        new = {k: v for k, v in part.items() if k != MARK}
+        new = dict(part)
+        new.pop(MARK, None)
         if cache:
-            ttl = {} if cache == "default" else {"ttl": cache}
-            new[LASTING_MARK] = {"type": "ephemeral", **ttl}
+            new[LASTING_MARK] = {"type": "ephemeral", **ttl_of(cache)}
         request.note_change(part, new)
         return new
 
     tools[:] = map(with_chosen_mark, tools)
     for index, key in locations:
         # The entry may be shared with another request, so it is replaced.
-        sent = [with_chosen_mark(part) for part in parts_at(entries[index], key)]
+        sent = [with_chosen_mark(part) for part in _parts_at(entries[index], key)]
         entry = {**entries[index], key: finished(sent, request)} if key else sent[0]
         request.note_change(entries[index], entry)
         entries[index] = entry
+
+
+def first_spoken(entries: Sequence[Param]) -> int:
+    """Return the index of the first entry that is no instruction, or the number of entries."""
+    for index, entry in enumerate(entries):
+        if entry.get("role") not in ("system", "developer"):
+            return index
+    return len(entries)
 
 
 _OF_MODEL = re.compile("reasoning|.*_call")
@@ -327,13 +361,10 @@ def open_conversation(request: Request, losses: int) -> None:
     The hint about it is inserted at the index ``losses``, before the losses of messages.
     """
     entries = request.entries
-    spoken = (
-        n for n, entry in enumerate(entries) if entry.get("role") not in ("system", "developer")
-    )
-    first = next(spoken, None)
-    if first is None:
+    first = first_spoken(entries)
+    if first == len(entries):
         return
-    role, kind = (str(entries[first].get(key)) for key in ("role", "type"))
+    role, kind = entries[first].get("role"), str(entries[first].get("type"))
     if role == "assistant" or _OF_MODEL.fullmatch(kind):
         content = finished([{"type": "text", "text": OPENING}], request)
         entries.insert(first, {"role": "user", "content": content})

@@ -105,8 +105,6 @@ class Request:
     marks: list[Mark] = attrs.field(factory=new_list)
     tool_names: dict[str, str] = attrs.field(factory=new_dict)
     """The sent name of a tool by its name."""
-    legal_names: set[str] = attrs.field(factory=new_set)
-    """The names that are sent unchanged."""
     taken_names: set[str] = attrs.field(factory=new_set)
     """The names of all tools, and all names that are sent."""
     numbers: dict[str, int] = attrs.field(factory=new_dict)

@@ -41,16 +41,15 @@ class Fitted(NamedTuple):
     texts: tuple[str, ...] = ()
 
 
-def fitted(schema: JsonObject, rules: SchemaRules | None) -> Fitted:
-    """Return a schema with the keywords that a target takes; without rules it is unchanged."""
+def fitted(schema: JsonObject, rules: SchemaRules) -> Fitted:
+    """Return a schema with the keywords that a target takes."""
     sent: JsonDict = thawed(schema)
-    if rules is None:
-        return Fitted(sent)
     changed: dict[str, None] = {}
     problems = _limits_broken(sent, rules)
     if rules.inlines:
         sent, is_complete = inlined(schema)
-        changed |= {} if is_complete else {"$ref": None}
+        if not is_complete:
+            changed["$ref"] = None
     root_texts: list[str] = []
     for subschema in parts_of(sent):
         is_root = subschema is sent
@@ -138,7 +137,9 @@ def why_not_native(output: OutputSchema, facts: ModelFacts) -> str:
     if not facts.schema_output:
         return "this model is unknown; name one that takes an output schema"
     rules = rules_of(facts.strict_schemas)
-    reason = fitted(output.schema, rules).why_open if rules and rules.only_strict else ""
+    if not rules.only_strict:
+        return ""
+    reason = fitted(output.schema, rules).why_open
     return f"the target takes no such schema ({reason})" if reason else ""
 
 

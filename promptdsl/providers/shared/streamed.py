@@ -38,8 +38,8 @@ class StreamedReply:
         self.parts: dict[int, JsonDict] = {}
         self.calls: list[JsonDict] = []
         """The calls of Chat, in the order in which they began."""
-        self.last_call_by_number: dict[int, JsonDict] = {}
-        """By the number of a call, the last call in ``calls`` that began with it."""
+        self.last_call_by_number: dict[int | None, JsonDict] = {}
+        """By the number of a call, the last call with it; by ``None`` the last one that began."""
         self.call_by_id: dict[str, JsonDict] = {}
         """By its id, each call in ``calls``."""
         self.ended = False

@@ -1,8 +1,11 @@
-"""The rules that providers share for tools, the choice of a tool and the output schema."""
+"""The rules that providers share for tools, the choice of a tool and the output schema.
+
+For each of the three, first comes how it is written, then how it is read.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import attrs
 
@@ -53,49 +56,40 @@ def write_tools(
     ``strict`` is removed from tools whose schema is not closed, because they would be refused.
     """
     params: list[Param] = []
-    tools, own_origins = request.prompt.tools, {*request.facts.origins}
+    own_origins = {*request.facts.origins}
     if request.facts.behind is None:
         own_origins.add(origin)
-    request.taken_names |= {tool.name for tool in tools}
-    encoded = ENCODER.encode([(tool.description, tool.input_schema) for tool in tools])
-    are_valid = is_valid_unicode(encoded)
-    rules = rules_of(request.facts.tool_schemas)
-    all_may_change = rules is not None and rules.may_change(encoded)
-    output = request.prompt.sent_output
-    held = Counter[str]() if output is None else Counter(sizes_of(output.schema))
-    for tool in tools:
-        if tool.raw is not None and tool.origin not in own_origins:
+    request.taken_names |= {tool.name for tool in request.prompt.tools}
+    sizes = Counter[str]()
+    if request.prompt.sent_output is not None:
+        sizes.update(sizes_of(request.prompt.sent_output.schema))
+    for tool in request.prompt.tools:
+        is_recorded = tool.origin in own_origins
+        if tool.raw is not None and not is_recorded:
             reason = f"only {tool.origin} has this tool"
             request.lose(tool, "content", f"tool {tool.name!r}", reason)
             continue
-        if tool.raw is None:
-            if not are_valid:
-                texts = (tool.description, tool.input_schema)
-                _note_surrogates(request, tool, f"tool {tool.name!r}", *texts)
-            _hint_outer_keys(request, tool, origin)
-            extra = _keys_to_send(request, tool, origin, own_origins)
-            sent_tool, is_strict = tool, extra.get("strict") is True
-            schema = tool.input_schema
-            has_root_word = rules is not None and not schema.keys().isdisjoint(rules.root)
-            may_change = all_may_change or has_root_word
-            # A tool that was recorded at this provider was accepted unchanged.
-            if tool.origin not in own_origins and (
-                is_strict or may_change or not is_object(schema)
-            ):
-                sent_tool, is_strict = _fitted_tool(
-                    request, tool, held, strict=is_strict, closes=closes
-                )
-            elif closes and is_strict and not is_closed(thawed(tool.input_schema)):
-                why = "strict is left out: the schema is not closed, but strict requires it"
-                request.hint(tool, "strict_schema", f"the schema of the tool {tool.name!r}", why)
-                is_strict = False
-            param = write(request, sent_tool)
-            if extra.get("strict") is True and not is_strict:
-                del extra["strict"]
-            if extra:
-                param.get(inside, param).update(json_copy(extra))
+        if tool.raw is not None:
+            param: Param = json_copy(dict(tool.raw))
         else:
-            param = json_copy(dict(tool.raw))
+            encoded = ENCODER.encode((tool.description, tool.input_schema))
+            if not is_valid_unicode(encoded):
+                request.lose_surrogate(tool, f"tool {tool.name!r}")
+            _hint_outer_keys(request, tool, origin)
+            extra = _keys_to_send(request, tool, origin, is_recorded=is_recorded)
+            strict = is_strict = extra.get("strict") is True
+            sent_tool = tool
+            if is_recorded:
+                # It was accepted unchanged here.
+                is_strict = strict and not (closes and _is_open(request, tool))
+            elif strict or _may_change(request, tool, encoded):
+                sent_tool, is_strict = _fitted_tool(
+                    request, tool, sizes, strict=strict, closes=closes
+                )
+            param = write(request, sent_tool)
+            if strict and not is_strict:
+                del extra["strict"]
+            param.get(inside, param).update(json_copy(extra))
         if tool.cache:
             request.marks.append(Mark(param, tool.cache, -1, tool))
         request.offered.add(tool.name)
@@ -108,88 +102,105 @@ def is_object(schema: JsonObject) -> bool:
     return not schema or schema.get("type") == "object"
 
 
-def _as_object(schema: JsonObject) -> tuple[JsonObject, list[str]]:
-    """Return a schema of an object, which all services require, and texts for the description.
+def _may_change(request: Request, tool: ToolDefinition, encoded: str) -> bool:
+    """Return whether a schema may have to change; most have not, and are sent 2 ms faster."""
+    rules = rules_of(request.facts.tool_schemas)
+    has_root_word = not tool.input_schema.keys().isdisjoint(rules.root)
+    return has_root_word or not is_object(tool.input_schema) or rules.may_change(encoded)
+
+
+def _is_open(request: Request, tool: ToolDefinition) -> bool:
+    """Return whether a schema is not closed; a hint says so."""
+    if is_closed(thawed(tool.input_schema)):
+        return False
+    why = "strict is left out: the schema is not closed, but strict requires it"
+    request.hint(tool, "strict_schema", f"the schema of the tool {tool.name!r}", why)
+    return True
+
+
+def _as_object(schema: JsonObject) -> Fitted:
+    """Return the schema of an object, which all services require, and texts for the description.
 
     A reference is followed. Any other schema is put into the description, and any object is taken.
     """
+    if is_object(schema):
+        return Fitted(thawed(schema))
     root: JsonDict = at_root(schema)
     if root.setdefault("type", "object") == "object":
-        return root, []
+        return Fitted(root)
     any_object: JsonDict = {"type": "object", "properties": {}}
-    return any_object, [f"schema: {ENCODER.encode(root)}"]
+    return Fitted(any_object, ("type",), texts=(f"schema: {ENCODER.encode(root)}",))
 
 
 def _keys_to_send(
-    request: Request, tool: ToolDefinition, origin: str, own_origins: Container[str | None]
+    request: Request, tool: ToolDefinition, origin: str, *, is_recorded: bool
 ) -> dict[str, Any]:  # Any: JSON
     """Return the further keys of a tool that its provider has, or that were read from it."""
-    extra = {key: value for key, value in tool.extra.items() if key != ITEM}
+    extra = dict(tool.extra)
+    extra.pop(ITEM, None)
     if not request.facts.strict_tools and extra.pop("strict", None):
         why = f"{request.facts.provider} has no strict tools"
         request.hint(tool, "unsent_key", "key 'strict'", why)
-    for key in [*extra] if tool.origin is not None and tool.origin not in own_origins else ():
-        both = wire_of(origin).strict_tools and wire_of(tool.origin).strict_tools
-        # An empty value means nothing.
-        if extra[key] in (None, {}):
-            del extra[key]
-        elif not (key == "strict" and both):
+    if is_recorded or tool.origin is None:
+        return extra
+    both_strict = wire_of(origin).strict_tools and wire_of(tool.origin).strict_tools
+    kept: dict[str, Any] = {}
+    for key, value in extra.items():
+        if value in (None, {}):  # it means nothing
+            continue
+        if key == "strict" and both_strict:
+            kept[key] = value
+        else:
             request.hint(tool, "unsent_key", f"key {key!r}", f"{origin} has no such key")
-            del extra[key]
-    return extra
+    return kept
 
 
 def _fitted_tool(
-    request: Request, tool: ToolDefinition, held: Counter[str], *, strict: bool, closes: bool
+    request: Request, tool: ToolDefinition, sizes: Counter[str], *, strict: bool, closes: bool
 ) -> tuple[ToolDefinition, bool]:
     """Return a tool with a schema that the target takes, and whether it can be strict.
 
-    ``held`` are the sizes of the strict schemas so far. A hint lists all changes.
+    ``sizes`` are those of the strict schemas so far. A hint lists all changes.
     """
-    schema, texts = tool.input_schema, list[str]()
-    changed: dict[str, None] = {}
-    if not is_object(schema):
-        schema, texts = _as_object(schema)
-        changed |= dict.fromkeys(["type"] if texts else ())
-    rules, reason = rules_of(request.facts.tool_schemas), ""
-    fits = [fitted(schema, rules)] if rules else []
+    fits = [_as_object(tool.input_schema)]
+    fits.append(fitted(fits[0].schema, rules_of(request.facts.tool_schemas)))
+    reason = ""
     if strict:
-        before = fits[-1].schema if fits else schema
-        strict_rules = rules_of(request.facts.strict_schemas)
-        fit = fitted(before, strict_rules)
+        rules = rules_of(request.facts.strict_schemas)
+        fit = fitted(fits[1].schema, rules)
         reason = why_open(fit) if closes else fit.why_open
-        reason = reason or _beyond_request(fit, strict_rules, held)
+        reason = reason or _beyond_request(fit, rules, sizes)
         # A tool that cannot be strict is sent like any other tool.
-        fits += [] if reason else [fit]
-    for fit in fits:
-        schema = fit.schema
-        texts += fit.texts
-        changed |= dict.fromkeys(fit.changed)
-    whys: list[str] = []
+        if not reason:
+            fits.append(fit)
+    texts = [text for fit in fits for text in fit.texts]
+    changed = dict.fromkeys(word for fit in fits for word in fit.changed)
+    subject = f"the schema of the tool {tool.name!r}"
+    why_left_out = f"strict is left out: {reason}"
     if changed:
-        whys.append(changed_words_reason(changed))
-    if reason:
-        whys.append(f"strict is left out: {reason}")
-    if whys:
-        name = "tool_schema" if changed else "strict_schema"
-        request.hint(tool, name, f"the schema of the tool {tool.name!r}", "; ".join(whys))
+        why = changed_words_reason(changed)
+        if reason:
+            why = f"{why}; {why_left_out}"
+        request.hint(tool, "tool_schema", subject, why)
+    elif reason:
+        request.hint(tool, "strict_schema", subject, why_left_out)
     description = described(tool.description, texts) if texts else tool.description
-    sent = attrs.evolve(tool, input_schema=schema, description=description)
+    sent = attrs.evolve(tool, input_schema=fits[-1].schema, description=description)
     return sent, strict and not reason
 
 
-def _beyond_request(fit: Fitted, rules: SchemaRules | None, held: Counter[str]) -> str:
+def _beyond_request(fit: Fitted, rules: SchemaRules, sizes: Counter[str]) -> str:
     """Return why a request has too many strict tools for this one, empty if it has not.
 
-    ``held`` are the sizes of the strict schemas so far, to which this one is added.
+    ``sizes`` are those of the strict schemas so far, to which this one is added.
     """
-    if rules is None or "tools" not in rules.limits:
+    if "tools" not in rules.limits:
         return ""
-    total = held + Counter({**sizes_of(fit.schema), "tools": 1})
+    total = sizes + Counter({**sizes_of(fit.schema), "tools": 1})
     for name in ("tools", "optional", "unions"):
         if total[name] > rules.limits[name]:
             return f"the strict schemas of a request have at most {rules.limits[name]} {name}"
-    held.update(total - held)
+    sizes.update(total - sizes)
     return ""
 
 
@@ -285,13 +296,15 @@ def recorded_prompt(
     stored: StoredConversation | None = None,
 ) -> Prompt:
     """Return a prompt of tools and settings that were read, without messages."""
-    raw_choice = choice if isinstance(choice, RawSetting) else None
-    meaning = choice if raw_choice is None else raw_choice.meaning
-    schema = None if output is None else output.meaning
+    raw_choice = schema = None
+    if isinstance(choice, RawSetting):
+        raw_choice, choice = choice, cast("str | None", choice.meaning)
+    if output is not None:
+        schema = cast("OutputSchema | None", output.meaning)
     return Prompt(
         tools=tuple(tools),
-        tool_choice=meaning if isinstance(meaning, str) else None,
-        output=schema if isinstance(schema, OutputSchema) else None,
+        tool_choice=choice,
+        output=schema,
         raw_choice=raw_choice,
         raw_output=output,
         stored=stored,
@@ -346,10 +359,9 @@ def sent_schema(
     return json_copy(fit.schema)
 
 
-def fitted_output(request: Request, output: OutputSchema) -> Fitted | None:
-    """Return the output schema with the keywords that the target takes, if it has rules."""
-    rules = rules_of(request.facts.strict_schemas)
-    return fitted(output.schema, rules) if rules else None
+def fitted_output(request: Request, output: OutputSchema) -> Fitted:
+    """Return the output schema with the keywords that the target takes."""
+    return fitted(output.schema, rules_of(request.facts.strict_schemas))
 
 
 def nameless_schema(request: Request, output: OutputSchema) -> Param:
@@ -373,16 +385,20 @@ def output_param(request: Request, output: OutputSchema) -> Param:
     if name != output.name:
         reason = f"it has characters that are refused, or is too long: sent as {name}"
         request.hint(output, "mended_name", f"output name {output.name!r}", reason)
-    rules = rules_of(request.facts.strict_schemas)
-    fit = fitted(output.schema, rules) if output.strict else None
-    reason = why_open(fit) if fit else ""
-    if reason:
-        fit = None
-        request.hint(output, "strict_schema", "strict", f"{reason}: sent without it")
+    fit = None
+    if output.strict:
+        fit = fitted_output(request, output)
+        reason = why_open(fit)
+        if reason:
+            fit = None
+            request.hint(output, "strict_schema", "strict", f"{reason}: sent without it")
     schema = sent_schema(request, output, output.description, fit=fit)
     output_format: Param = {"name": name, "schema": schema}
-    output_format |= {} if output.description is None else {"description": utf8(output.description)}
-    return {**output_format, "strict": True} if fit else output_format
+    if output.description is not None:
+        output_format["description"] = utf8(output.description)
+    if fit:
+        output_format["strict"] = True
+    return output_format
 
 
 def pop_function(function: Param) -> tuple[str, str | None, Param]:
@@ -412,15 +428,22 @@ def read_output(output_format: object, path: str, origin: str) -> RawSetting | N
     if kind != "json_schema":
         unsayable = "" if kind == "text" else f"{path} {shown(kind)}"
         return RawSetting(plain(entries, path), origin, None, unsayable)
-    is_nested = "json_schema" in entries
-    inner = mapping(entries["json_schema"]) if is_nested else entries
-    schema = inner.get("schema") if is_nested else required(inner, "schema", Mapping)
-    name = optional(inner.get("name"), "name")
-    output = OutputSchema(
-        mapping(schema or {}),
-        "output" if name is None else name,
-        optional(inner.get("description"), "description"),
-        strict=inner.get("strict") is True,
-    )
-    raw = {**inner, "schema": output.schema} if schema is not None else inner
-    return RawSetting({**entries, "json_schema": raw} if is_nested else raw, origin, output)
+    if "json_schema" in entries:
+        output, raw = _read_schema(mapping(entries["json_schema"]))
+        return RawSetting({**entries, "json_schema": raw}, origin, output)
+    required(entries, "schema", Mapping)
+    output, raw = _read_schema(entries)
+    return RawSetting(raw, origin, output)
+
+
+def _read_schema(fields: Param) -> tuple[OutputSchema, Param]:
+    """Return the output schema in an output format, and the format with its schema frozen."""
+    schema, name = fields.get("schema"), optional(fields.get("name"), "name")
+    if name is None:
+        name = "output"
+    description = optional(fields.get("description"), "description")
+    strict = fields.get("strict") is True
+    output = OutputSchema(mapping(schema or {}), name, description, strict=strict)
+    if schema is not None:
+        fields = {**fields, "schema": output.schema}
+    return output, fields

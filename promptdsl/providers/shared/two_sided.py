@@ -3,14 +3,16 @@
 Anthropic, Gemini, Bedrock and chat templates take such requests: the system text separately, then
 turns of the user and the model that alternate. Results are first in their turn. An adapter writes
 the params of a message, and ``write_turns`` puts them into turns.
+
+Read ``write_turns`` first; the functions that it calls follow in the order of their calls.
 """
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import attrs
 
@@ -21,9 +23,9 @@ from promptdsl.messages.loss import Loss
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import FLEETING, ROLES, SPOKEN_KINDS
 from promptdsl.providers.shared.blocks import BlockRules, block_params
-from promptdsl.providers.shared.cache_marks import choose_marks
+from promptdsl.providers.shared.cache_marks import choose_marks, ttl_of
 from promptdsl.providers.shared.clean import MISFIT, fenced
-from promptdsl.providers.shared.memory import CachedWrite
+from promptdsl.providers.shared.memory import CachedWrite, spans_to_write
 from promptdsl.providers.shared.request import (
     MODEL_FIRST,
     OPENING,
@@ -63,10 +65,16 @@ class Dialect:
 
     def is_result(self, param: Param) -> bool:
         """Return whether a param is a result."""
-        return bool(param["type"] == self.result) if self.text else self.result in param
+        if not self.text:
+            return self.result in param
+        return bool(param["type"] == self.result)
 
 
 T = TypeVar("T", bound="Turns")
+
+
+Pending: TypeAlias = tuple[Location, list[Param]]
+"""An instruction that waits for the message after it, with its params."""
 
 
 @attrs.define(eq=False)
@@ -98,8 +106,7 @@ class Turns(Request):
     """The last number added to a mended id that several calls would share."""
     called: dict[str, str] = attrs.field(factory=new_dict)
     """The sent name of the tool by the sent id of the call."""
-    pending: list[tuple[Location, list[Param]]] = attrs.field(factory=new_list)
-    """Instructions, each with its params, that wait for the message after them."""
+    pending: list[Pending] = attrs.field(factory=new_list)
     open: bool = False
     """Whether the pending instructions are between calls and their results."""
     is_split: bool = attrs.field(init=False)
@@ -135,75 +142,56 @@ class Turns(Request):
             self.entries[index] = {**turn, "content": self.content}
 
 
+def _finish_no_turns(request: Turns, stop: int) -> None:
+    """Leave the turns as they are: an adapter that has nothing to finish."""
+
+
 def write_turns(
     request: T,
     cached_write: CachedWrite | None,
     write_message: Callable[[T, Location], list[Param]],
-    finish_turns: Callable[[T, int], None] | None = None,
+    finish_turns: Callable[[T, int], None] = _finish_no_turns,
 ) -> None:
     """Write all messages as turns. ``write_message`` returns the params of a message.
 
     ``finish_turns`` finishes the turns before an index: no later message adds to them.
     """
-    for start, stop in (
-        cached_write.spans(request) if cached_write else [(0, len(request.messages))]
-    ):
-        for location in _unwritten(request, start, stop):
-            _add_message(request, location, write_message(request, location))
-        if finish_turns:
-            finish_turns(request, request.final_count())
+    for start, stop in spans_to_write(request, cached_write):
+        for number in range(start, stop):
+            _write_message(request, number, write_message)
+        finish_turns(request, request.final_count())
     _finish(request)
-    if finish_turns:
-        finish_turns(request, len(request.entries))
-        request.losses += request.turn_losses
+    finish_turns(request, len(request.entries))
+    request.losses += request.turn_losses
 
 
-def message_params(request: Turns, location: Location, rules: BlockRules) -> list[Param]:
-    """Return the blocks of a message as params. The name of its speaker is lost, with a hint."""
-    message = location.message
-    name, text = message._details.name, message._plain
-    if name is not None and message.role != "tool":
-        request.hint(
-            location, "speaker_name", "name of a speaker", "the target takes no speaker's name"
-        )
-    if text and not text.isspace() and request.notes is None:
-        return [{**request.dialect.text, "text": text}]
-    return block_params(request, location, message.content, rules)
+def _write_message(
+    request: T, number: int, write_message: Callable[[T, Location], list[Param]]
+) -> None:
+    """Write a message: to the system text, to the turns, or to the pending instructions.
 
-
-def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Location]:
-    """Write the plain messages from ``start`` to ``stop``; yield the places of the others.
-
-    Most messages are one text: these are added to the request here.
+    Most messages are one text, of which the param is made here.
     """
-    text_keys, has_notes = request.dialect.text, request.notes is not None
-    for index, message in enumerate(request.messages[start:stop], start):
-        role, text = SIDES[message.role], message._plain
-        is_leading = role is None and index < request.head and message.kind in SPOKEN_KINDS
-        if role == request.role != "" and _is_joined(request, index):
-            request.hint(Location(index, message, message.role), "joined_turns", *_JOINED)
-        forgotten = None
-        if request.calls and role == "assistant" != request.role:
-            # A new turn of the model begins: the calls before it get no result any more.
-            forgotten = request.calls, request.repeated_ids
-            request.calls, request.repeated_ids = {}, {}
-        if text and message._details is NO_DETAILS and not text.isspace():
-            param = {**text_keys, "text": text}
-            if has_notes:
-                request.note_plain(index, param)
-            if is_leading:
-                request.system.append(param)
-            elif role is None:
-                _postpone(request, Location(index, message, message.role), [param])
-            else:
-                if request.pending:
-                    _send_instructions(request, role)
-                _add(request, index, role, param, is_result=False)
-        else:
-            yield Location(index, message, message.role, is_leading)
-            if forgotten and request.role != "assistant":
-                # The message was empty, so there is no new turn.
-                request.calls, request.repeated_ids = forgotten
+    message = request.messages[number]
+    role, text = SIDES[message.role], message._plain
+    leads = role is None and number < request.head and message.kind in SPOKEN_KINDS
+    location = Location(number, message, message.role, leads)
+    if role == request.role != "" and _is_joined(request, number):
+        request.hint(location, "joined_turns", *_JOINED)
+    calls = request.calls, request.repeated_ids
+    begins_answer = role == "assistant" != request.role
+    if begins_answer:
+        # The calls before a new turn of the model get no result any more.
+        request.calls, request.repeated_ids = {}, {}
+    if text and message._details is NO_DETAILS and not text.isspace():
+        params = [{**request.dialect.text, "text": text}]
+        request.note_plain(number, params[0])
+    else:
+        params = write_message(request, location)
+    _add_message(request, location, params)
+    if begins_answer and request.role != "assistant":
+        # The message was empty, so there is no new turn.
+        request.calls, request.repeated_ids = calls
 
 
 _JOINED = ("a turn after one of the same role", "the target joins them into one turn")
@@ -219,95 +207,115 @@ def _is_joined(request: Turns, index: int) -> bool:
     return not request.prompt.merges or before.kind == message.kind == "recorded"
 
 
+def message_params(request: Turns, location: Location, rules: BlockRules) -> list[Param]:
+    """Return the blocks of a message as params. The name of its speaker is lost, with a hint."""
+    message = location.message
+    if message._details.name is not None and message.role != "tool":
+        request.hint(
+            location, "speaker_name", "name of a speaker", "the target takes no speaker's name"
+        )
+    return block_params(request, location, message.content, rules)
+
+
 def _add_message(request: Turns, location: Location, params: list[Param]) -> None:
     """Add the params of a message to the system text, the turns or the pending instructions."""
     role = SIDES[location.message.role]
     if location.leads:
         request.system += params
     elif role is None:
-        _postpone(request, location, params)
+        request.pending.append((location, params))
+        request.open = bool(request.calls)
     else:
         for param in params:
             if request.pending:
                 _send_instructions(request, role)
-            is_result = role == "user" and request.dialect.is_result(param)
-            _add(request, location.number, role, param, is_result=is_result)
+            if role == "user" and request.dialect.is_result(param):
+                _add_result(request, location.number, param)
+            else:
+                _add(request, location.number, role, param, is_open=bool(request.calls))
 
 
-def _add(
-    request: Turns,
-    number: int,
-    role: str,
-    param: Param,
-    *,
-    is_result: bool,
-    is_open: bool | None = None,
-) -> None:
-    """Add a param of a message to the last turn if that has this role, otherwise to a new turn.
+def _add_result(request: Turns, number: int, param: Param) -> None:
+    """Add a result at the head of the last user turn, or to a new turn.
 
-    The files that were moved out of results come directly after the results. Where each message
-    stays a turn, results and the message after them are one turn, as the services require.
-    Instructions in a row are one turn, too. ``is_open`` is whether calls had no result at the
-    location of the message; by default it is looked up.
+    Where results have their own turn, texts between the call and its result stay after it.
     """
-    dialect = request.dialect
-    if request.moved and not is_result:
-        _add_moved(request)
-    begins = role != request.role
-    is_apart = request.is_split and role != "system"
-    if is_apart and not is_result and number != request.number:
-        # What follows a call or its result stays in the turn of the result.
-        after_result = request.messages[request.number].role == "tool"
-        waits = bool(request.calls) if is_open is None else is_open
-        begins |= role == "assistant" or not (waits or after_result)
     request.number = number
-    apart = dialect.apart and is_result != bool(request.results)
-    if apart and is_result and role == request.role:
-        # Texts between the call and its result stay after the result.
+    if request.role != "user":
+        _begin_turn(request, "user", param)
+        request.results = 1
+    elif request.dialect.apart and not request.results:
         before = request.entries[-2:-1]
         if before and before[0]["role"] == "user":
             before[0]["content"].append(param)
         else:
             request.entries.insert(-1, {"role": "user", "content": [param]})
-    elif begins or apart:
-        first = not request.entries and role != "user"
-        if first and not compacts(request.facts.provider, param):
-            request.entries.append({"role": "user", "content": [{**dialect.text, "text": OPENING}]})
-            request.losses.append(MODEL_FIRST)
-        content = [param]
-        request.entries.append({"role": role, "content": content})
-        request.role, request.content = role, content
-        request.results = 1 if is_result else 0
-    elif is_result:
+    else:
         request.content.insert(request.results, param)
         request.results += 1
+
+
+def _add(request: Turns, number: int, role: str, param: Param, *, is_open: bool) -> None:
+    """Add a param of a message to the last turn if it continues that, otherwise to a new turn.
+
+    The files that were moved out of results come directly after the results. ``is_open`` is whether
+    calls had no result at the location of the message.
+    """
+    if request.moved:
+        _add_moved(request)
+    has_own_turn = role != request.role or (request.dialect.apart and request.results > 0)
+    if has_own_turn or _stays_apart(request, number, role, is_open=is_open):
+        _begin_turn(request, role, param)
     else:
         request.content.append(param)
+    request.number = number
+
+
+def _stays_apart(request: Turns, number: int, role: str, *, is_open: bool) -> bool:
+    """Return whether a message stays a turn of its own, although the turn before has its role.
+
+    Results and the message after them are one turn, as the services require. Instructions in a row
+    are one turn, too.
+    """
+    if not request.is_split or role == "system" or number == request.number:
+        return False
+    # What follows a call or its result stays in the turn of the result.
+    after_result = request.messages[request.number].role == "tool"
+    return role == "assistant" or not (is_open or after_result)
+
+
+def _begin_turn(request: Turns, role: str, param: Param) -> None:
+    """Begin a turn with a param. The first turn is the user's, or has a compaction."""
+    if not request.entries and role != "user" and not compacts(request.facts.provider, param):
+        opening = [{**request.dialect.text, "text": OPENING}]
+        request.entries.append({"role": "user", "content": opening})
+        request.losses.append(MODEL_FIRST)
+    request.role, request.content, request.results = role, [param], 0
+    request.entries.append({"role": role, "content": request.content})
 
 
 def _add_moved(request: Turns) -> None:
     """Add the files that were moved out of results to the user turn after the results."""
     for param in request.take_moved(request.dialect.text):
-        _add(request, request.number, "user", param, is_result=False)
+        _add(request, request.number, "user", param, is_open=bool(request.calls))
 
 
 def _finish(request: Turns) -> None:
     """Send the last instructions, and remove white space from a last turn of the model."""
-    if request.moved:
-        _add_moved(request)
-    if request.pending:
-        _send_instructions(request, "")
-    if request.role == "assistant" and not request.calls:
-        last = len(request.content) - 1
-        while last > 0 and request.content[last].get("type") == request.dialect.first:
-            last -= 1
-        param = request.content[last]
-        text = str(param.get("text", ""))
-        if text != text.rstrip() and request.dialect.bound.isdisjoint(param):
-            request.content[last] = trimmed = {**param, "text": text.rstrip()}
-            request.note_change(param, trimmed)
-            _move_marks(request, 0, {id(param): trimmed})
-            request.lose_trailing()
+    _add_moved(request)
+    _send_instructions(request, "")
+    if request.role != "assistant" or request.calls:
+        return
+    last = len(request.content) - 1
+    while last > 0 and request.content[last].get("type") == request.dialect.first:
+        last -= 1
+    param = request.content[last]
+    text = str(param.get("text", ""))
+    if text != text.rstrip() and request.dialect.bound.isdisjoint(param):
+        request.content[last] = trimmed = {**param, "text": text.rstrip()}
+        request.note_change(param, trimmed)
+        _move_marks(request, 0, {id(param): trimmed})
+        request.lose_trailing()
 
 
 def valid_reasoning_from(prompt: Prompt) -> int:
@@ -325,18 +333,13 @@ def valid_reasoning_from(prompt: Prompt) -> int:
     asked = -1
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
-        if message.role == "user" and message.kind in SPOKEN_KINDS:
-            blocks = message.content if message._plain is None else ()
-            if not any(block.type == "tool_result" for block in blocks):
-                asked = index
-                break
-    is_after = last_request > asked or messages[asked].kind == "trailed"
-    return len(messages) if is_after else max(asked, moved)
-
-
-def _postpone(request: Turns, location: Location, params: list[Param]) -> None:
-    request.pending.append((location, params))
-    request.open = bool(request.calls)
+        has_results = any(block.type == "tool_result" for block in message.content)
+        if message.role == "user" and message.kind in SPOKEN_KINDS and not has_results:
+            asked = index
+            break
+    if last_request > asked or messages[asked].kind == "trailed":
+        return len(messages)
+    return max(asked, moved)
 
 
 def _send_instructions(request: Turns, following: str) -> None:
@@ -345,24 +348,42 @@ def _send_instructions(request: Turns, following: str) -> None:
     They are sent as messages if the model takes them here, otherwise as text of a user turn.
     """
     waiting, request.pending = request.pending, []
-    if request.moved:
-        _add_moved(request)
-    legal = request.role == "user" and following != "user" and not request.open
-    has_text = any("text" in param for _, params in waiting for param in params)
-    if legal and has_text and not request.facts.result_instructions:
-        legal = not request.dialect.is_result(request.content[-1])
-    native = legal and request.facts.instructions and waiting[0][0].number >= request.head
-    for location, _ in waiting[1:] if native else ():
-        if request.is_split or location.message.kind == "recorded_system":
-            request.hint(location, "joined_turns", *_JOINED)
+    if not waiting:
+        return
+    _add_moved(request)
+    if following != "user" and _takes_instructions(request, waiting):
+        _send_as_system(request, waiting)
+        return
     changed: dict[int, Param] = {}
     for location, params in waiting:
-        sent = params if native or not params else _fenced(request, location, params, changed)
-        for param in sent:
-            role = "system" if native else "user"
-            _add(request, location.number, role, param, is_result=False, is_open=request.open)
-    if changed:
-        _move_marks(request, waiting[0][0].number, changed)
+        for param in _fenced(request, location, params, changed):
+            _add(request, location.number, "user", param, is_open=request.open)
+    _move_marks(request, waiting[0][0].number, changed)
+
+
+def _takes_instructions(request: Turns, waiting: Sequence[Pending]) -> bool:
+    """Return whether the model takes instructions after the last turn: a user's, without calls."""
+    facts, is_in_conversation = request.facts, waiting[0][0].number >= request.head
+    if not (facts.instructions and is_in_conversation and request.role == "user"):
+        return False
+    has_text = any("text" in param for _, params in waiting for param in params)
+    if (
+        has_text
+        and not facts.result_instructions
+        and request.dialect.is_result(request.content[-1])
+    ):
+        return False
+    return not request.open
+
+
+def _send_as_system(request: Turns, waiting: Sequence[Pending]) -> None:
+    """Send instructions as one system message of the conversation."""
+    for location, _ in waiting[1:]:
+        if request.is_split or location.message.kind == "recorded_system":
+            request.hint(location, "joined_turns", *_JOINED)
+    for location, params in waiting:
+        for param in params:
+            _add(request, location.number, "system", param, is_open=request.open)
 
 
 _MISPLACED = (
@@ -420,8 +441,7 @@ def write_marks(
     sent = chain(tools, request.system, *(turn["content"] for _, turn in turns))
     marked: dict[int, list[Param]] = {}
     for mark in choose_marks(request, sent, ordered=True):
-        ttl: Param = {} if mark.cache == "default" else {"ttl": mark.cache}
-        marked[id(mark.param)] = params = with_mark(mark.param, ttl)
+        marked[id(mark.param)] = params = with_mark(mark.param, ttl_of(mark.cache))
         request.note_change(mark.param, params[0])
 
     def with_marks(params: list[Param]) -> list[Param]:
