@@ -16,7 +16,7 @@ from promptdsl.foundation.source import Source
 from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.message import Message
-from promptdsl.rendering.text.pieces import Layout, PieceKind
+from promptdsl.rendering.text.pieces import Layout, PieceKind, address_of
 from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import RESULT, SHIFT
 from promptdsl.tree.node import Node
@@ -49,8 +49,7 @@ class LayoutReader:
         end_block, end_node = len(layout.ends), len(layout.nodes)
         if number + 1 < len(layout.turns):
             *_, end_block, end_node = layout.turns[number + 1]
-        address = head if index < 0 else f"{head}[{index}]"
-        turn = WrittenTurn(node, address, blocks, [], None, node.source)
+        turn = WrittenTurn(node, address_of(head, index), blocks, [], None, node.source)
         if isinstance(node, TurnNode):  # a recorded message is sent unchanged
             # The blocks of a tool turn are in a result.
             content = _content(blocks[0]) if isinstance(node, ToolTurnNode) else blocks

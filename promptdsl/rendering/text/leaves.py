@@ -19,9 +19,10 @@ from promptdsl.rendering.text.blocks import (
     code_of,
     data_block,
     formatted,
+    guarded_document,
     sendable_block,
 )
-from promptdsl.rendering.text.encode import kind_of, notice, texts_in, written
+from promptdsl.rendering.text.encode import StringRules, kind_of, notice, texts_in, written
 from promptdsl.rendering.text.format import TextFormat, TextFrame
 from promptdsl.rendering.text.joined import is_own_block
 from promptdsl.rendering.text.page import Framed, OpenPart, TextState, margin
@@ -349,18 +350,22 @@ def _cell_runs(
 def _write_block(
     state: TextState, node: MediaNode | ToolUseNode | ReasoningNode, around: OpenPart
 ) -> None:
-    state.page.block(sent_block(node, state.setting.media_roots), around.rules.kind)
+    rules = around.rules
+    state.page.block(sent_block(node, state.setting.media_roots, rules), rules.kind)
 
 
-def sent_block(node: MediaNode | ToolUseNode | ReasoningNode, roots: MediaRoots) -> Block:
+def sent_block(
+    node: MediaNode | ToolUseNode | ReasoningNode, roots: MediaRoots, rules: StringRules
+) -> Block:
     """Return a block as it is sent; raises :class:`MediaError` for a file that cannot be read."""
     if not isinstance(node, MediaNode):
         return node.block
     try:
         # Blocks of a recording were made ready when it was read, and their losses reported.
-        return sendable_block(node.block, media_roots=roots, replaced=lambda: None)
+        block = sendable_block(node.block, media_roots=roots, replaced=lambda: None)
     except MediaError as error:
         raise error.located(node.source) from None
+    return guarded_document(block, rules) if rules.guards else block
 
 
 # Cache marks.

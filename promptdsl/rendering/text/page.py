@@ -56,7 +56,6 @@ PROSE = "prose"
 """The ``tail`` of a page that ends with text outside of a frame."""
 
 
-@attrs.define(eq=False)
 class Page:
     """The page of a prompt: its layout, and the block of a turn that is being written.
 
@@ -68,19 +67,16 @@ class Page:
     that is being written.
     """
 
-    layout: Layout
-    node_number: int = -1
-    texts: list[str] = attrs.field(factory=list[str])
-    blocks: list[Block] = attrs.field(factory=list[Block])
-    openings: list[tuple[str, PieceKind, int]] = attrs.field(
-        factory=list[tuple[str, PieceKind, int]]
-    )
-    unwritten: list[TextRun] = attrs.field(factory=list[TextRun])
-    """Volatile values that are empty: their runs are in the next piece."""
-    gap: str = ""
-    tail: str = ""
-    written: int = 0
-    marked: int = 0
+    def __init__(self, layout: Layout, node_number: int = -1) -> None:
+        self.layout = layout
+        self.node_number = node_number
+        self.texts: list[str] = []
+        self.blocks: list[Block] = []
+        self.openings: list[tuple[str, PieceKind, int]] = []
+        self.unwritten: list[TextRun] = []
+        """Volatile values that are empty: their runs are in the next piece."""
+        self.gap = self.tail = ""
+        self.written = self.marked = 0
 
     @property
     def opening(self) -> str:

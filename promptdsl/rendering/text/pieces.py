@@ -69,6 +69,11 @@ class Layout(NamedTuple):
     """The number of messages up to the end of each timeline entry."""
 
 
+def address_of(head: str, index: int) -> str:
+    """Return an address of its head and its index, which is -1 for none."""
+    return head if index < 0 else f"{head}[{index}]"
+
+
 def runs_of(length: int, kind: PieceKind) -> Sequence[TextRun]:
     """Return the runs of a piece of ``length`` characters; a gap is text of the library."""
     if callable(kind):
