@@ -44,6 +44,7 @@ def margin(prefix: str, between: str) -> Margin:
     return Margin(prefix, ("\n" + prefix.rstrip()) * (lines - 1) + "\n" + prefix)
 
 
+@lru_cache(maxsize=256)
 def deeper(outer: Margin, prefix: str, between: str) -> Margin:
     """Return the margin inside a container."""
     joined_prefix = outer.prefix + prefix
@@ -311,6 +312,8 @@ class OpenPart:
     margin: Margin
     listing: OpenList | None = None
     """The list whose items the children are."""
+    list_around: OpenList | None = None
+    """The list whose item it is, or in which it is a list."""
     in_item: bool = False
     """Whether it is an item or a side of an example, see :meth:`TextState.tighten`."""
     frame: TextFrame | None = None
@@ -319,6 +322,8 @@ class OpenPart:
     """The texts and blocks on the page before it."""
     tags: tuple[str, ...] = ()
     """The folded names of the tags of the frame."""
+    titled: str = ""
+    """What has a title, for the hint if nothing is written in it; empty for no hint."""
     joined: "JoinedTexts | None" = None
     """The texts in it, where the author chose the white space between them."""
     node_number: int = -1
@@ -385,7 +390,7 @@ class TextState:
         if node.options.separator is not None:
             outermost.rules = rules.in_text(tagged=False)
             outermost.separate(NO_INDENT)
-        self.open = [outermost]
+        self.open = [outermost, outermost]  # around the outermost part is the same part
 
     def tighten(self, around: OpenPart) -> None:
         """Let a list or code follow the text of an item without a blank line."""
@@ -395,8 +400,6 @@ class TextState:
 
     def note(self, node: Node, loss: Loss) -> None:
         """Report a loss of a node, with the path of the sections it is in."""
-        around = [part.node for part in self.open if isinstance(part.node, SectionNode)]
-        if isinstance(node, SectionNode) and not any(part is node for part in around):
-            around.append(node)
-        path = "/".join([str(part.options.id) for part in around])
+        sections = [part.node for part in self.open if isinstance(part.node, SectionNode)]
+        path = "/".join([str(section.options.id) for section in sections])
         self.report(attrs.evolve(loss, path=path, source=node.source))
