@@ -82,6 +82,8 @@ class Page:
     @property
     def opening(self) -> str:
         """The text before the next text on its line: the openings of containers still empty."""
+        if not self.openings:
+            return ""
         return "".join([text for text, _, _ in self.openings]).rpartition("\n")[2]
 
     def begin(self, node: Node) -> None:
@@ -104,7 +106,7 @@ class Page:
     def put(self, text: str, kind: PieceKind, around: Margin) -> None:
         """Write a text, nothing when it is empty."""
         if text:
-            if around.prefix and ("\n" in text or "\r" in text):
+            if around.prefix and LINE_END.search(text):
                 kind = partial(_indented, len(text), kind, _additions(text, around.prefix))
                 text = _with_prefix(text, around.prefix)
             if self.unwritten:
@@ -128,8 +130,7 @@ class Page:
 
     def leave_out(self, kind: PieceKind) -> None:
         """Write an empty text; the runs of volatile values in it are in the next piece."""
-        if callable(kind):
-            self.unwritten += [run for run in kind() if run.kind == "volatile"]
+        self.unwritten += [run for run in runs_of(0, kind) if run.kind == "volatile"]
 
     def _taken(self, length: int, kind: PieceKind) -> PieceKind:
         """Return the kind of a text, with the empty volatile values before it."""
@@ -153,13 +154,12 @@ class Page:
 
     def close(self, text: str, around: Margin) -> None:
         """Write the closing of a container; ``around`` is the margin outside of it."""
-        is_begun = bool(self.texts)
         if text:
-            text = text if is_begun else text.lstrip("\n")
+            text = text if self.texts else text.lstrip("\n")
             self._add_piece(text.replace("\n", "\n" + around.prefix), "section", self.node_number)
             self.tail = ""
         # A block begins with text, never with a gap.
-        self.gap = around.gap if text or is_begun else ""
+        self.gap = around.gap if self.texts else ""
 
     def close_empty(self, opening: str) -> None:
         """Remove the opening of a container in which nothing was written."""
@@ -173,11 +173,15 @@ class Page:
         self.gap = ""
         self.tail = ""
 
-    def block(self, block: Block, kind: PieceKind, text: str = "") -> None:
-        """Write a block other than text, or a ``text`` with extra keys."""
+    def end_text(self) -> None:
+        """End the text before a block, with the openings of containers that are still empty."""
         if self.openings:
             self.write_openings()
         self.flush()
+
+    def block(self, block: Block, kind: PieceKind, text: str = "") -> None:
+        """Write a block other than text, or a ``text`` with extra keys."""
+        self.end_text()
         if self.unwritten:
             kind = self._taken(len(text), kind)
         self._add_piece(text, kind, self.node_number)
@@ -196,11 +200,10 @@ class Page:
         """
         if self.texts and self.marked < self.written:
             self.flush(cache)
-        elif self.blocks:
-            self.blocks[-1] = with_cache_mark(self.blocks[-1], cache)
         self.marked = self.written
         if not self.blocks:
             return False
+        self.blocks[-1] = with_cache_mark(self.blocks[-1], cache)
         self.layout.cache_marks[len(self.layout.ends) - 1] = self.node_number
         return isinstance(self.blocks[-1], MARKABLE)
 
@@ -217,8 +220,12 @@ LINE_END = re.compile(r"(?:\n|\r(?!\n))(?=([\r\n]|\Z)?)")
 
 def _with_prefix(text: str, prefix: str) -> str:
     """Return a text whose further lines begin with a prefix."""
-    stripped = prefix.rstrip()
-    return LINE_END.sub(lambda end: end[0] + (prefix if end[1] is None else stripped), text)
+    return LINE_END.sub(lambda end: end[0] + _prefix_after(end, prefix), text)
+
+
+def _prefix_after(line_end: re.Match[str], prefix: str) -> str:
+    """Return the prefix of the next line, without white space at its end if that line is empty."""
+    return prefix if line_end[1] is None else prefix.rstrip()
 
 
 def _behind(before: Sequence[TextRun], length: int, kind: PieceKind) -> Sequence[TextRun]:
@@ -228,11 +235,7 @@ def _behind(before: Sequence[TextRun], length: int, kind: PieceKind) -> Sequence
 
 def _additions(text: str, prefix: str) -> list[tuple[int, int]]:
     """Return the ends of the lines of a text, with the characters that a prefix adds there."""
-    length, stripped_length = len(prefix), len(prefix.rstrip())
-    return [
-        (end.end(), length if end[1] is None else stripped_length)
-        for end in LINE_END.finditer(text)
-    ]
+    return [(end.end(), len(_prefix_after(end, prefix))) for end in LINE_END.finditer(text)]
 
 
 def _indented(

@@ -29,14 +29,14 @@ PieceKind: TypeAlias = "SpanKind | Literal['gap'] | Callable[[], Sequence[TextRu
 """The kind of a piece: one kind, a gap between two parts, or a function that returns its runs."""
 
 
-NotedTurn: TypeAlias = "tuple[int, Node, str, int, tuple[Block, ...] | None, int, int]"
+NotedTurn: TypeAlias = "tuple[int, Node, str, int, tuple[Block, ...], int, int]"
 """A turn that was written. A plain tuple takes less time than one with names. Its fields are:
 
 ``(entry, node, head, index, blocks, first_block, first_node)``
 
 ``entry`` is the number of its timeline entry, ``head`` and ``index`` are its address (``user`` and
-0, or the complete address and -1). ``blocks`` is ``None`` if they are those of its message.
-``first_block`` and ``first_node`` are the numbers of blocks and of nodes before it."""
+0, or the complete address and -1). ``first_block`` and ``first_node`` are the numbers of blocks and
+of nodes before it."""
 
 
 class Layout(NamedTuple):
@@ -84,10 +84,13 @@ def runs_of(length: int, kind: PieceKind) -> Sequence[TextRun]:
 
 def value_run(length: int, value: object) -> TextRun:
     """Return the run of a value that was encoded as ``length`` characters."""
-    node = value if isinstance(value, ValueNode) else None
-    label = node.label if node else value.label if isinstance(value, Labelled) else None
-    is_volatile = isinstance(value, VolatileNode) or (label is not None and node is None)
-    return TextRun(length, "volatile" if is_volatile else "value", label, node)
+    if isinstance(value, VolatileNode):
+        return TextRun(length, "volatile", value.label, value)
+    if isinstance(value, ValueNode):
+        return TextRun(length, "value", value.label, value)
+    if isinstance(value, Labelled) and value.label is not None:
+        return TextRun(length, "volatile", value.label)
+    return TextRun(length, "value")
 
 
 def inserted(text: str, values: Iterable[tuple[str, object]], after: str = "") -> list[TextRun]:

@@ -100,9 +100,7 @@ class TurnWalk(TextState):
     def _write_result(self, node: ToolResultNode, around: OpenPart) -> None:
         """Write a tool result, whose blocks are on a page of their own."""
         page, layout = self.page, self.page.layout
-        if page.openings:
-            page.write_openings()
-        page.flush()
+        page.end_text()
         setting, before = self.setting._replace(text_format=around.text_format), len(layout.ends)
         inner = Page(layout, page.node_number)
         inside = self.text._replace(page=inner, setting=setting)
