@@ -290,7 +290,8 @@ class Fences:
 
     def guarded(self, text: str, rules: StringRules) -> str:
         """Return author text with references in what could close a fence or tag around it."""
-        return guard(guard(text, self.tags, rules.literals), rules.guards)
+        text = guard(text, self.tags, rules.literals)
+        return guard(text, rules.guards) if rules.guards else text
 
     def in_body(self, rules: StringRules) -> bool:
         """Return whether values are in a fence or tag."""

@@ -112,12 +112,12 @@ class Lowering:
         self.counts: dict[str, int] = dict.fromkeys(_LABELS, 0)
         self.config = config
         self.mapped_roles = {"event": config.event_role, "request": config.ephemeral_role}
-        self.unencoded, self.unencoded_turns = SPOKEN, _SPOKEN_TURNS
+        self.unencoded, self.unencoded_turns = SPOKEN, SPOKEN_TURNS
         """The mask of turns whose text is sent as it is, and the kinds and roles of others."""
         guards = literals = frozenset[str]()
         if config.guard_conversation:
             guards, literals = config.tags, config.literals
-            self.unencoded, self.unencoded_turns = 0, frozenset()
+            self.unencoded, self.unencoded_turns = 0, frozenset[tuple[str, str]]()
         full, full_inline = config.body_encoding == "full", config.inline_encoding == "full"
         self.rules_of = _rules_by_label(full, full_inline, guards, literals)
 
@@ -236,10 +236,9 @@ class Lowering:
             why = "no instruction can hold an attachment, so it is sent in a user turn"
             report(hint("fenced_turn", f"{turn._word} as an instruction", why, source=turn.source))
         layout.turns.append((len(layout.entries), turn, head, number, blocks, *before))
-        origins = (origin,)
         if isinstance(turn, ConsolidatedNode):
-            origins = tuple(system_origins(turn))
-        return LoweredTurn(blocks, origins, details)
+            return LoweredTurn(blocks, tuple(system_origins(turn)), details)
+        return LoweredTurn(blocks, (origin,), details)
 
     def _author_tags(self, turn: TurnNode) -> AuthorTags:
         """Return the reserved tags of a turn, with the tags of all fences."""
@@ -257,7 +256,7 @@ class Lowering:
             for part in turn.content
             if isinstance(part, TurnNode) and part.kind == "recorded"
         )
-        is_spoken = turn.kind == "written" and turn.role in ("user", "assistant")
+        is_spoken = (turn.kind, turn.role) in SPOKEN_TURNS
         closed = tags.closed if is_spoken else frozenset[str]()
         return tags._replace(opens_code=opens_code, closed=closed)
 
@@ -346,7 +345,8 @@ def _rules_by_label(
     }
 
 
-_SPOKEN_TURNS = frozenset({("written", "user"), ("written", "assistant")})
+SPOKEN_TURNS = frozenset[tuple[str, str]]({("written", "user"), ("written", "assistant")})
+"""The kinds and roles of the turns in which a value may not contain the tags that are closed."""
 _LABELS = ("system", "developer", "user", "assistant", "tool", "event", "ephemeral")
 LABEL_OF = {"event": "event", "request": "ephemeral"}
 """The role of a turn as its author wrote it, by its kind, where that is mapped to another role."""

@@ -231,10 +231,13 @@ def _open_section(
     if isinstance(title, ValueNode):
         is_value, title = True, title.text
     text = _title(state, node, title, part, is_value=is_value)
+    frame = text_format.section(id, text, level)
+    if not (is_value or rules.literals):
+        return frame
     before, _, after = text_format.section(id, "\0", level).open.partition("\0")
     if text:
         text = guard_between(before, text, after, rules.literals)
-    frame = text_format.section(id, text, level)
+        frame = text_format.section(id, text, level)
     if is_value:
         values = [(text, node.title)]
         frame = frame._replace(kind=partial(inserted, frame.open, values, before))

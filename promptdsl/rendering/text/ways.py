@@ -105,7 +105,8 @@ def _is_plain(part: Child) -> bool:
     if isinstance(part, SectionNode):
         if part._mask & CACHE or isinstance(part.title, ValueNode) or len(part.content) != 1:
             return False
-        (part,), title = part.content, str(part.title)
+        title = str(part.title)
+        (part,) = part.content
     text = only_string(part)
     # A text that starts with a line end is dedented.
     return text[:1] not in ("", "\r", "\n") and is_valid_unicode(title + text)
