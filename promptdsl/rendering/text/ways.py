@@ -121,11 +121,11 @@ def instructions(state: TurnText, turn: TurnNode) -> tuple[Block, ...]:
             page.begin(part)
             (text,) = part.content
             if part.title is not None:
-                heading = title_line(one_line(str(part.title)), 2)
-                page.open(heading, "section", NO_INDENT)
+                page.open(title_line(one_line(str(part.title)), 2), "section", NO_INDENT)
         if not isinstance(text, str):
             page.begin(text)
-        page.put(only_string(text), "author", NO_INDENT)
+            text = only_string(text)
+        page.put(text, "author", NO_INDENT)
         page.node_number = -1
     return page.finish()
 
