@@ -16,7 +16,6 @@ from tests.budget.descriptions import Part, built
 from tests.budget.trees import trees
 from tests.errors import lines_of, raised, this_line
 from tests.internals import (
-    MARKDOWN,
     JsonNode,
     Lowering,
     Trace,
@@ -491,6 +490,11 @@ WAY_OF: list[tuple[str, list[Node]]] = [
     (
         "simple",
         [
+            System("a"),
+            System(Text("a"), "é"),
+            System(Section("role", "a"), TITLED, Section("end", Text("é"), title="End")),
+            System(Section("s", "a", encoding="full")),
+            System(Section("s", "a", separator=" ")),
             User("a"),
             User("é"),
             User(Text("a")),
@@ -498,18 +502,6 @@ WAY_OF: list[tuple[str, list[Node]]] = [
             User("a", name="ada", metadata={"a": 1}),
             Assistant(ToolUse("t", "{}", id="c")),
             ToolMessage("c", "x"),
-        ],
-    ),
-    (
-        "instructions",
-        [
-            System("a"),
-            System("a", id="first"),
-            System(Text("a"), "é"),
-            System(Section("role", "a"), TITLED, Section("end", Text("é"), title="End")),
-            System(Section("s", "a", encoding="full")),
-            System(Section("s", "a", separator=" ")),
-            Developer("a"),
         ],
     ),
     (
@@ -538,6 +530,8 @@ WAY_OF: list[tuple[str, list[Node]]] = [
             ToolMessage("c", Section("s", "a"), name="look"),
             Event("a"),
             System("\n a"),
+            System("a", id="first"),
+            Developer("a"),
             System("a\ud800"),
             System(Section("s", "a", title="\ud800")),
             System("a", cache=True),
@@ -560,7 +554,7 @@ def way(turn: Node) -> str:
     lowering = Lowering(rendered.config)
     if lowering.add_simple(node):
         return "simple"
-    return way_of(node, lowering.rules_of[node.role], MARKDOWN).__name__
+    return way_of(node, lowering.rules_of[node.role]).__name__
 
 
 @pytest.mark.parametrize(("expected", "turns"), WAY_OF)

@@ -250,7 +250,7 @@ def finished(page: Page) -> WrittenPage:
     """Return what a reader sees of a page, whose blocks are those of a turn."""
     layout, turn = page.layout, User("a")
     layout.turns.append((0, turn, "user", 0, page.finish(), 0, 0))
-    (written_turn,) = LayoutReader(layout).turns_of(0)
+    (written_turn,) = LayoutReader(layout, ()).turns_of(0)
     assert written_turn.page is not None
     return written_turn.page
 

@@ -149,7 +149,7 @@ class Measuring:
             return self._lowered(node), {}
         tree = self._after_passes(node)
         messages, _, layout = lower(tree, config=self.config, media_roots=self.media_roots)
-        missing, reader = {*wanted}, LayoutReader(layout)
+        missing, reader = {*wanted}, LayoutReader(layout, messages)
         counts: dict[int, int] = {}
         turns = (turn for entry in range(len(layout.entries)) for turn in reader.turns_of(entry))
         for turn in turns:

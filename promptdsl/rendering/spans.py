@@ -163,7 +163,7 @@ class Trace:
         self.nodes = tree.content
         self.messages = messages
         self.layout = layout
-        self.reader = LayoutReader(layout)
+        self.reader = LayoutReader(layout, messages)
         self.known_entries: dict[int, TimelineEntry] = {}
         self.blocks_of: dict[int, list[list[tuple[WrittenTurn, int]]]] = {}
         """The blocks of the messages of each entry: their turns, and the index in the turn."""

@@ -15,6 +15,7 @@ from promptdsl.foundation.library_section import LibrarySection
 from promptdsl.foundation.source import Source
 from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.fast_path import text_block
+from promptdsl.messages.message import Message
 from promptdsl.rendering.text.pieces import Layout, PieceKind, address_of
 from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import RESULT, SHIFT
@@ -29,8 +30,9 @@ LONGEST = 1_000
 class LayoutReader:
     """A reader of a layout, which returns turns with the nodes in them and their pieces."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, messages: Sequence[Message]) -> None:
         self.layout = layout
+        self.messages = messages
 
     def turns_of(self, entry: int) -> "list[WrittenTurn]":
         """Return the turns of a timeline entry, which has this number."""
@@ -41,7 +43,9 @@ class LayoutReader:
 
     def _turn(self, number: int) -> "WrittenTurn":
         layout = self.layout
-        _, node, head, index, blocks, first_block, first_node = layout.turns[number]
+        entry, node, head, index, blocks, first_block, first_node = layout.turns[number]
+        if blocks is None:
+            blocks = self.messages[layout.entries[entry] - 1].content
         end_block, end_node = len(layout.ends), len(layout.nodes)
         if number + 1 < len(layout.turns):
             *_, end_block, end_node = layout.turns[number + 1]

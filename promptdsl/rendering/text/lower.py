@@ -39,9 +39,9 @@ from promptdsl.rendering.text.page import (
 from promptdsl.rendering.text.pieces import Layout, address_of
 from promptdsl.rendering.text.reserved_tags import tags_of
 from promptdsl.rendering.text.walk import ONLY_TITLED
-from promptdsl.rendering.text.ways import only_string, way_of
+from promptdsl.rendering.text.ways import instructions, only_string, way_of
 from promptdsl.tree.group_nodes import FragmentNode
-from promptdsl.tree.masks import OPAQUE, RESULT, SHIFT, SPOKEN
+from promptdsl.tree.masks import OPAQUE, RESULT, SHIFT, SPOKEN, SYSTEM
 from promptdsl.tree.node import DEFAULTS, Child, Node, Options, mark_of
 from promptdsl.tree.part_nodes import ToolUseNode
 from promptdsl.tree.turn_nodes import (
@@ -124,17 +124,20 @@ class Lowering:
     def add_simple(self, turn: TurnNode) -> bool:
         """Append the message of a simple turn, as most are; return whether the turn is simple.
 
-        A simple turn is one string or one call in a conversation, without a cache mark. The layout
-        has its only node.
+        A simple turn of a conversation is one string or one call, and the layout has its only node.
+        Simple instructions are strings, and sections of one string each.
         """
+        if turn._mask & SYSTEM:
+            return self._add_instructions(turn)
         if len(turn.content) != 1 or not (
             turn._mask & self.unencoded
             or ((turn.kind, turn.role) in self.unencoded_turns and not turn.options.cache)
         ):
             return False
         (part,) = turn.content
-        text = only_string(part)
-        if not (is_valid_unicode(text) if text else isinstance(part, ToolUseNode)):
+        text = part if isinstance(part, str) else only_string(part)
+        is_sent = text.isascii() or is_valid_unicode(text)
+        if not (is_sent if text else isinstance(part, ToolUseNode)):
             return False
         role, details = turn.role, NO_DETAILS
         at: object = turn
@@ -153,6 +156,20 @@ class Lowering:
         if not isinstance(part, str):
             self.layout.alone[len(self.layout.entries)] = part
         return True
+
+    def _add_instructions(self, turn: TurnNode) -> bool:
+        """Append the message of simple instructions; return whether these are simple."""
+        if turn.options is not DEFAULTS or self.setting.text_format.tagged:
+            return False
+        layout = self.layout
+        before = len(layout.ends), len(layout.nodes)
+        text = instructions(layout, turn)
+        if text:
+            number = self.counts["system"]
+            self.counts["system"] = number + 1
+            layout.turns.append((len(layout.entries), turn, "system", number, None, *before))
+            self.messages.append(spoken("system", text, turn, number))
+        return bool(text)
 
     def add(self, turn: TurnNode) -> None:
         """Append the message of a turn or of merged turns, and before it one for each result."""
@@ -221,7 +238,7 @@ class Lowering:
         text = TurnText(
             Page(layout), self.setting, rules, author_tags, self.config.literals, report
         )
-        blocks = way_of(turn, rules, self.setting.text_format)(text, turn)
+        blocks = way_of(turn, rules)(text, turn)
         if isinstance(turn, ToolTurnNode):
             blocks = answer_of(turn, blocks)
         mark = mark_of(turn.options)

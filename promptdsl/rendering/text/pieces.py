@@ -29,14 +29,14 @@ PieceKind: TypeAlias = "SpanKind | Literal['gap'] | Callable[[], Sequence[TextRu
 """The kind of a piece: one kind, a gap between two parts, or a function that returns its runs."""
 
 
-NotedTurn: TypeAlias = "tuple[int, Node, str, int, tuple[Block, ...], int, int]"
+NotedTurn: TypeAlias = "tuple[int, Node, str, int, tuple[Block, ...] | None, int, int]"
 """A turn that was written. A plain tuple takes less time than one with names. Its fields are:
 
 ``(entry, node, head, index, blocks, first_block, first_node)``
 
 ``entry`` is the number of its timeline entry, ``head`` and ``index`` are its address (``user`` and
-0, or the complete address and -1). ``first_block`` and ``first_node`` are the numbers of blocks and
-of nodes before it."""
+0, or the complete address and -1). ``blocks`` is ``None`` if they are those of its message.
+``first_block`` and ``first_node`` are the numbers of blocks and of nodes before it."""
 
 
 class Layout(NamedTuple):

@@ -1,7 +1,7 @@
-"""The ways to write a turn, chosen by the kinds of its content.
+"""The ways to write a turn that are shorter than the ``walk``, for the content of most turns.
 
 ``instructions`` writes strings and sections of one string, ``side_by_side`` the texts, calls and
-attachments of a conversation. The ``walk`` writes parts of any kind, and takes longer.
+attachments of a conversation. The blocks and the layout are those of the ``walk``.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,9 +15,10 @@ from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages import Block
 from promptdsl.messages.loss import Loss
 from promptdsl.rendering.text.encode import Fences, StringRules, kind_of, texts_in
-from promptdsl.rendering.text.format import TextFormat, title_line
+from promptdsl.rendering.text.format import BETWEEN, title_line
 from promptdsl.rendering.text.leaves import sent_block
 from promptdsl.rendering.text.page import NO_INDENT, OnLoss, TurnText
+from promptdsl.rendering.text.pieces import Layout, PieceKind
 from promptdsl.rendering.text.walk import walk
 from promptdsl.tree.masks import CACHE
 from promptdsl.tree.node import Child, Node
@@ -36,20 +37,15 @@ from promptdsl.tree.turn_nodes import TurnNode
 Way: TypeAlias = Callable[[TurnText, TurnNode], tuple[Block, ...]]
 
 
-def way_of(turn: TurnNode, rules: StringRules, text_format: TextFormat) -> Way:
-    """Return the way of a turn."""
-    options = turn.options
+def way_of(turn: TurnNode, rules: StringRules) -> Way:
+    """Return the way of a turn that is not simple, by the kinds of its content."""
     kinds = {str if isinstance(child, str) else child._node for child in turn.content}
-    if options.separator is not None or not kinds <= KINDS[rules.joined]:
-        return walk
-    if not rules.joined:
-        return side_by_side
-    is_plain = not (text_format.tagged or options.cache)
-    return instructions if is_plain and all(map(_is_plain, turn.content)) else walk
+    is_joined = rules.joined or turn.options.separator is not None
+    return side_by_side if kinds <= KINDS[is_joined] else walk
 
 
 KINDS: Mapping[bool, frozenset[type]] = {
-    True: frozenset({str, TextNode, SectionNode}),
+    True: frozenset(),
     False: frozenset(
         {
             *(str, TextNode, ValueNode, VolatileNode, TrustedTextNode),
@@ -57,7 +53,7 @@ KINDS: Mapping[bool, frozenset[type]] = {
         }
     ),
 }
-"""The kinds of parts of instructions, and of those of a conversation, that need no walk."""
+"""The kinds of parts that need no walk; by whether the parts of the turn are joined to one text."""
 
 
 def parts_of(text: Child) -> tuple[Child, ...]:
@@ -109,25 +105,51 @@ def _is_plain(part: Child) -> bool:
         (part,) = part.content
     text = only_string(part)
     # A text that starts with a line end is dedented.
-    return text[:1] not in ("", "\r", "\n") and is_valid_unicode(title + text)
+    written = title + text
+    is_valid = written.isascii() or is_valid_unicode(written)
+    return is_valid and text[:1] not in ("", "\r", "\n")
 
 
-def instructions(state: TurnText, turn: TurnNode) -> tuple[Block, ...]:
-    """Return the block of instructions that are strings, and sections of one string each."""
-    page = state.page
+def instructions(layout: Layout, turn: TurnNode) -> str:
+    """Return the text of instructions that are strings, and sections of one string each.
+
+    Its pieces are noted in the layout. For other instructions the result is ``""``, and nothing is
+    noted.
+    """
+    if not all(map(_is_plain, turn.content)):
+        return ""
+    texts: list[str] = []
+
+    def add(text: str, kind: PieceKind, node_number: int) -> None:
+        texts.append(text)
+        layout.lengths.append(len(text))
+        layout.kinds.append(kind)
+        layout.node_numbers.append(node_number)
+
     for part in turn.content:
-        text = part
+        start, node_number, text = len(layout.lengths), -1, part
+        if texts:
+            add(BETWEEN, "gap", -1)
         if isinstance(part, SectionNode):
-            page.begin(part)
+            node_number = _noted(layout, part, -1, start)
             (text,) = part.content
             if part.title is not None:
-                page.open(title_line(one_line(str(part.title)), 2), "section", NO_INDENT)
+                add(title_line(one_line(str(part.title)), 2), "section", node_number)
+                start = len(layout.lengths)
         if not isinstance(text, str):
-            page.begin(text)
+            node_number = _noted(layout, text, node_number, start)
             text = only_string(text)
-        page.put(text, "author", NO_INDENT)
-        page.node_number = -1
-    return page.finish()
+        add(text, "author", node_number)
+    layout.ends.append(len(layout.lengths))
+    return "".join(texts)
+
+
+def _noted(layout: Layout, node: Node, around: int, start: int) -> int:
+    """Note a node in another one, after ``start`` pieces, and return its number."""
+    layout.nodes.append(node)
+    layout.around.append(around)
+    layout.starts.append(start)
+    return len(layout.nodes) - 1
 
 
 def _report(report: OnLoss, node: Node, loss: Loss) -> None:
