@@ -290,8 +290,9 @@ def _write_table(state: TextState, node: TableNode, around: OpenPart, frame: Tex
         for cell in row:
             if type(cell) is Trusted:
                 # It is trusted, but still may not close the fences around it.
-                trusted_cells.append(Trusted(state.fences.guarded(written(cell, note), rules)))
-                cells.append(trusted_cells[-1])
+                trusted = Trusted(state.fences.guarded(written(cell, note), rules))
+                trusted_cells.append(trusted)
+                cells.append(trusted)
                 continue
             value = cell.plain if isinstance(cell, VolatileNode) else cell
             text = value if type(value) is str else data_text(value)

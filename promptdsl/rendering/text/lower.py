@@ -113,7 +113,7 @@ class Lowering:
         self.config = config
         self.mapped_roles = {"event": config.event_role, "request": config.ephemeral_role}
         self.unencoded, self.unencoded_turns = SPOKEN, SPOKEN_TURNS
-        """The mask of turns whose text is sent as it is, and the kinds and roles of others."""
+        """The mask of turns whose text is sent as it is, and the kinds and roles of such turns."""
         guards = literals = frozenset[str]()
         if config.guard_conversation:
             guards, literals = config.tags, config.literals
@@ -136,8 +136,11 @@ class Lowering:
             return False
         (part,) = turn.content
         text = part if isinstance(part, str) else only_string(part)
-        is_sent = text.isascii() or is_valid_unicode(text)
-        if not (is_sent if text else isinstance(part, ToolUseNode)):
+        if text:
+            is_simple = text.isascii() or is_valid_unicode(text)
+        else:
+            is_simple = isinstance(part, ToolUseNode)
+        if not is_simple:
             return False
         role, details = turn.role, NO_DETAILS
         at: object = turn
@@ -363,7 +366,7 @@ def _rules_by_label(
 
 
 SPOKEN_TURNS = frozenset[tuple[str, str]]({("written", "user"), ("written", "assistant")})
-"""The kinds and roles of the turns in which a value may not contain the tags that are closed."""
+"""The kinds and roles of the turns of users and assistants, recorded ones left out."""
 _LABELS = ("system", "developer", "user", "assistant", "tool", "event", "ephemeral")
 LABEL_OF = {"event": "event", "request": "ephemeral"}
 """The role of a turn as its author wrote it, by its kind, where that is mapped to another role."""

@@ -101,11 +101,9 @@ def with_reserved_tags(root: RootNode, config: Resolved) -> RootNode:
         tags = system if node._mask & _SYSTEM else TurnTags()
         tags.note(node, text_format)
         turns.append((node, tags))
-    if not any(
-        tags.components or tags.sections or tags.closed or tags.opens_code for _, tags in turns
-    ):
-        return root
     tags_by_id = {id(tags): tags.author_tags for _, tags in turns}
+    if {*tags_by_id.values()} <= {AuthorTags()}:
+        return root
     everywhere = config.tags | system.sections
     # Turns with the same tags share one set, as there may be many turns and many sections.
     shared: dict[frozenset[str], frozenset[str]] = {}

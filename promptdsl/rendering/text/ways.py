@@ -4,7 +4,7 @@
 attachments of a conversation. The blocks and the layout are those of the ``walk``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias
 
@@ -39,21 +39,19 @@ Way: TypeAlias = Callable[[TurnText, TurnNode], tuple[Block, ...]]
 
 def way_of(turn: TurnNode, rules: StringRules) -> Way:
     """Return the way of a turn that is not simple, by the kinds of its content."""
+    if rules.joined or turn.options.separator is not None:
+        return walk
     kinds = {str if isinstance(child, str) else child._node for child in turn.content}
-    is_joined = rules.joined or turn.options.separator is not None
-    return side_by_side if kinds <= KINDS[is_joined] else walk
+    return side_by_side if kinds <= SIDE_BY_SIDE else walk
 
 
-KINDS: Mapping[bool, frozenset[type]] = {
-    True: frozenset(),
-    False: frozenset(
-        {
-            *(str, TextNode, ValueNode, VolatileNode, TrustedTextNode),
-            *(ToolUseNode, ReasoningNode, MediaNode),
-        }
-    ),
-}
-"""The kinds of parts that need no walk; by whether the parts of the turn are joined to one text."""
+SIDE_BY_SIDE = frozenset(
+    {
+        *(str, TextNode, ValueNode, VolatileNode, TrustedTextNode),
+        *(ToolUseNode, ReasoningNode, MediaNode),
+    }
+)
+"""The kinds of parts that are one text or one block in a conversation."""
 
 
 def parts_of(text: Child) -> tuple[Child, ...]:
