@@ -270,6 +270,7 @@ from promptdsl.rendering.text.page import (
     with_cache_mark,
 )
 from promptdsl.rendering.text.pieces import Layout
+from promptdsl.rendering.text.walk import walk as walk_parts
 from promptdsl.rendering.text.ways import way_of
 from promptdsl.templates.environment import sandbox as template_sandbox
 from promptdsl.templates.event_text import event_pieces
@@ -730,6 +731,7 @@ __all__ = [
     "visible_json",
     "vocabulary",
     "walk",
+    "walk_parts",
     "warm_up",
     "way_of",
     "wire_of",

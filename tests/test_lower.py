@@ -15,7 +15,16 @@ from promptdsl import *
 from tests.budget.descriptions import Part, built
 from tests.budget.trees import trees
 from tests.errors import lines_of, raised, this_line
-from tests.internals import JsonNode, Lowering, Trace, lower, lower_module, make, way_of
+from tests.internals import (
+    JsonNode,
+    Lowering,
+    Trace,
+    lower,
+    lower_module,
+    make,
+    walk_parts,
+    way_of,
+)
 from tests.renders import comes_to, only_text, reported, timeline_of
 from tests.searching import examples
 
@@ -456,7 +465,7 @@ def both_ways(rendered: Rendered) -> tuple[list[object], list[object]]:
     own = shown()
     with pytest.MonkeyPatch.context() as changed:
         changed.setattr(Lowering, "add_simple", lambda *_: False)
-        changed.setattr(lower_module, "way_of", lambda *_: None)
+        changed.setattr(lower_module, "way_of", lambda *_: walk_parts)
         return own, shown()
 
 
@@ -484,6 +493,8 @@ WAY_OF: list[tuple[str, list[Node]]] = [
             System("a"),
             System(Text("a"), "é"),
             System(Section("role", "a"), TITLED, Section("end", Text("é"), title="End")),
+            System(Section("s", "a", encoding="full")),
+            System(Section("s", "a", separator=" ")),
             User("a"),
             User("é"),
             User(Text("a")),
@@ -518,18 +529,18 @@ WAY_OF: list[tuple[str, list[Node]]] = [
             User("a", Text("b"), separator=" "),
             ToolMessage("c", Section("s", "a"), name="look"),
             Event("a"),
-            Developer("a"),
             System("\n a"),
-            System("a\ud800"),
             System("a", id="first"),
-            System("a", Value("b")),
+            Developer("a"),
+            System("a\ud800"),
             System(Section("s", "a", title="\ud800")),
+            System("a", cache=True),
+            System("a", Value("b")),
             System(Quote("a")),
             System(Section("s", "a", Text("b"))),
             System(Section("s", "a", cache=True)),
-            System(Section("s", "a", encoding="full")),
             System(Section("s", "a", title=Value("b"))),
-            System(Section("s", "a", separator=" ")),
+            System(Section("s", "")),
         ],
     ),
 ]
@@ -540,11 +551,10 @@ def way(turn: Node) -> str:
     before = [Assistant(ToolUse("t", "{}", id="c"))] if isinstance(turn, ToolMessage) else []
     rendered = render(timeline_of(*before, turn))
     node: Any = rendered.stages()[-1].tree.content[-1]
-    lowering = Lowering(rendered.config, ())
+    lowering = Lowering(rendered.config)
     if lowering.add_simple(node):
         return "simple"
-    function = way_of(node, lowering.rules(node))
-    return "walk" if function is None else function.__name__
+    return way_of(node, lowering.rules_of[node.role]).__name__
 
 
 @pytest.mark.parametrize(("expected", "turns"), WAY_OF)

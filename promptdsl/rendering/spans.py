@@ -27,6 +27,7 @@ from promptdsl.rendering.text.layout import (
     WrittenPiece,
     WrittenTurn,
     message_blocks,
+    text_of_block,
 )
 from promptdsl.rendering.text.lower import LABEL_OF, system_origins
 from promptdsl.rendering.text.pieces import Layout, SpanKind, TextRun, runs_of
@@ -205,7 +206,7 @@ class Trace:
         self, turn_block: TurnBlock, block: Block, location: tuple[int, int, int | None]
     ) -> Iterator[Span]:
         message, number, inner = location
-        text = block.text if isinstance(block, TextBlock) else ""
+        text = text_of_block(block)
         page = turn_block.page
         traced = page.segments[turn_block.location].pieces if page else []
         pieces = joined(traced)
@@ -287,12 +288,13 @@ def joined(pieces: Sequence[WrittenPiece]) -> list[tuple[TextRun, WrittenNode | 
     Neighbours of one node and kind are joined, except for values.
     """
     runs: list[tuple[TextRun, WrittenNode | None]] = []
+    last, last_node = TextRun(0, "value"), None
     for text, node, of_piece in pieces:
         for run in runs_of(len(text), of_piece):
-            length, kind = run.length, run.kind
-            before, before_node = runs[-1] if runs else (None, None)
-            if before and before_node is node and before.kind == kind and kind in JOINED:
-                runs[-1] = TextRun(before.length + length, kind), node
-            elif length or kind == "volatile" or len(pieces) == 1:
+            if node is last_node and run.kind == last.kind and run.kind in JOINED:
+                last = TextRun(last.length + run.length, run.kind)
+                runs[-1] = last, node
+            elif run.length or run.kind == "volatile" or len(pieces) == 1:
+                last, last_node = run, node
                 runs.append((run, node))
     return runs

@@ -1,6 +1,7 @@
 """Recorded blocks, made ready to be sent, and the blocks of parts that hold data."""
 
 import os
+from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Callable
 from functools import partial
 from operator import is_
@@ -11,6 +12,7 @@ import attrs
 from promptdsl.config.transformation import FormatBlock
 from promptdsl.foundation.errors import ContentError
 from promptdsl.foundation.escaping import text_of
+from promptdsl.foundation.guards import guard
 from promptdsl.foundation.json import ABSENT, read_json
 from promptdsl.foundation.source import Source, note_caller
 from promptdsl.foundation.unicode import is_valid_unicode, valid_unicode
@@ -18,6 +20,7 @@ from promptdsl.messages import (
     Block,
     CodeBlock,
     DataBlock,
+    DocumentBlock,
     JsonBlock,
     MediaBlock,
     TextBlock,
@@ -28,7 +31,7 @@ from promptdsl.messages.description import default_text
 from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.media.source import MediaSource
 from promptdsl.messages.message import Message
-from promptdsl.rendering.text.encode import NoteLoss, written
+from promptdsl.rendering.text.encode import NoteLoss, StringRules, written
 from promptdsl.tree.node import Node
 from promptdsl.tree.part_nodes import CodeNode, JsonNode, TrustedTextNode, ValueNode
 
@@ -104,6 +107,38 @@ def with_bytes(block: MediaBlock, source: MediaSource) -> MediaBlock:
     from promptdsl.messages.media.media_type import file_name
 
     return attrs.evolve(block, source=source, title=file_name(block.source.value) or None)
+
+
+# A guarded conversation.
+
+
+def guarded_block(block: Block, rules: StringRules) -> Block:
+    """Return a recorded block whose text contains no fence."""
+    if isinstance(block, TextBlock):
+        return attrs.evolve(block, text=guard(block.text, rules.guards, rules.literals))
+    if isinstance(block, ToolResultBlock):
+        content = tuple(guarded_block(inner, rules) for inner in block.content)
+        return attrs.evolve(block, content=content)
+    return guarded_document(block, rules)
+
+
+def guarded_document(block: Block, rules: StringRules) -> Block:
+    """Return a document whose title and text, if it has one, contain no fence."""
+    if not isinstance(block, DocumentBlock):
+        return block
+    source, title = block.source, block.title
+    if title is not None:
+        title = guard(title, rules.guards, rules.literals)
+    if source.kind == "base64" and f"{source.media_type}".startswith("text/"):
+        try:
+            text = b64decode(source.value).decode(errors="surrogateescape")
+        except ValueError:  # not base64: a target that reads it raises the error
+            text = ""
+        guarded = guard(text, rules.guards, rules.literals)
+        if guarded != text:
+            data = guarded.encode(errors="surrogateescape")
+            source = attrs.evolve(source, value=b64encode(data).decode())
+    return attrs.evolve(block, source=source, title=title)
 
 
 # JSON and code: the blocks of nodes, and their text.

@@ -60,7 +60,7 @@ Encoding = Literal["inline", "body", "none"]
 """How values are encoded: for Markdown, for a fence (and any open tag), or not at all."""
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class StringRules:
     """The rules by which the strings in a part become text.
 
@@ -90,14 +90,10 @@ class StringRules:
 
     def in_text(self, *, tagged: bool) -> "StringRules":
         """Return the rules for a part that is one text; in a tag its values are encoded."""
-        if self.joined and not tagged:
-            return self
         return _in_text(self, tagged, instruction=self.instruction)
 
     def in_section(self, *, tagged: bool) -> "StringRules":
         """Return the rules for a section: its strings are instructions, its values are encoded."""
-        if not tagged and self.joined and (self.instruction or self.values):
-            return self
         return _in_text(self, tagged, instruction=not self.values)
 
     def encoded_by(self, encoding: BodyEncoding | None) -> "StringRules":
@@ -159,7 +155,8 @@ class AuthorText:
 
     With ``are_values`` its strings are values, too. ``tag`` is the tag that is open at the end of
     the text so far, in short, and ``begun`` the beginning of a tag there. ``before`` is the text
-    directly before the next value. ``has_less_than`` is whether there was a ``<``.
+    directly before the next value. ``has_less_than`` is whether there was a ``<``, ``has_bracket``
+    whether there was a bracket of any kind.
     """
 
     __slots__ = (
@@ -167,22 +164,26 @@ class AuthorText:
         "are_values",
         "before",
         "begun",
+        "has_bracket",
         "has_less_than",
         "opening",
         "parts",
         "tag",
     )
 
-    def __init__(self, parts: Sequence[Child], are_values: bool, opening: str) -> None:
+    def __init__(
+        self, parts: Sequence[Child], are_values: bool, opening: str, begun: str = ""
+    ) -> None:
         self.parts, self.are_values, self.opening = parts, are_values, opening
-        self.tag = self.begun = self.before = ""
-        self.has_less_than = False
+        self.tag = self.before = ""
+        self.begun, self.has_bracket, self.has_less_than = begun, bool(begun), False
         self._lines: PartLines | None = None
 
     def read(self, text: str) -> None:
         """Read the next text of the author's."""
         self.before = text
-        if self.has_less_than or self.begun or has_bracket(text):
+        self.has_bracket = self.has_bracket or has_bracket(text)
+        if self.has_bracket:
             self.has_less_than = self.has_less_than or "<" in text
             self.tag = _left_open(self.tag + text)
             self.begun = left_open(self.begun + text)
@@ -211,7 +212,7 @@ class AuthorText:
     def neighbours(self, index: int) -> Neighbours:
         """Return the neighbours of the next value, which has this index."""
         neighbours = self._part_lines().neighbours(index)
-        return neighbours._replace(in_tag=True) if self.tag or self.begun else neighbours
+        return neighbours._replace(in_tag=bool(self.tag or self.begun))
 
     def _part_lines(self) -> PartLines:
         if self._lines is None:
@@ -299,8 +300,6 @@ class Fences:
     def encoded(self, value: str, rules: StringRules, encode: Callable[[str], str] | None) -> str:
         """Return a value encoded by ``encode``, or for a fence or tag as the rules require."""
         literals = self.literals | rules.literals
-        if encode is not None and not self.in_body(rules):
-            return guard(encode(value), self.reserved, literals)
         if encode is None and not rules.full:
             if not literals and PLAIN_LINE.match(value):
                 return value  # the usual case
@@ -345,9 +344,7 @@ def texts_in(
     else:
         parts = dedented(parts, rules)
     is_spoken, in_body = rules.encoding == "none", fences.in_body(rules)
-    is_guarded = bool(fences.tags or rules.literals or rules.guards)
-    author = AuthorText(parts, rules.values, opening)
-    author.begun = fences.begun if follows else ""
+    author = AuthorText(parts, rules.values, opening, fences.begun if follows else "")
     texts: list[str] = []
     author_start = 0  # the number of texts up to the last value
     for index, part in enumerate(parts):
@@ -359,7 +356,7 @@ def texts_in(
             text = written(text, note)
             author.read(text)
             text = title(text) if one_line else text
-            texts.append(fences.guarded(text, rules) if is_guarded else text)
+            texts.append(fences.guarded(text, rules))
             continue
         if is_spoken:
             text = written(text, note)

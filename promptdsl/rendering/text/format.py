@@ -41,6 +41,9 @@ NO_FRAME = TextFrame()
 DEEPEST = 6
 _SIGNS = tuple("#" * level + " " for level in range(DEEPEST + 1))
 _LIST = TextFrame(between="\n")
+_BOXES = ("[ ]", "[x]")
+_AFTER_LABEL = ("\n  ", " ")
+"""The text after a box or a label; before text alone there is no line end."""
 
 
 def title_line(title: str, level: int) -> str:
@@ -88,9 +91,9 @@ class Markdown:
         if marker in ".)":
             sign = f"{number}{marker} "
             return TextFrame(sign, prefix=" " * len(sign))
-        box = "" if done is None else "[x]" if done else "[ ]"
-        end = "" if done is None else " " if text_only else "\n  "
-        return TextFrame(f"{marker} {box}{end}", prefix="  ")
+        if done is None:
+            return TextFrame(f"{marker} ", prefix="  ")
+        return TextFrame(f"{marker} {_BOXES[done]}{_AFTER_LABEL[text_only]}", prefix="  ")
 
     def example(self, *, text_only: bool) -> TextFrame:
         """Return the frame of an example; text sides have no blank line between them."""
@@ -101,8 +104,7 @@ class Markdown:
 
         Parts other than text start on a line of their own, as all blocks of Markdown do.
         """
-        end = " " if text_only else "\n  "
-        return TextFrame(f"{name.capitalize()}:{end}", prefix="  ")
+        return TextFrame(f"{name.capitalize()}:{_AFTER_LABEL[text_only]}", prefix="  ")
 
     def code(self, text: str, language: str | None) -> TextFrame:
         """Return a fence longer than any in the text."""
@@ -120,7 +122,11 @@ def _element(
     return TextFrame(f"<{name}{attributes}>{end}", f"{end}</{name}>", (name,), between)
 
 
-_XML_LISTS = _element("list"), _element("list", ' ordered="true"')
+_LIST_TAGS = ("list", "item")
+_XML_LISTS = (
+    _element("list")._replace(tags=_LIST_TAGS),
+    _element("list", ' ordered="true"')._replace(tags=_LIST_TAGS),
+)
 _XML_EXAMPLE = _element("example")
 
 
@@ -130,7 +136,7 @@ class Xml:
     tagged: bool = True
     table: str = "xml"
     paragraph: TextFrame = _element("paragraph")
-    checklist: TextFrame = _element("checklist")
+    checklist: TextFrame = _element("checklist")._replace(tags=("checklist", "item"))
     quote: TextFrame = _element("quote", between=BETWEEN)
     item_alone: TextFrame = _element("item", inline=True, between=BETWEEN)
     json: TextFrame = _element("json")

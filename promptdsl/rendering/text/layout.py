@@ -5,7 +5,7 @@ are made of these lists, when a report needs them.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import attrs
@@ -16,7 +16,7 @@ from promptdsl.foundation.source import Source
 from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.fast_path import text_block
 from promptdsl.messages.message import Message
-from promptdsl.rendering.text.pieces import Layout, PieceKind
+from promptdsl.rendering.text.pieces import Layout, PieceKind, address_of
 from promptdsl.tree.group_nodes import ComponentNode
 from promptdsl.tree.masks import RESULT, SHIFT
 from promptdsl.tree.node import Node
@@ -49,15 +49,15 @@ class LayoutReader:
         end_block, end_node = len(layout.ends), len(layout.nodes)
         if number + 1 < len(layout.turns):
             *_, end_block, end_node = layout.turns[number + 1]
-        address = head if index < 0 else f"{head}[{index}]"
-        turn = WrittenTurn(node, address, blocks, [], None, node.source)
+        turn = WrittenTurn(node, address_of(head, index), blocks, [], None, node.source)
         if isinstance(node, TurnNode):  # a recorded message is sent unchanged
             # The blocks of a tool turn are in a result.
             content = _content(blocks[0]) if isinstance(node, ToolTurnNode) else blocks
             turn.page = self._page(first_block, end_block, content)
-            turn.nodes = self._nodes(turn, turn.page, range(first_node, end_node))
+            nodes = self._nodes(turn, turn.page, range(first_node, end_node))
+            turn.nodes = [*nodes.values()]
             for page in (turn.page, *turn.page.results.values()):
-                page.segments = [*self._segments(page, turn.nodes, first_node)]
+                page.segments = [*self._segments(page, nodes)]
         return turn
 
     def _page(self, first: int, end: int, blocks: Sequence[Block]) -> "WrittenPage":
@@ -81,53 +81,59 @@ class LayoutReader:
 
     def _nodes(
         self, turn: "WrittenTurn", outer: "WrittenPage", numbers: range
-    ) -> "list[WrittenNode]":
-        """Return the nodes in a turn, in document order; ``outer`` is the page of the turn."""
-        layout, first = self.layout, numbers.start
-        results = [(outer.numbers[location], page) for location, page in outer.results.items()]
-        inside = {layout.node_numbers[self._pieces(block)[0]]: page for block, page in results}
-        nodes: list[WrittenNode] = []
+    ) -> "dict[int, WrittenNode]":
+        """Return the nodes in a turn by their numbers; ``outer`` is the page of the turn."""
+        layout = self.layout
+        pages = {-1: outer}
+        for location, page in outer.results.items():
+            result = self._pieces(outer.numbers[location])
+            pages[layout.node_numbers[result[0]]] = page
+        nodes: dict[int, WrittenNode] = {}
         for number in numbers:
             above = layout.around[number]
-            around = nodes[above - first] if above >= 0 else None
-            page = inside.get(above) or (around.page if around else outer)
+            page = pages[above]
+            pages.setdefault(number, page)
             start = bisect_left(page.pieces, layout.starts[number])
-            nodes.append(written_node(layout.nodes[number], turn, around, page, start=start))
+            node, around = layout.nodes[number], nodes.get(above)
+            nodes[number] = written_node(node, turn, around, page, start=start)
         for page in (outer, *outer.results.values()):
             for end, piece in enumerate(page.pieces, 1):
-                node_number = layout.node_numbers[piece]
-                is_own = node_number >= 0 and nodes[node_number - first].page is page
-                if is_own and layout.kinds[piece] != "gap":
-                    nodes[node_number - first].end = end
-        for inner in reversed(nodes):
+                writer = nodes.get(layout.node_numbers[piece])
+                if writer and writer.page is page and layout.kinds[piece] != "gap":
+                    writer.end = end
+        for inner in reversed(nodes.values()):
             around = inner.around
             if around and around.page is inner.page and inner.start < inner.end:
                 around.end = max(around.end, inner.end)
         return nodes
 
     def _segments(
-        self, page: "WrittenPage", nodes: "Sequence[WrittenNode]", first: int
+        self, page: "WrittenPage", nodes: "Mapping[int, WrittenNode]"
     ) -> "Iterator[Segment]":
-        """Yield the blocks of a page, each with its pieces; ``first`` is the number of nodes[0]."""
+        """Yield the blocks of a page, each with its pieces."""
         layout, before = self.layout, 0
         for location, (number, block) in enumerate(zip(page.numbers, page.blocks, strict=True)):
             pieces: list[WrittenPiece] = []
-            text, end = block.text if isinstance(block, TextBlock) else "", 0
+            text, end = text_of_block(block), 0
             for index in self._pieces(number):
-                node_number, kind = layout.node_numbers[index], layout.kinds[index]
-                node = nodes[node_number - first] if node_number >= 0 else None
+                node, kind = nodes.get(layout.node_numbers[index]), layout.kinds[index]
                 if kind == "gap":  # a gap between two parts is a piece of the part around both
                     here = before + len(pieces)
                     while node is not None and node.page is page and node.start >= here:
                         node = node.around
                 start, end = end, end + layout.lengths[index]
                 pieces.append(WrittenPiece(text[start:end], node, kind))
-            mark = layout.cache_marks.get(number, -1)
-            if mark >= 0:
-                page.cache_marks[location] = nodes[mark - first]
+            marking = nodes.get(layout.cache_marks.get(number, -1))
+            if marking is not None:
+                page.cache_marks[location] = marking
             is_text = isinstance(block, TextBlock) and not block.extra
             yield Segment(None if is_text else block, pieces, before)
             before += len(pieces)
+
+
+def text_of_block(block: Block) -> str:
+    """Return the text of a block, ``""`` for a block other than text."""
+    return block.text if isinstance(block, TextBlock) else ""
 
 
 def _content(block: Block) -> Sequence[Block]:
@@ -239,7 +245,7 @@ class WrittenTurn:
         self.page = WrittenPage([0], (block,))
         if node is not None:
             self.nodes.append(written_node(node, self, None, self.page, start=0, end=1))
-        text = block.text if isinstance(block, TextBlock) else ""
+        text = text_of_block(block)
         piece = WrittenPiece(text, next(iter(self.nodes), None), "conversation")
         self.page.segments.append(Segment(None if text else block, [piece], 0))
         return self
@@ -258,7 +264,7 @@ def written_node(
     path, top, library = turn.address, node, turn.library
     if around is not None:
         path, top, library = around.path, around.top, around.library
-    elif isinstance(turn.node, TurnNode) and turn.node.role == "system":
+    elif getattr(turn.node, "role", "") == "system":
         path = ""
     if isinstance(node, SectionNode):
         path = path if len(path) <= LONGEST else "..."
@@ -287,13 +293,13 @@ def message_blocks(
 
     There is a message for each result in the entry, and one for the rest.
     """
-    blocks = [
-        (turn, location, block) for turn in turns for location, block in enumerate(turn.blocks)
-    ]
-    messages: list[list[tuple[WrittenTurn, int]]] = []
-    if entry._mask & RESULT << SHIFT:
-        messages = [[(turn, n)] for turn, n, block in blocks if isinstance(block, ToolResultBlock)]
-        blocks = [location for location in blocks if not isinstance(location[2], ToolResultBlock)]
-    if blocks:
-        messages.append([(turn, location) for turn, location, _ in blocks])
-    return messages
+    results: list[list[tuple[WrittenTurn, int]]] = []
+    others: list[tuple[WrittenTurn, int]] = []
+    has_results = bool(entry._mask & RESULT << SHIFT)
+    for turn in turns:
+        for location, block in enumerate(turn.blocks):
+            if has_results and isinstance(block, ToolResultBlock):
+                results.append([(turn, location)])
+            else:
+                others.append((turn, location))
+    return [*results, others] if others else results

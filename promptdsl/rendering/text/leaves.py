@@ -19,9 +19,10 @@ from promptdsl.rendering.text.blocks import (
     code_of,
     data_block,
     formatted,
+    guarded_document,
     sendable_block,
 )
-from promptdsl.rendering.text.encode import kind_of, notice, texts_in, written
+from promptdsl.rendering.text.encode import StringRules, kind_of, notice, texts_in, written
 from promptdsl.rendering.text.format import TextFormat, TextFrame
 from promptdsl.rendering.text.joined import is_own_block
 from promptdsl.rendering.text.page import Framed, OpenPart, TextState, margin
@@ -59,9 +60,8 @@ from promptdsl.tree.turn_nodes import CacheBreakpointNode
 def write_strings(state: TextState, parts: tuple[Child, ...], node: Node, around: OpenPart) -> None:
     """Write strings and values as one text; a loss in it is reported for ``node``."""
     page, note = state.page, partial(state.note, node)
-    opening = page.opening if page.openings else ""
     follows = not page.openings and page.written == state.fences.begun_at
-    encode = partial(texts_in, fences=state.fences, opening=opening, follows=follows)
+    encode = partial(texts_in, fences=state.fences, opening=page.opening, follows=follows)
     if around.joined is None:
         texts = encode(parts, around.rules, note=note)
         text, kind = "".join(texts), kind_of(parts, texts, around.rules)
@@ -252,7 +252,7 @@ def _write_framed(
         note,
         encode=encode,
         one_line=one_line,
-        opening=state.page.opening if state.page.openings else "",
+        opening=state.page.opening,
     )
     fences.close(frame.tags)
     kind = kind_of(node.content, texts, rules)
@@ -284,17 +284,19 @@ def _write_table(state: TextState, node: TableNode, around: OpenPart, frame: Tex
     note, rules = partial(state.note, node), around.rules
     notice(node.columns or (), note)
     rows: list[tuple[object, ...]] = []
+    trusted_cells: list[str] = []
     for row in node.rows:
         cells: list[object] = []
         for cell in row:
             if type(cell) is Trusted:
                 # It is trusted, but still may not close the fences around it.
-                cells.append(Trusted(state.fences.guarded(written(cell, note), rules)))
+                trusted = Trusted(state.fences.guarded(written(cell, note), rules))
+                trusted_cells.append(trusted)
+                cells.append(trusted)
                 continue
             value = cell.plain if isinstance(cell, VolatileNode) else cell
             text = value if type(value) is str else data_text(value)
-            if not text.isprintable():
-                notice((text,), note)
+            notice((text,), note)
             cells.append(value)
         rows.append(tuple(cells))
     format = node.format or around.text_format.table
@@ -304,7 +306,6 @@ def _write_table(state: TextState, node: TableNode, around: OpenPart, frame: Tex
         raise error.located(node.source) from None
     # The tags of the table and of its author stay. Its values have no ``<``, but may have a
     # bracket that looks like one.
-    trusted_cells = [cell for row in rows for cell in row if type(cell) is Trusted]
     own_tags = chain.from_iterable(chain.from_iterable(map(written_tags, trusted_cells)))
     names = state.fences.reserved.difference(frame.tags, own_tags)
     text = guard(unguarded, names, state.fences.literals | rules.literals)
@@ -349,18 +350,22 @@ def _cell_runs(
 def _write_block(
     state: TextState, node: MediaNode | ToolUseNode | ReasoningNode, around: OpenPart
 ) -> None:
-    state.page.block(sent_block(node, state.setting.media_roots), around.rules.kind)
+    rules = around.rules
+    state.page.block(sent_block(node, state.setting.media_roots, rules), rules.kind)
 
 
-def sent_block(node: MediaNode | ToolUseNode | ReasoningNode, roots: MediaRoots) -> Block:
+def sent_block(
+    node: MediaNode | ToolUseNode | ReasoningNode, roots: MediaRoots, rules: StringRules
+) -> Block:
     """Return a block as it is sent; raises :class:`MediaError` for a file that cannot be read."""
     if not isinstance(node, MediaNode):
         return node.block
     try:
         # Blocks of a recording were made ready when it was read, and their losses reported.
-        return sendable_block(node.block, media_roots=roots, replaced=lambda: None)
+        block = sendable_block(node.block, media_roots=roots, replaced=lambda: None)
     except MediaError as error:
         raise error.located(node.source) from None
+    return guarded_document(block, rules) if rules.guards else block
 
 
 # Cache marks.

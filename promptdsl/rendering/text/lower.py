@@ -3,10 +3,8 @@
 ``lower`` is the function that the others call. ``Lowering`` keeps the messages so far.
 """
 
-from base64 import b64decode, b64encode
-from collections.abc import Iterable
-from functools import partial
-from itertools import accumulate
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import NamedTuple, TypeAlias, cast
 
 import attrs
@@ -15,14 +13,13 @@ from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.guards import guard
 from promptdsl.foundation.source import Source
 from promptdsl.foundation.unicode import is_valid_unicode
-from promptdsl.messages import Block, DocumentBlock, TextBlock, ToolResultBlock
-from promptdsl.messages.details import NO_DETAILS, Details, RawOrigin
+from promptdsl.messages import Block, ToolResultBlock
+from promptdsl.messages.details import NO_DETAILS, Details, RawOrigin, named
 from promptdsl.messages.fast_path import text_block, tool_result_block
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message, message, spoken
 from promptdsl.messages.prompt import Joints
-from promptdsl.messages.roles import Role
-from promptdsl.rendering.text.blocks import MediaRoots, as_text
+from promptdsl.rendering.text.blocks import MediaRoots, as_text, guarded_block
 from promptdsl.rendering.text.encode import (
     FENCED,
     INSTRUCTION,
@@ -30,7 +27,7 @@ from promptdsl.rendering.text.encode import (
     AuthorTags,
     StringRules,
 )
-from promptdsl.rendering.text.format import BETWEEN, FORMATS, MARKDOWN
+from promptdsl.rendering.text.format import BETWEEN, FORMATS
 from promptdsl.rendering.text.neighbours import code_in
 from promptdsl.rendering.text.page import (
     MARKABLE,
@@ -39,9 +36,9 @@ from promptdsl.rendering.text.page import (
     TurnText,
     with_cache_mark,
 )
-from promptdsl.rendering.text.pieces import Layout
+from promptdsl.rendering.text.pieces import Layout, address_of
 from promptdsl.rendering.text.reserved_tags import tags_of
-from promptdsl.rendering.text.walk import ONLY_TITLED, walk
+from promptdsl.rendering.text.walk import ONLY_TITLED
 from promptdsl.rendering.text.ways import instructions, only_string, way_of
 from promptdsl.tree.group_nodes import FragmentNode
 from promptdsl.tree.masks import OPAQUE, RESULT, SHIFT, SPOKEN, SYSTEM
@@ -86,8 +83,10 @@ def lower(
     lowering = Lowering(config, media_roots, joints)
     entries, messages = lowering.layout.entries, lowering.messages
     for turn in cast("Turns", root.content):
-        if not lowering.add_simple(turn):
-            lowering.lower(turn)
+        if isinstance(turn, RecordedNode):
+            messages += lowering.recorded(turn)
+        elif not lowering.add_simple(turn):
+            lowering.add(turn)
         entries.append(len(messages))
     return Lowered(tuple(messages), tuple(lowering.losses), lowering.layout)
 
@@ -100,52 +99,49 @@ class Lowering:
     """
 
     def __init__(
-        self, config: Resolved, media_roots: MediaRoots, joints: Joints | None = None
+        self, config: Resolved, media_roots: MediaRoots = (), joints: Joints | None = None
     ) -> None:
         text_format = FORMATS[config.format]
         self.setting = Setting(text_format, media_roots, config.format_block)
         self.layout = Layout([], [], [], [], [], [], [], {}, {}, [], {}, [])
         self.messages: list[Message] = []
         self.losses: list[Loss] = []
-        self.joints = joints
+        self.joints: Joints = {} if joints is None else joints
         self.merged_open_code = 0
         self.titled: set[Source | None] = set()
         self.counts: dict[str, int] = dict.fromkeys(_LABELS, 0)
         self.config = config
         self.mapped_roles = {"event": config.event_role, "request": config.ephemeral_role}
-        self.fenced_rules, self.instruction_rules, self.speech_rules = FENCED, INSTRUCTION, SPEECH
-        full, full_inline = config.body_encoding == "full", config.inline_encoding == "full"
-        if full or full_inline:
-            self.fenced_rules = attrs.evolve(FENCED, full=full, full_inline=full_inline)
-            self.instruction_rules = attrs.evolve(INSTRUCTION, full=full, full_inline=full_inline)
-            self.speech_rules = attrs.evolve(SPEECH, full=full)
-        self.user_rules = self.speech_rules
-        self.unencoded = SPOKEN
-        """The mask of turns whose text is sent as it is, without encoding."""
+        self.unencoded, self.unencoded_turns = SPOKEN, SPOKEN_TURNS
+        """The mask of turns whose text is sent as it is, and the kinds and roles of such turns."""
+        guards = literals = frozenset[str]()
         if config.guard_conversation:
-            self.unencoded = 0
-            self.user_rules = attrs.evolve(
-                self.speech_rules, guards=config.tags, literals=config.literals
-            )
+            guards, literals = config.tags, config.literals
+            self.unencoded, self.unencoded_turns = 0, frozenset[tuple[str, str]]()
+        full, full_inline = config.body_encoding == "full", config.inline_encoding == "full"
+        self.rules_of = _rules_by_label(full, full_inline, guards, literals)
 
-    def add_simple(self, turn: TurnNode | RecordedNode) -> bool:
+    def add_simple(self, turn: TurnNode) -> bool:
         """Append the message of a simple turn, as most are; return whether the turn is simple.
 
-        A simple turn of the conversation is one string or one call, and the layout has its only
-        node. Simple instructions are strings, texts of one string, and sections of one of these.
+        A simple turn of a conversation is one string or one call, and the layout has its only node.
+        Simple instructions are strings, and sections of one string each.
         """
         if turn._mask & SYSTEM:
-            return turn.options is DEFAULTS and self._add_instructions(cast("TurnNode", turn))
-        if len(turn.content) != 1 or not (turn._mask & self.unencoded or self._is_spoken(turn)):
+            return self._add_instructions(turn)
+        if len(turn.content) != 1 or not (
+            turn._mask & self.unencoded
+            or ((turn.kind, turn.role) in self.unencoded_turns and not turn.options.cache)
+        ):
             return False
         (part,) = turn.content
         text = part if isinstance(part, str) else only_string(part)
-        is_sent = (
-            text.isascii() or is_valid_unicode(text) if text else isinstance(part, ToolUseNode)
-        )
-        if not is_sent:
+        if text:
+            is_simple = text.isascii() or is_valid_unicode(text)
+        else:
+            is_simple = isinstance(part, ToolUseNode)
+        if not is_simple:
             return False
-        turn = cast("TurnNode", turn)
         role, details = turn.role, NO_DETAILS
         at: object = turn
         number = self.counts[role]
@@ -165,11 +161,12 @@ class Lowering:
         return True
 
     def _add_instructions(self, turn: TurnNode) -> bool:
-        """Append the message of a system turn of strings and sections of one string."""
+        """Append the message of simple instructions; return whether these are simple."""
+        if turn.options is not DEFAULTS or self.setting.text_format.tagged:
+            return False
         layout = self.layout
         before = len(layout.ends), len(layout.nodes)
-        is_markdown = turn._node is TurnNode and self.setting.text_format is MARKDOWN
-        text = instructions(layout, turn) if is_markdown else ""
+        text = instructions(layout, turn)
         if text:
             number = self.counts["system"]
             self.counts["system"] = number + 1
@@ -177,57 +174,45 @@ class Lowering:
             self.messages.append(spoken("system", text, turn, number))
         return bool(text)
 
-    def _is_spoken(self, turn: Node) -> bool:
-        """Return whether a turn with options, but no cache mark, is a user's or an assistant's."""
-        if not isinstance(turn, TurnNode) or turn.kind != "written" or turn.options.cache:
-            return False
-        return bool(self.unencoded) and turn.role in ("user", "assistant")
-
-    def lower(self, turn: TurnNode | RecordedNode) -> None:
-        """Append the messages of one turn, merged turn or recording."""
+    def add(self, turn: TurnNode) -> None:
+        """Append the message of a turn or of merged turns, and before it one for each result."""
         if isinstance(turn, MergedNode):
-            turns = cast("Turns", turn.content)
-            if turn.role == "developer":
-                self.merged_open_code = sum(map(self._code_left_open, turns))
-            parts = [
-                self._recorded_turn(part)
-                if isinstance(part, RecordedNode)
-                else self.turn_blocks(part)
-                for part in turns
-            ]
-            self.merged_open_code = 0
-            self._append(turn, parts)
-        elif isinstance(turn, RecordedNode):
-            items = self._as_text(turn) if turn._mask & OPAQUE else turn.items
-            self.messages += (
-                items if self.user_rules is self.speech_rules else map(self._guarded, items)
-            )
+            blocks, origins, details = self._merged(turn)
         else:
-            self._append(turn, [self.turn_blocks(turn)])
+            blocks, origins, details = self._without_results(turn, self.turn_blocks(turn))
+        if blocks:
+            self.messages.append(
+                message(turn.role, blocks, origins, kind=turn.kind, details=details)
+            )
 
-    def _append(self, turn: TurnNode, parts: list[LoweredTurn]) -> None:
-        """Append the message of a turn or of merged turns, and before it one for each tool result.
+    def _merged(self, turn: MergedNode) -> LoweredTurn:
+        """Return merged turns as one, which has only the name of the first; note the joints."""
+        turns = cast("Turns", turn.content)
+        if turn.role == "developer":
+            self.merged_open_code = sum(map(self._code_left_open, turns))
+        parts = [
+            self._recorded_turn(part) if isinstance(part, RecordedNode) else self.turn_blocks(part)
+            for part in turns
+        ]
+        self.merged_open_code = 0
+        parts = [self._without_results(turn, part) for part in parts]
+        first, *others = [part for part in parts if part.blocks] or parts[:1]
+        if not others:
+            return first
+        blocks, origins = [*first.blocks], [*first.origins]
+        for part in others:
+            if self.config.merge_separator != BETWEEN:
+                self.joints[len(self.messages), len(blocks)] = self.config.merge_separator
+            blocks += part.blocks
+            origins += part.origins
+        name = first.details.name
+        details = NO_DETAILS if name is None else named(name)
+        return LoweredTurn(tuple(blocks), tuple(origins), details)
 
-        A message made of one turn has the details of the turn. A message made of several turns has
-        only their name.
-        """
-        if turn.role in ("user", "tool") and turn._mask & RESULT << SHIFT:
-            parts = [self._without_results(part, turn.role) for part in parts]
-        parts = [part for part in parts if part.blocks]
-        if not parts:
-            return
-        blocks, origins, details = parts[0]
-        if len(parts) > 1:
-            blocks = tuple(block for part in parts for block in part.blocks)
-            origins = tuple(origin for part in parts for origin in part.origins)
-            details = Details(name=details.name) if details.name is not None else NO_DETAILS
-            if self.joints is not None and self.config.merge_separator != BETWEEN:
-                for start in accumulate(len(part.blocks) for part in parts[:-1]):
-                    self.joints[len(self.messages), start] = self.config.merge_separator
-        self.messages.append(message(turn.role, blocks, origins, kind=turn.kind, details=details))
-
-    def _without_results(self, part: LoweredTurn, role: Role) -> LoweredTurn:
-        """Append a tool message for each result in a turn, and return the rest of the turn."""
+    def _without_results(self, turn: TurnNode, part: LoweredTurn) -> LoweredTurn:
+        """Append a message for each result in a part of a turn; return the rest of the part."""
+        if not (turn._mask & RESULT << SHIFT and turn.role in ("user", "tool")):
+            return part
         details = part.details
         if details.name is not None:
             details = attrs.evolve(details, name=None)  # a tool's name is in its result
@@ -235,7 +220,7 @@ class Lowering:
         for block in part.blocks:
             if isinstance(block, ToolResultBlock):
                 self.messages.append(message("tool", (block,), part.origins, details=details))
-            elif role != "tool":
+            elif turn.role != "tool":
                 rest.append(block)
         return part._replace(blocks=tuple(rest))
 
@@ -243,27 +228,25 @@ class Lowering:
 
     def turn_blocks(self, turn: TurnNode) -> LoweredTurn:
         """Return one turn as blocks."""
-        options = turn.options
         label = LABEL_OF.get(turn.kind, turn.role)
-        details, rules = _details_of(options), self.rules(turn)
-        if rules.guards and details.name:
-            details = attrs.evolve(details, name=self._guarded_text(details.name))
+        rules = self.rules_of[label].encoded_by(turn.options.encoding)
+        details = _details_of(turn.options, rules)
         origin = _origin(turn, label, self.counts[label], details)
         head, number, *_ = origin
         self.counts[label] += 1
         report = partial(self._report, turn, head, number)
         layout = self.layout
         before = len(layout.ends), len(layout.nodes)
-        author_tags, literals = partial(self._author_tags, turn), self.config.literals
-        page = Page(layout)
-        text = TurnText(page, self.setting, rules, author_tags, literals, report)
-        write = way_of(turn, rules) or walk
-        blocks = write(text, turn)
+        author_tags = partial(self._author_tags, turn)
+        text = TurnText(
+            Page(layout), self.setting, rules, author_tags, self.config.literals, report
+        )
+        blocks = way_of(turn, rules)(text, turn)
         if isinstance(turn, ToolTurnNode):
             blocks = answer_of(turn, blocks)
-        # The cache mark of a turn is put on its last block.
-        mark = mark_of(options) if options.cache else None
+        mark = mark_of(turn.options)
         if mark and blocks and turn.role != "system":
+            # The cache mark of a turn is put on its last block.
             last = with_cache_mark(blocks[-1], mark)
             if not isinstance(last, MARKABLE):
                 reason = f"a {last.type} block takes no cache mark"
@@ -272,8 +255,6 @@ class Lowering:
         if self.mapped_roles.get(turn.kind, turn.role) != turn.role:
             why = "no instruction can hold an attachment, so it is sent in a user turn"
             report(hint("fenced_turn", f"{turn._word} as an instruction", why, source=turn.source))
-        if rules.guards:
-            blocks = tuple(map(self._guarded_document, blocks))
         layout.turns.append((len(layout.entries), turn, head, number, blocks, *before))
         if isinstance(turn, ConsolidatedNode):
             return LoweredTurn(blocks, tuple(system_origins(turn)), details)
@@ -289,41 +270,34 @@ class Lowering:
             # In a tree without fences no tags are noted: a turn has only its own tags.
             tags = tags.and_of(tags_of(turn, self.setting.text_format).author_tags)
         opens_code = max(tags.opens_code, self.merged_open_code)
-        if isinstance(turn, ConsolidatedNode):  # for recorded parts nothing is noted
-            recorded = (part for part in turn.content if isinstance(part, TurnNode))
-            opens_code += sum(
-                self._code_left_open(part) for part in recorded if part.kind == "recorded"
-            )
-        tags = tags._replace(opens_code=opens_code)
-        is_spoken = turn.kind == "written" and turn.role in ("user", "assistant")
-        return tags if is_spoken else tags._replace(closed=frozenset())
+        # For the recorded parts of system text nothing is noted.
+        opens_code += sum(
+            self._code_left_open(part)
+            for part in turn.content
+            if isinstance(part, TurnNode) and part.kind == "recorded"
+        )
+        is_spoken = (turn.kind, turn.role) in SPOKEN_TURNS
+        closed = tags.closed if is_spoken else frozenset[str]()
+        return tags._replace(opens_code=opens_code, closed=closed)
 
     def _code_left_open(self, turn: TurnNode | RecordedNode) -> int:
         """Return the number of instructions in a turn that may leave a code fence open."""
         if isinstance(turn, RecordedNode):
-            texts = [
-                getattr(block, "text", "") for message in turn.items for block in message.content
-            ]
-            return sum(code_in([text])[1] for text in texts)
+            return sum(
+                code_in([getattr(block, "text", "")])[1]
+                for message in turn.items
+                for block in message.content
+            )
         return tags_of(turn, self.setting.text_format).opens_code
 
-    def rules(self, turn: TurnNode) -> StringRules:
-        """Return the rules by which the strings of a turn become text."""
-        if turn.kind in ("event", "request"):
-            rules = self.fenced_rules
-        elif turn.role in ("system", "developer"):
-            rules = self.instruction_rules
-        else:
-            rules = self.user_rules if turn.role in ("user", "tool") else self.speech_rules
-        return rules.encoded_by(turn.options.encoding)
-
     def _report(self, turn: TurnNode, head: str, number: int, loss: Loss) -> None:
-        address = head if number < 0 else f"{head}[{number}]"
-        # In system content an address is the path of ids; elsewhere it starts with the turn.
+        """Keep a loss of a turn; that of a container without content only once for its line."""
         if loss.why == ONLY_TITLED:
             if loss.source in self.titled:
                 return
             self.titled.add(loss.source)
+        # In system content an address is the path of ids; elsewhere it starts with the turn.
+        address = address_of(head, number)
         if not loss.path:
             loss = attrs.evolve(loss, path=address)
         elif turn.role != "system":
@@ -332,8 +306,17 @@ class Lowering:
 
     # Recorded messages.
 
+    def recorded(self, node: RecordedNode) -> Sequence[Message]:
+        """Return recorded messages as they are sent, as text and guarded where that is needed."""
+        messages: Sequence[Message] = node.items
+        if node._mask & OPAQUE:
+            messages = self._as_text(node)
+        if self.config.guard_conversation:
+            messages = [*map(self._guarded, messages)]
+        return messages
+
     def _recorded_turn(self, node: RecordedNode) -> LoweredTurn:
-        recorded = self._guarded(*self._as_text(node))
+        (recorded,) = self.recorded(node)
         layout = self.layout
         before = len(layout.ends), len(layout.nodes)
         noted = (len(layout.entries), node, "history", node.start, recorded.content, *before)
@@ -356,42 +339,34 @@ class Lowering:
 
     def _guarded(self, recorded: Message) -> Message:
         """Return a recorded message; no text of the user or a tool in it contains a fence."""
-        if self.user_rules is self.speech_rules or recorded.role not in ("user", "tool"):
+        rules = self.rules_of[recorded.role]
+        if not rules.guards:
             return recorded
-        content = tuple(map(self._guarded_block, recorded.content))
-        return recorded.replace(
-            content=content, name=recorded.name and self._guarded_text(recorded.name)
-        )
-
-    def _guarded_block(self, block: Block) -> Block:
-        if isinstance(block, TextBlock):
-            return attrs.evolve(block, text=self._guarded_text(block.text))
-        if isinstance(block, ToolResultBlock):
-            return attrs.evolve(block, content=tuple(map(self._guarded_block, block.content)))
-        return self._guarded_document(block)
-
-    def _guarded_document(self, block: Block) -> Block:
-        """Return an attachment whose title and text, if it has one, contain no fence."""
-        if isinstance(block, ToolResultBlock):
-            content = tuple(map(self._guarded_document, block.content))
-            return attrs.evolve(block, content=content)
-        if not isinstance(block, DocumentBlock):
-            return block
-        source, title = block.source, block.title and self._guarded_text(block.title)
-        if source.kind == "base64" and (source.media_type or "").startswith("text/"):
-            try:
-                text = b64decode(source.value).decode(errors="surrogateescape")
-            except ValueError:  # not base64: a target that reads it raises the error
-                text = ""
-            if (guarded := self._guarded_text(text)) != text:
-                data = guarded.encode(errors="surrogateescape")
-                source = attrs.evolve(source, value=b64encode(data).decode())
-        return attrs.evolve(block, source=source, title=title)
-
-    def _guarded_text(self, text: str) -> str:
-        return guard(text, self.user_rules.guards, self.user_rules.literals)
+        content = tuple(guarded_block(block, rules) for block in recorded.content)
+        name = recorded.name and guard(recorded.name, rules.guards, rules.literals)
+        return recorded.replace(content=content, name=name)
 
 
+@lru_cache(maxsize=64)
+def _rules_by_label(
+    full: bool, full_inline: bool, guards: frozenset[str], literals: frozenset[str]
+) -> Mapping[str, StringRules]:
+    """Return the rules for the strings of a turn, by the role of the turn as its author wrote it.
+
+    ``guards`` and ``literals`` are empty, except in a guarded conversation.
+    """
+    fenced = attrs.evolve(FENCED, full=full, full_inline=full_inline)
+    instruction = attrs.evolve(INSTRUCTION, full=full, full_inline=full_inline)
+    speech = attrs.evolve(SPEECH, full=full)
+    user = attrs.evolve(speech, guards=guards, literals=literals)
+    return {
+        **{"system": instruction, "developer": instruction, "event": fenced, "ephemeral": fenced},
+        **{"user": user, "tool": user, "assistant": speech},
+    }
+
+
+SPOKEN_TURNS = frozenset[tuple[str, str]]({("written", "user"), ("written", "assistant")})
+"""The kinds and roles of the turns of users and assistants, recorded ones left out."""
 _LABELS = ("system", "developer", "user", "assistant", "tool", "event", "ephemeral")
 LABEL_OF = {"event": "event", "request": "ephemeral"}
 """The role of a turn as its author wrote it, by its kind, where that is mapped to another role."""
@@ -413,14 +388,17 @@ def _origin(turn: TurnNode, label: str, number: int, details: Details) -> RawOri
     return label, number, turn._at, details, options.within
 
 
-def _details_of(options: Options) -> Details:
+def _details_of(options: Options, rules: StringRules = SPEECH) -> Details:
     """Return the details of a turn; most turns share one object of defaults."""
-    id, name, metadata, tags = options.id, options.name, options.metadata, options.tags
-    is_default = id is None and name is None and not metadata and not tags
-    return NO_DETAILS if is_default else Details(id, name, metadata, tags)
+    name = options.name and guard(options.name, rules.guards, rules.literals)
+    fields = options.id, name, options.metadata, options.tags
+    return NO_DETAILS if fields == _DEFAULT_FIELDS else Details(*fields)
 
 
-def system_origins(system: ConsolidatedNode) -> Iterable[RawOrigin]:
+_DEFAULT_FIELDS = (NO_DETAILS.id, NO_DETAILS.name, NO_DETAILS.metadata, NO_DETAILS.tags)
+
+
+def system_origins(system: ConsolidatedNode) -> Iterator[RawOrigin]:
     """Yield the origins of the parts of the system message: turns, and loose sections."""
     number = 0
     for part in system.content:
@@ -428,9 +406,7 @@ def system_origins(system: ConsolidatedNode) -> Iterable[RawOrigin]:
         while isinstance(inner, FragmentNode):  # a format of its own around a section
             inner = inner.content[0]
         if isinstance(inner, TurnNode):
-            options = inner.options
-            head, index = (options.address, -1) if options.id else ("system", number)
-            yield head, index, inner._at, _details_of(options), options.within
+            yield _origin(inner, "system", number, _details_of(inner.options))
             number += 1
         elif isinstance(inner, Node):
             options = inner.options

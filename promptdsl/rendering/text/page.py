@@ -44,6 +44,7 @@ def margin(prefix: str, between: str) -> Margin:
     return Margin(prefix, ("\n" + prefix.rstrip()) * (lines - 1) + "\n" + prefix)
 
 
+@lru_cache(maxsize=256)
 def deeper(outer: Margin, prefix: str, between: str) -> Margin:
     """Return the margin inside a container."""
     joined_prefix = outer.prefix + prefix
@@ -56,7 +57,6 @@ PROSE = "prose"
 """The ``tail`` of a page that ends with text outside of a frame."""
 
 
-@attrs.define(eq=False)
 class Page:
     """The page of a prompt: its layout, and the block of a turn that is being written.
 
@@ -68,23 +68,22 @@ class Page:
     that is being written.
     """
 
-    layout: Layout
-    node_number: int = -1
-    texts: list[str] = attrs.field(factory=list[str])
-    blocks: list[Block] = attrs.field(factory=list[Block])
-    openings: list[tuple[str, PieceKind, int]] = attrs.field(
-        factory=list[tuple[str, PieceKind, int]]
-    )
-    unwritten: list[TextRun] = attrs.field(factory=list[TextRun])
-    """Volatile values that are empty: their runs are in the next piece."""
-    gap: str = ""
-    tail: str = ""
-    written: int = 0
-    marked: int = 0
+    def __init__(self, layout: Layout, node_number: int = -1) -> None:
+        self.layout = layout
+        self.node_number = node_number
+        self.texts: list[str] = []
+        self.blocks: list[Block] = []
+        self.openings: list[tuple[str, PieceKind, int]] = []
+        self.unwritten: list[TextRun] = []
+        """Volatile values that are empty: their runs are in the next piece."""
+        self.gap = self.tail = ""
+        self.written = self.marked = 0
 
     @property
     def opening(self) -> str:
         """The text before the next text on its line: the openings of containers still empty."""
+        if not self.openings:
+            return ""
         return "".join([text for text, _, _ in self.openings]).rpartition("\n")[2]
 
     def begin(self, node: Node) -> None:
@@ -107,7 +106,7 @@ class Page:
     def put(self, text: str, kind: PieceKind, around: Margin) -> None:
         """Write a text, nothing when it is empty."""
         if text:
-            if around.prefix and ("\n" in text or "\r" in text):
+            if around.prefix and LINE_END.search(text):
                 kind = partial(_indented, len(text), kind, _additions(text, around.prefix))
                 text = _with_prefix(text, around.prefix)
             if self.unwritten:
@@ -131,8 +130,7 @@ class Page:
 
     def leave_out(self, kind: PieceKind) -> None:
         """Write an empty text; the runs of volatile values in it are in the next piece."""
-        if callable(kind):
-            self.unwritten += [run for run in kind() if run.kind == "volatile"]
+        self.unwritten += [run for run in runs_of(0, kind) if run.kind == "volatile"]
 
     def _taken(self, length: int, kind: PieceKind) -> PieceKind:
         """Return the kind of a text, with the empty volatile values before it."""
@@ -156,13 +154,12 @@ class Page:
 
     def close(self, text: str, around: Margin) -> None:
         """Write the closing of a container; ``around`` is the margin outside of it."""
-        is_begun = bool(self.texts)
         if text:
-            text = text if is_begun else text.lstrip("\n")
+            text = text if self.texts else text.lstrip("\n")
             self._add_piece(text.replace("\n", "\n" + around.prefix), "section", self.node_number)
             self.tail = ""
         # A block begins with text, never with a gap.
-        self.gap = around.gap if text or is_begun else ""
+        self.gap = around.gap if self.texts else ""
 
     def close_empty(self, opening: str) -> None:
         """Remove the opening of a container in which nothing was written."""
@@ -176,11 +173,15 @@ class Page:
         self.gap = ""
         self.tail = ""
 
-    def block(self, block: Block, kind: PieceKind, text: str = "") -> None:
-        """Write a block other than text, or a ``text`` with extra keys."""
+    def end_text(self) -> None:
+        """End the text before a block, with the openings of containers that are still empty."""
         if self.openings:
             self.write_openings()
         self.flush()
+
+    def block(self, block: Block, kind: PieceKind, text: str = "") -> None:
+        """Write a block other than text, or a ``text`` with extra keys."""
+        self.end_text()
         if self.unwritten:
             kind = self._taken(len(text), kind)
         self._add_piece(text, kind, self.node_number)
@@ -199,11 +200,10 @@ class Page:
         """
         if self.texts and self.marked < self.written:
             self.flush(cache)
-        elif self.blocks:
-            self.blocks[-1] = with_cache_mark(self.blocks[-1], cache)
         self.marked = self.written
         if not self.blocks:
             return False
+        self.blocks[-1] = with_cache_mark(self.blocks[-1], cache)
         self.layout.cache_marks[len(self.layout.ends) - 1] = self.node_number
         return isinstance(self.blocks[-1], MARKABLE)
 
@@ -220,8 +220,12 @@ LINE_END = re.compile(r"(?:\n|\r(?!\n))(?=([\r\n]|\Z)?)")
 
 def _with_prefix(text: str, prefix: str) -> str:
     """Return a text whose further lines begin with a prefix."""
-    stripped = prefix.rstrip()
-    return LINE_END.sub(lambda end: end[0] + (prefix if end[1] is None else stripped), text)
+    return LINE_END.sub(lambda end: end[0] + _prefix_after(end, prefix), text)
+
+
+def _prefix_after(line_end: re.Match[str], prefix: str) -> str:
+    """Return the prefix of the next line, without white space at its end if that line is empty."""
+    return prefix if line_end[1] is None else prefix.rstrip()
 
 
 def _behind(before: Sequence[TextRun], length: int, kind: PieceKind) -> Sequence[TextRun]:
@@ -231,11 +235,7 @@ def _behind(before: Sequence[TextRun], length: int, kind: PieceKind) -> Sequence
 
 def _additions(text: str, prefix: str) -> list[tuple[int, int]]:
     """Return the ends of the lines of a text, with the characters that a prefix adds there."""
-    length, stripped_length = len(prefix), len(prefix.rstrip())
-    return [
-        (end.end(), length if end[1] is None else stripped_length)
-        for end in LINE_END.finditer(text)
-    ]
+    return [(end.end(), len(_prefix_after(end, prefix))) for end in LINE_END.finditer(text)]
 
 
 def _indented(
@@ -315,6 +315,8 @@ class OpenPart:
     margin: Margin
     listing: OpenList | None = None
     """The list whose items the children are."""
+    list_around: OpenList | None = None
+    """The list whose item it is, or in which it is a list."""
     in_item: bool = False
     """Whether it is an item or a side of an example, see :meth:`TextState.tighten`."""
     frame: TextFrame | None = None
@@ -323,6 +325,8 @@ class OpenPart:
     """The texts and blocks on the page before it."""
     tags: tuple[str, ...] = ()
     """The folded names of the tags of the frame."""
+    titled: str = ""
+    """What has a title, for the hint if nothing is written in it; empty for no hint."""
     joined: "JoinedTexts | None" = None
     """The texts in it, where the author chose the white space between them."""
     node_number: int = -1
@@ -389,7 +393,7 @@ class TextState:
         if node.options.separator is not None:
             outermost.rules = rules.in_text(tagged=False)
             outermost.separate(NO_INDENT)
-        self.open = [outermost]
+        self.open = [outermost, outermost]  # around the outermost part is the same part
 
     def tighten(self, around: OpenPart) -> None:
         """Let a list or code follow the text of an item without a blank line."""
@@ -399,8 +403,6 @@ class TextState:
 
     def note(self, node: Node, loss: Loss) -> None:
         """Report a loss of a node, with the path of the sections it is in."""
-        around = [part.node for part in self.open if isinstance(part.node, SectionNode)]
-        if isinstance(node, SectionNode) and not any(part is node for part in around):
-            around.append(node)
-        path = "/".join([str(part.options.id) for part in around])
+        sections = [part.node for part in self.open if isinstance(part.node, SectionNode)]
+        path = "/".join([str(section.options.id) for section in sections])
         self.report(attrs.evolve(loss, path=path, source=node.source))

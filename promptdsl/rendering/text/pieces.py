@@ -69,6 +69,11 @@ class Layout(NamedTuple):
     """The number of messages up to the end of each timeline entry."""
 
 
+def address_of(head: str, index: int) -> str:
+    """Return an address of its head and its index, which is -1 for none."""
+    return head if index < 0 else f"{head}[{index}]"
+
+
 def runs_of(length: int, kind: PieceKind) -> Sequence[TextRun]:
     """Return the runs of a piece of ``length`` characters; a gap is text of the library."""
     if callable(kind):
@@ -79,10 +84,13 @@ def runs_of(length: int, kind: PieceKind) -> Sequence[TextRun]:
 
 def value_run(length: int, value: object) -> TextRun:
     """Return the run of a value that was encoded as ``length`` characters."""
-    node = value if isinstance(value, ValueNode) else None
-    label = node.label if node else value.label if isinstance(value, Labelled) else None
-    is_volatile = isinstance(value, VolatileNode) or (label is not None and node is None)
-    return TextRun(length, "volatile" if is_volatile else "value", label, node)
+    if isinstance(value, VolatileNode):
+        return TextRun(length, "volatile", value.label, value)
+    if isinstance(value, ValueNode):
+        return TextRun(length, "value", value.label, value)
+    if isinstance(value, Labelled) and value.label is not None:
+        return TextRun(length, "volatile", value.label)
+    return TextRun(length, "value")
 
 
 def inserted(text: str, values: Iterable[tuple[str, object]], after: str = "") -> list[TextRun]:

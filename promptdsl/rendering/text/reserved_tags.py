@@ -11,9 +11,9 @@ from promptdsl.foundation.guards import WrittenTags, fold, has_bracket, written_
 from promptdsl.rendering.text.encode import AuthorTags, author_text_of
 from promptdsl.rendering.text.format import FORMATS, TextFormat
 from promptdsl.rendering.text.leaves import LEAVES
-from promptdsl.rendering.text.neighbours import code_in
+from promptdsl.rendering.text.neighbours import code_in, has_code_fence
 from promptdsl.rendering.text.page import Framed
-from promptdsl.rendering.text.walk import CONTAINERS, LISTS
+from promptdsl.rendering.text.walk import CONTAINERS
 from promptdsl.tree.group_nodes import FormatNode, FragmentNode
 from promptdsl.tree.masks import OPAQUE, REQUEST, SECTION, SPOKEN, SYSTEM, TURN
 from promptdsl.tree.node import Node
@@ -60,8 +60,6 @@ class TurnTags:
             if frame_of is not None:
                 names = self.sections if kind is SectionNode else self.components
                 names.update(map(fold, frame_of(text_format, node).tags))
-            if kind in LISTS:  # each of its parts becomes an item
-                self.components.update(text_format.item_alone.tags)
             texts = [] if are_values and kind is SectionNode else [*node._authored()]
             for child in node.content:
                 if not isinstance(child, str):
@@ -74,7 +72,7 @@ class TurnTags:
                 if has_bracket(text):
                     self._add(written_tags(text))
             fenced = [node.text] if isinstance(node, VerbatimNode) else texts
-            if any("```" in text or "~~~" in text for text in fenced):
+            if has_code_fence(fenced):
                 self.opens_code += code_in([*map(author_text_of, node.content)] or fenced)[1]
 
     def _add(self, tags: WrittenTags) -> None:
@@ -103,11 +101,9 @@ def with_reserved_tags(root: RootNode, config: Resolved) -> RootNode:
         tags = system if node._mask & _SYSTEM else TurnTags()
         tags.note(node, text_format)
         turns.append((node, tags))
-    if not any(
-        tags.components or tags.sections or tags.closed or tags.opens_code for _, tags in turns
-    ):
-        return root
     tags_by_id = {id(tags): tags.author_tags for _, tags in turns}
+    if {*tags_by_id.values()} <= {AuthorTags()}:
+        return root
     everywhere = config.tags | system.sections
     # Turns with the same tags share one set, as there may be many turns and many sections.
     shared: dict[frozenset[str], frozenset[str]] = {}

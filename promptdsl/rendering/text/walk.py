@@ -13,10 +13,9 @@ from promptdsl.foundation.guards import fold, guard, guard_between, holds
 from promptdsl.messages import Block, ToolResultBlock
 from promptdsl.messages.loss import hint
 from promptdsl.rendering.text.encode import Fences, notice, written
-from promptdsl.rendering.text.format import BETWEEN, FORMATS, TextFrame
+from promptdsl.rendering.text.format import FORMATS, TextFrame
 from promptdsl.rendering.text.leaves import LEAVES, write_strings
 from promptdsl.rendering.text.page import (
-    NO_INDENT,
     PROSE,
     Framed,
     Margin,
@@ -64,67 +63,60 @@ class TurnWalk(TextState):
     thousand nested sections take no longer than ten thousand siblings.
     """
 
-    def write(self) -> tuple[Block, ...]:
-        """Return the blocks that the parts become."""
+    def write(self) -> None:
+        """Write the parts on the page."""
         stack, page = self.open, self.page
-        while stack:
-            top = stack[-1]
-            child = next(top.children, None)
+        while len(stack) > 1:
+            part = stack[-1]
+            child = next(part.children, None)
             if child is None:
+                around = stack[-2]
+                close_part(self, part, around)
                 stack.pop()
-                self.close(top, stack[-1].margin if stack else NO_INDENT)
-                page.node_number = stack[-1].node_number if stack else top.node_number
-            elif top.listing is not None and open_item(self, child, top, top.listing):
+                part, page.node_number = around, around.node_number
+            elif part.listing is not None and open_item(self, child, part, part.listing):
                 continue
             elif isinstance(child, str):
-                write_strings(self, (child,), top.node, top)
-            elif self.write_part(child, top):
-                continue
-            if stack and not stack[-1].rules.joined:
+                write_strings(self, (child,), part.node, part)
+            else:
+                self.write_part(child, part)
+            if not part.rules.joined:
                 page.flush()
-        return page.finish()
 
-    def write_part(self, node: Node, around: OpenPart) -> bool:
-        """Write a part; return whether it is open, so that its children are next."""
+    def write_part(self, node: Node, around: OpenPart) -> None:
+        """Write a leaf, or the opening of a container, whose children are next."""
         page = self.page
         page.begin(node)
         write = LEAVES.get(node._node)
         if write is not None:
             write(self, node, around)
+            page.node_number = around.node_number
         elif isinstance(node, ToolResultNode):
             self._write_result(node, around)
+            page.node_number = around.node_number
         else:
             open_part(self, node, around)
-            return True
-        page.node_number = around.node_number
-        return False
 
     def _write_result(self, node: ToolResultNode, around: OpenPart) -> None:
         """Write a tool result, whose blocks are on a page of their own."""
         page, layout = self.page, self.page.layout
-        if page.openings:
-            page.write_openings()
-        page.flush()
+        page.end_text()
         setting, before = self.setting._replace(text_format=around.text_format), len(layout.ends)
         inner = Page(layout, page.node_number)
         inside = self.text._replace(page=inner, setting=setting)
-        content = TurnWalk(inside, node, self.fences).write()
+        TurnWalk(inside, node, self.fences).write()
+        content = inner.finish()
         layout.results[len(layout.ends)] = before
         name, mark = node.options.name, mark_of(node.options)
         error = (node.is_error, node.error_type)
         result = ToolResultBlock(node.tool_use_id, content, name, *error, mark)
         page.block(result, around.rules.kind)
 
-    def close(self, part: OpenPart, outside: Margin) -> None:
-        """Write the closing of a part whose children are written."""
-        options = part.node.options
-        if part.frame is not None or options.cache or options.separator is not None:
-            close_part(self, part, outside)
 
-
-def walk(text: TurnText, node: Node) -> tuple[Block, ...]:
+def walk(text: TurnText, turn: TurnNode) -> tuple[Block, ...]:
     """Return the blocks of a turn with parts of any kind, for which ``ways`` has no shorter way."""
-    return TurnWalk(text, node, Fences(text.author_tags, text.literals)).write()
+    TurnWalk(text, turn, Fences(text.author_tags, text.literals)).write()
+    return text.page.finish()
 
 
 # Containers.
@@ -143,37 +135,31 @@ def open_part(state: TextState, node: Node, around: OpenPart) -> None:
         around.text_format,
         around.level,
         around.margin,
-        around.listing,
-        around.in_item,
+        in_item=around.in_item,
+        list_around=around.listing,
         written=page.written,
         node_number=page.node_number,
     )
+    state.open.append(part)
     container = CONTAINERS.get(node._node)
     if container is not None:
         opening = container.frame(part.text_format, node)
         frame = part.frame = container.write(state, node, part, opening)
-        if not isinstance(node, LISTS):
-            part.listing = None
-        outer = part.margin
-        part.in_item = isinstance(node, _ITEMS)
-        if frame.prefix or frame.between != BETWEEN or outer is not NO_INDENT:
-            part.margin = deeper(outer, frame.prefix, frame.between)
+        part.in_item, outer = isinstance(node, _ITEMS), part.margin
+        part.margin = deeper(outer, frame.prefix, frame.between)
         part.separate(outer)
         page.open(frame.open, frame.kind, outer)
-        if frame.tags:
-            part.tags = tuple(map(fold, frame.tags))
-            state.fences.open(part.tags)
-        if node.options.encoding:
-            part.rules = part.rules.encoded_by(node.options.encoding)
+        part.tags = tuple(map(fold, frame.tags))
+        state.fences.open(part.tags)
+        part.rules = part.rules.encoded_by(node.options.encoding)
     elif isinstance(node, _CONTAINERS_OF_KEYS):
         if isinstance(node, FormatNode):
             part.text_format = FORMATS[node.format]
-        part.joined = around.joined
+        part.listing, part.joined = around.listing, around.joined
         part.separate(part.margin)
     else:
         name = type(node).__name__
         raise TypeError(f"no text for a node of type {name}: add it to LEAVES or CONTAINERS")
-    state.open.append(part)
 
 
 def open_item(state: TextState, child: Child, around: OpenPart, listing: OpenList) -> bool:
@@ -187,36 +173,37 @@ def open_item(state: TextState, child: Child, around: OpenPart, listing: OpenLis
     return True
 
 
-def close_part(state: TextState, part: OpenPart, outside: Margin) -> None:
-    """Write the closing of a container; remove its opening if nothing was written in it."""
-    node, page, frame = part.node, state.page, part.frame
+def close_part(state: TextState, part: OpenPart, around: OpenPart) -> None:
+    """Write the closing of a part; remove its opening if nothing was written in it."""
+    node, page = part.node, state.page
     state.fences.close(part.tags)
-    if frame is not None and page.written == part.written:
-        page.close_empty(frame.open)
+    if part.frame is None:
+        if page.gap and node.options.separator is not None:
+            page.gap = around.margin.gap
+    elif page.written > part.written:
+        _close_frame(page, part, part.frame, around.margin)
+    else:
+        page.close_empty(part.frame.open)
         if part.listing is not None and page.gap:
             page.gap = part.listing.gap
-        # If its block was opened and left empty, it has another hint.
-        has_hint = node._mask & HINTED == HINTED
-        if isinstance(node, SectionNode) and node.title is not None and not has_hint:
-            state.note(node, hint("title_only", f"section {node.options.id}", ONLY_TITLED))
-        elif isinstance(node, FenceNode) and node.raw_values:
-            state.note(node, hint("title_only", "an Ephemeral or Grounding", ONLY_TITLED))
-    elif frame is not None:
-        page.close(frame.close, outside)
-        if isinstance(node, LISTS) and part.listing is not None:
-            page.tail = part.listing.marker
-        elif frame.prefix and (page.tail == PROSE or not isinstance(node, ItemNode)):
-            page.tail = ""
-        listing = state.open[-1].listing if isinstance(node, ItemNode) else None
-        if listing is not None:
-            listing.items += 1
-            listing.margin = part.margin
-    elif page.gap:
-        page.gap = outside.gap
-    mark = mark_of(node.options) if node.options.cache else None
-    is_system = isinstance(node, TurnNode) and node.role == "system"
-    if mark and (is_system or isinstance(node, SectionNode)):
+        if part.titled:
+            state.note(node, hint("title_only", part.titled, ONLY_TITLED))
+    mark = mark_of(node.options)
+    if mark and (isinstance(node, SectionNode) or getattr(node, "role", "") == "system"):
         page.cache(mark)
+
+
+def _close_frame(page: Page, part: OpenPart, frame: TextFrame, outside: Margin) -> None:
+    """Write the closing of a container in which something was written."""
+    page.close(frame.close, outside)
+    if part.listing is not None:
+        page.tail = part.listing.marker
+        return
+    if frame.prefix and (page.tail == PROSE or not isinstance(part.node, ItemNode)):
+        page.tail = ""
+    if part.list_around is not None:  # it is an item
+        part.list_around.items += 1
+        part.list_around.margin = part.margin
 
 
 # The openings: the frame of each, and the rules for the strings inside.
@@ -225,43 +212,54 @@ def close_part(state: TextState, part: OpenPart, outside: Margin) -> None:
 def _open_section(
     state: TextState, node: SectionNode, part: OpenPart, frame: TextFrame
 ) -> TextFrame:
-    text_format, rules, id, title = part.text_format, part.rules, str(node.options.id), node.title
-    is_value = rules.values or isinstance(title, ValueNode)
-    text = title.text if isinstance(title, ValueNode) else title
-    if text is not None:
-        note = partial(state.note, node)
-        if text_format.tagged:
-            notice((text,), note)
-            literals = rules.literals
-            if is_value:
-                literals |= state.fences.literals
-            text = guard(attribute(text), state.fences.reserved, literals)
-        elif is_value:
-            notice((text,), note)
-            text = state.fences.encoded(text, rules, field)
-        else:
-            text = one_line(state.fences.guarded(written(text, note), rules))
-        frame = text_format.section(id, text, part.level)
-    if rules.literals:
-        tag = f"<{id}></{id}>"
-        if text_format.tagged and holds(tag, rules.literals):
-            # With a reference in it, it is not a tag; without one, it could end the fence.
-            raise ContentError(
-                f"the tag <{id}> of this Section contains the delimiter around it",
-                fix="give the section another id, or choose another delimiter",
-                at=(node.source,),
-            )
-        if text:
-            before, _, after = frame.open.rpartition(text)
-            text = guard_between(before, text, after, rules.literals)
-            frame = text_format.section(id, text, part.level)
-    if text is not None and is_value:
-        # An empty title is at the position of any other title.
-        before = text_format.section(id, "\0", part.level).open.partition("\0")[0]
-        frame = frame._replace(kind=partial(inserted, frame.open, [(text, title)], before))
+    text_format, level, rules, id = part.text_format, part.level, part.rules, str(node.options.id)
     part.level += 1
     part.rules = rules.in_section(tagged=text_format.tagged)
+    if text_format.tagged and holds(f"<{id}></{id}>", rules.literals):
+        # With a reference in it, it is not a tag; without one, it could end the fence.
+        raise ContentError(
+            f"the tag <{id}> of this Section contains the delimiter around it",
+            fix="give the section another id, or choose another delimiter",
+            at=(node.source,),
+        )
+    if node.title is None:
+        return frame
+    # If its block was opened and left empty, it has another hint.
+    if node._mask & HINTED != HINTED:
+        part.titled = f"section {id}"
+    is_value, title = rules.values, node.title
+    if isinstance(title, ValueNode):
+        is_value, title = True, title.text
+    text = _title(state, node, title, part, is_value=is_value)
+    frame = text_format.section(id, text, level)
+    if not (is_value or rules.literals):
+        return frame
+    before, _, after = text_format.section(id, "\0", level).open.partition("\0")
+    if text:
+        text = guard_between(before, text, after, rules.literals)
+        frame = text_format.section(id, text, level)
+    if is_value:
+        values = [(text, node.title)]
+        frame = frame._replace(kind=partial(inserted, frame.open, values, before))
     return frame
+
+
+def _title(
+    state: TextState, node: SectionNode, title: str, part: OpenPart, *, is_value: bool
+) -> str:
+    """Return the title of a section as it is written: as an attribute, a value or a heading."""
+    note, rules = partial(state.note, node), part.rules
+    fences = state.fences
+    if part.text_format.tagged:
+        notice((title,), note)
+        literals = rules.literals
+        if is_value:
+            literals |= fences.literals
+        return guard(attribute(title), fences.reserved, literals)
+    if is_value:
+        notice((title,), note)
+        return fences.encoded(title, rules, field)
+    return one_line(fences.guarded(written(title, note), rules))
 
 
 _ATTRIBUTE = re.compile('="([^"]*)"')
@@ -269,6 +267,8 @@ _ATTRIBUTE = re.compile('="([^"]*)"')
 
 def _open_fence(state: TextState, node: FenceNode, part: OpenPart, frame: TextFrame) -> TextFrame:
     notice(node.raw_values, partial(state.note, node))
+    if node.raw_values:
+        part.titled = "an Ephemeral or Grounding"
     part.rules = attrs.evolve(
         part.rules,
         # A prefix has no closing text that the content could contain.
@@ -290,9 +290,9 @@ def _open_list(
     state: TextState, node: ListNode | ChecklistNode, part: OpenPart, frame: TextFrame
 ) -> TextFrame:
     text_format, page, gap = part.text_format, state.page, state.page.gap
-    if part.listing is not None and not text_format.tagged:
+    if part.list_around is not None and not text_format.tagged:
         # A list directly in a list is a part of the item before it.
-        part.margin = part.listing.margin
+        part.margin = part.list_around.margin
         page.gap = f"\n{part.margin.prefix}"
     else:
         state.tighten(part)
@@ -304,7 +304,7 @@ def _open_list(
 
 
 def _open_item(_state: TextState, node: ItemNode, part: OpenPart, frame: TextFrame) -> TextFrame:
-    text_format, listing = part.text_format, part.listing
+    text_format, listing = part.text_format, part.list_around
     part.rules = part.rules.in_text(tagged=text_format.tagged)
     if listing is None:
         return frame

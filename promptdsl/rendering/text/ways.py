@@ -1,7 +1,7 @@
-"""Shorter ways to write a turn than the ``walk``, for the kinds of content that most turns have.
+"""The ways to write a turn that are shorter than the ``walk``, for the content of most turns.
 
-``instructions`` writes strings and sections of one string. ``side_by_side`` writes the texts, calls
-and attachments of a conversation. The blocks and the layout are those of the ``walk``.
+``instructions`` writes strings and sections of one string, ``side_by_side`` the texts, calls and
+attachments of a conversation. The blocks and the layout are those of the ``walk``.
 """
 
 from collections.abc import Callable
@@ -11,20 +11,15 @@ from typing import TypeAlias
 import attrs
 
 from promptdsl.foundation.escaping import title as one_line
-from promptdsl.foundation.guards import has_bracket
 from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages import Block
 from promptdsl.messages.loss import Loss
-from promptdsl.rendering.text.encode import (
-    Fences,
-    StringRules,
-    kind_of,
-    texts_in,
-)
+from promptdsl.rendering.text.encode import Fences, StringRules, kind_of, texts_in
 from promptdsl.rendering.text.format import BETWEEN, title_line
 from promptdsl.rendering.text.leaves import sent_block
 from promptdsl.rendering.text.page import NO_INDENT, OnLoss, TurnText
 from promptdsl.rendering.text.pieces import Layout, PieceKind
+from promptdsl.rendering.text.walk import walk
 from promptdsl.tree.masks import CACHE
 from promptdsl.tree.node import Child, Node
 from promptdsl.tree.part_nodes import (
@@ -42,12 +37,12 @@ from promptdsl.tree.turn_nodes import TurnNode
 Way: TypeAlias = Callable[[TurnText, TurnNode], tuple[Block, ...]]
 
 
-def way_of(turn: TurnNode, rules: StringRules) -> Way | None:
-    """Return the way of a turn, ``None`` for the walk, which writes any parts."""
+def way_of(turn: TurnNode, rules: StringRules) -> Way:
+    """Return the way of a turn that is not simple, by the kinds of its content."""
     if rules.joined or turn.options.separator is not None:
-        return None
+        return walk
     kinds = {str if isinstance(child, str) else child._node for child in turn.content}
-    return side_by_side if kinds <= SIDE_BY_SIDE else None
+    return side_by_side if kinds <= SIDE_BY_SIDE else walk
 
 
 SIDE_BY_SIDE = frozenset(
@@ -68,8 +63,10 @@ def only_string(part: Child) -> str:
     """Return a string, or the string of a text of one string; ``""`` for another part."""
     if isinstance(part, str):
         return part
-    content = part.content if part._node is TextNode and len(part.content) == 1 else ("",)
-    return content[0] if isinstance(content[0], str) else ""
+    if part._node is TextNode and len(part.content) == 1:
+        (text,) = part.content
+        return text if isinstance(text, str) else ""
+    return ""
 
 
 def side_by_side(state: TurnText, turn: TurnNode) -> tuple[Block, ...]:
@@ -83,7 +80,7 @@ def side_by_side(state: TurnText, turn: TurnNode) -> tuple[Block, ...]:
             page.begin(part)
             node = part
         if isinstance(part, ToolUseNode | ReasoningNode | MediaNode):
-            page.block(sent_block(part, state.setting.media_roots), rules.kind)
+            page.block(sent_block(part, state.setting.media_roots, rules), rules.kind)
             follows = False
         else:
             parts = parts_of(part)
@@ -96,24 +93,19 @@ def side_by_side(state: TurnText, turn: TurnNode) -> tuple[Block, ...]:
     return page.finish()
 
 
-def _is_sent_as_written(part: Child) -> bool:
-    """Return whether a part of instructions is a string or a section of one, sent as written."""
-    text, title = part, ""
+def _is_plain(part: Child) -> bool:
+    """Return whether a part of instructions is a string, or a section of one, sent as written."""
+    title = ""
     if isinstance(part, SectionNode):
-        options = part.options
-        if part._mask & CACHE or options.encoding or options.separator is not None:
+        if part._mask & CACHE or isinstance(part.title, ValueNode) or len(part.content) != 1:
             return False
-        if len(part.content) != 1 or isinstance(part.title, ValueNode):
-            return False
-        (text,), title = part.content, part.title or ""
-    string = only_string(text)
-    # A text that starts with a line end is dedented, one with a bracket is guarded.
-    if not string or string.isspace() or string[0] in "\r\n" or "<" in string:
-        return False
-    is_ascii = string.isascii() and title.isascii()
-    return is_ascii or (
-        is_valid_unicode(title) and is_valid_unicode(string) and not has_bracket(string)
-    )
+        title = str(part.title)
+        (part,) = part.content
+    text = only_string(part)
+    # A text that starts with a line end is dedented.
+    written = title + text
+    is_valid = written.isascii() or is_valid_unicode(written)
+    return is_valid and text[:1] not in ("", "\r", "\n")
 
 
 def instructions(layout: Layout, turn: TurnNode) -> str:
@@ -122,28 +114,32 @@ def instructions(layout: Layout, turn: TurnNode) -> str:
     Its pieces are noted in the layout. For other instructions the result is ``""``, and nothing is
     noted.
     """
-    if not all(map(_is_sent_as_written, turn.content)):
+    if not all(map(_is_plain, turn.content)):
         return ""
-    first = len(layout.lengths)
-    pieces: list[tuple[str, PieceKind, int]] = []
+    texts: list[str] = []
+
+    def add(text: str, kind: PieceKind, node_number: int) -> None:
+        texts.append(text)
+        layout.lengths.append(len(text))
+        layout.kinds.append(kind)
+        layout.node_numbers.append(node_number)
+
     for part in turn.content:
-        start, node_number, text = first + len(pieces), -1, part
-        if pieces:
-            pieces.append((BETWEEN, "gap", -1))
+        start, node_number, text = len(layout.lengths), -1, part
+        if texts:
+            add(BETWEEN, "gap", -1)
         if isinstance(part, SectionNode):
-            node_number, (text,) = _noted(layout, part, -1, start), part.content
+            node_number = _noted(layout, part, -1, start)
+            (text,) = part.content
             if part.title is not None:
-                title = title_line(one_line(str(part.title)), 2)
-                pieces.append((title, "section", node_number))
-                start = first + len(pieces)
+                add(title_line(one_line(str(part.title)), 2), "section", node_number)
+                start = len(layout.lengths)
         if not isinstance(text, str):
             node_number = _noted(layout, text, node_number, start)
-        pieces.append((only_string(text), "author", node_number))
-    layout.lengths.extend(len(piece[0]) for piece in pieces)
-    layout.kinds.extend(piece[1] for piece in pieces)
-    layout.node_numbers.extend(piece[2] for piece in pieces)
+            text = only_string(text)
+        add(text, "author", node_number)
     layout.ends.append(len(layout.lengths))
-    return "".join([piece[0] for piece in pieces])
+    return "".join(texts)
 
 
 def _noted(layout: Layout, node: Node, around: int, start: int) -> int:
