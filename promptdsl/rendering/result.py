@@ -5,8 +5,8 @@ spans and token counts, is made when it is first read.
 
 A name without an underscore is for users. A field with an underscore is what ``render.py`` passed,
 such as ``_losses``; the name without it, such as ``losses``, is what users read, made of the field.
-Four more names with an underscore are for other packages: ``_is_waiting``, ``_asks_nothing``,
-``_through_gateway`` and ``_text``; each says who reads it.
+Five more names with an underscore are for other packages: ``_is_waiting``, ``_asks_nothing``,
+``_through_gateway``, ``_text`` and ``_request_view``; each says who reads it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -715,6 +715,16 @@ class Rendered:
             tokens=tokens,
             budget=None if tokens is None else self._report_input().budget_use(tokens[0]),
         ).summary
+
+    @property
+    def _request_view(self) -> "RequestView":
+        """The request with the cache marks of the author alone, and the spans of its blocks.
+
+        A snapshot is made of it.
+        """
+        from promptdsl.rendering.reports.cards import RequestView
+
+        return RequestView(self._prompt, self.facts, self.losses, self.hints, spans=self.spans())
 
     def _view(self, spans: "Sequence[Span]" = ()) -> "RequestView":
         """Return the request as a text shows it: nothing is counted for it, no payload written."""

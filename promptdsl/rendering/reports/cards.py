@@ -141,16 +141,18 @@ class Card(NamedTuple):
 
 @attrs.frozen
 class BlockView:
-    """A block of a message, at its location as in losses, with the spans of its text.
+    """A block of a message, at its location as in losses, with the spans that it consists of.
 
-    ``is_lost`` is whether the target does not take it. ``inner`` are the blocks in a result, which
-    has no spans itself.
+    ``is_lost`` is whether the target does not take it, ``is_unsent`` whether it is lost, or left
+    out as a text of white space. ``inner`` are the blocks in a result; the spans of the result are
+    those of all of them.
     """
 
     at: tuple[int, ...]
     block: Block
     spans: Sequence[Span]
     is_lost: bool
+    is_unsent: bool
     inner: "tuple[BlockView, ...]"
 
     @property
@@ -203,7 +205,7 @@ class RequestView:
     @cached_property
     def messages(self) -> list[MessageView]:
         """The messages with their blocks."""
-        reader = _BlockReader(self.spans, self.losses)
+        reader = _BlockReader(self)
         messages = self.prompt.messages
         counts: Sequence[int | None] = [None] * len(messages)
         if self.tokens is not None:
@@ -285,13 +287,16 @@ class RequestView:
 
 
 class _BlockReader:
-    """Reads what is known of each block: its spans, and whether the target does not take it."""
+    """Reads what is known of each block: its spans, and whether it is sent."""
 
-    def __init__(self, spans: Iterable[Span], losses: Iterable[Loss]) -> None:
-        self.spans: dict[tuple[int | None, ...], list[Span]] = defaultdict(list)
-        for span in spans:
-            self.spans[span.message, span.block, span.inner].append(span)
-        self.lost = {loss.at for loss in losses if loss.kind == "content"}
+    def __init__(self, view: RequestView) -> None:
+        self.spans: dict[tuple[int, ...], list[Span]] = defaultdict(list)
+        for span in view.spans:
+            self.spans[span.message, span.block].append(span)
+            if span.inner is not None:
+                self.spans[span.message, span.block, span.inner].append(span)
+        self.lost = {loss.at for loss in view.losses if loss.kind == "content"}
+        self.unsent = self.lost | {hint.at for hint in view.hints if hint.what == "text block"}
 
     def blocks(self, blocks: Sequence[Block], around: tuple[int, ...]) -> tuple[BlockView, ...]:
         """Return the blocks of a message, or those in a result; ``around`` is its location."""
@@ -299,9 +304,8 @@ class _BlockReader:
 
     def _block(self, block: Block, at: tuple[int, ...]) -> BlockView:
         inner = self.blocks(block.content, at) if isinstance(block, ToolResultBlock) else ()
-        # A block that is not in a result has the location (message, block, None) in spans.
-        spans = self.spans.get((*at, None)[:3], ())
-        return BlockView(at, block, spans, at in self.lost, inner)
+        spans = self.spans.get(at, ())
+        return BlockView(at, block, spans, at in self.lost, at in self.unsent, inner)
 
 
 def _cards_by_location(dropped: Iterable[DroppedCard]) -> Mapping[tuple[int, bool], list[Card]]:

@@ -37,7 +37,8 @@ def text_lines(message: MessageView, *, width: int | None, paint: Paint) -> list
     Lines fit ``width`` columns. Of a text 40 lines are shown, of a line 2,000 characters. ``paint``
     returns a text in the style of its kind.
     """
-    rows = [row for block in message.blocks for row in _rows(block)]
+    blocks = (part for block in message.blocks for part in block.inner or (block,))
+    rows = [row for part in blocks if part.spans for row in _rows(part)]
     kinds = max((len(row.kinds) for row in rows), default=0)
     sources = max((columns(row.source) for row in rows), default=0)
     room = 2 * LONGEST
@@ -63,11 +64,7 @@ def _painted(runs: Runs, paint: Paint) -> str:
 
 
 def _rows(view: BlockView) -> Iterator[TextRow]:
-    """Yield the rows of a block, of a result those of the blocks in it."""
-    for inner in view.inner:
-        yield from _rows(inner)
-    if not view.spans:
-        return
+    """Yield the rows of a block."""
     first = view.spans[0]
     if first.start < first.end:
         yield from _text_rows(view.spans)
