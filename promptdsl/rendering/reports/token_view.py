@@ -111,8 +111,10 @@ def token_rows(
     are left out.
     """
     groups = _grouped(parts)
-    chosen = _chosen(groups, most)
+    chosen = {-1, *_chosen(groups, most)}
     rows: list[TokenRow] = []
+    sent: list[int] = []
+    dropped: list[int] = []
     depths: dict[int, int] = {-1: 0}
     for index, group in enumerate(groups):
         # The depth is the number of the rows around it that are shown.
@@ -120,17 +122,10 @@ def token_rows(
         depths[index] = depth + (index in chosen)
         if index in chosen:
             rows.append(group.row(depth))
-    hidden = [
-        group
-        for index, group in enumerate(groups)
-        if index not in chosen and (group.around in chosen or group.around == -1)
-    ]
-    sent = [group.tokens for group in hidden if not group.is_dropped]
-    dropped = [
-        group.tokens
-        for index, group in enumerate(groups)
-        if index not in chosen and group.is_dropped
-    ]
+        elif group.is_dropped:
+            dropped.append(group.tokens)
+        elif group.around in chosen:
+            sent.append(group.tokens)
     lines = [f"{len(sent):,} more: {sum(sent):,}, largest {max(sent):,}"] if sent else []
     if dropped:
         lines.append(f"{len(dropped):,} more dropped: {sum(dropped):,}, largest {max(dropped):,}")
