@@ -20,6 +20,7 @@ from promptdsl import (
     ImageBlock,
     Loss,
     Message,
+    OutputSchema,
     ReasoningBlock,
     Rendered,
     Source,
@@ -172,15 +173,20 @@ class FileWriter:
         if self.rendered.tools:
             parts = [part for tool in self.rendered.tools for part in self.tool(tool)]
             yield FileEntry("tools", tuple(parts))
-        output = self.rendered.output
-        if output is not None and self.rendered.output_mode == "native":
+        output = self.rendered._request_view.prompt.sent_output
+        if output is not None:
             title = EntryTitle(
                 f"answer {self.texts.line(output.name)}",
                 is_strict=output.strict,
                 is_named=output.name in sent.names,
             )
-            described = self.described("", output.description, output.schema)
-            yield FileEntry(title, tuple(described))
+            yield FileEntry(title, tuple(self.output(output)))
+
+    def output(self, output: OutputSchema) -> Iterator[FilePart]:
+        """Yield the parts of an output schema."""
+        if output.description:
+            yield FilePart("", self.texts.text(output.description))
+        yield FilePart("─■ form", schema_text(output.schema, self.texts))
 
     def tool(self, tool: ToolDefinition) -> Iterator[FilePart]:
         """Yield the parts of a tool."""
@@ -188,18 +194,13 @@ class FileWriter:
         if tool.raw is not None:
             yield FilePart(f"─■ tool {name} of {tool.origin}", self.texts.data(json_text(tool.raw)))
         else:
-            yield from self.described(f"─■ tool {name}", tool.description, tool.input_schema)
+            yield FilePart(f"─■ tool {name}", self.texts.text(tool.description or ""))
+            yield FilePart("─■ takes", schema_text(tool.input_schema, self.texts))
         if tool.extra:
             yield FilePart(f"─■ only for {tool.origin}", self.texts.data(json_text(tool.extra)))
         if tool.cache:
             self.cached_after.append(f"tool {name}")
             yield FilePart(cache_mark(tool.cache))
-
-    def described(self, mark: str, description: str | None, schema: object) -> Iterator[FilePart]:
-        """Yield the parts of a description and of the schema after it."""
-        if mark or description:
-            yield FilePart(mark, self.texts.text(description or ""))
-        yield FilePart("─■ takes" if mark else "─■ form", schema_text(schema, self.texts))
 
     def turns(self, sent: SentPrompt) -> Iterator[FileEntry]:
         """Yield the entries of all turns; a merged message has several turns."""
@@ -211,12 +212,13 @@ class FileWriter:
             for turn in _turns(message, blocks, groundings):
                 writer = TurnWriter(self.texts, turn, self.cached_after)
                 title = EntryTitle(self.turn_title(turn, message.name, results))
-                numbers = [block.sent.number for block in turn.blocks if block.sent.role]
-                if numbers:
-                    note = ABOVE if numbers[0] == last_number else ""
+                carried = [block.sent for block in turn.blocks if block.sent.role]
+                if carried:
+                    note = ABOVE if carried[0].number == last_number else ""
+                    title = writer.sent_title(title, carried[0].role)
                     is_named = message.name in sent.names
-                    title = attrs.evolve(writer.sent_title(title), is_named=is_named, note=note)
-                    last_number = max(numbers)
+                    title = attrs.evolve(title, is_named=is_named, note=note)
+                    last_number = max(block.number for block in carried)
                 elif sent.is_known and turn.is_unsent:
                     title = attrs.evolve(title, note=NOT_SENT)
                 for block in turn.blocks:
@@ -267,11 +269,10 @@ class TurnWriter:
     source: Source | None = None
     """The line that wrote the current block."""
 
-    def sent_title(self, title: EntryTitle) -> EntryTitle:
+    def sent_title(self, title: EntryTitle, role: str) -> EntryTitle:
         """Return a title with the role, the tag and the id of the result that are sent."""
         blocks = self.turn.blocks
         title = attrs.evolve(title, fence=_fence(blocks))
-        role = next(block.sent.role for block in blocks if block.sent.role)
         if role != self.turn.first_word:
             title = attrs.evolve(title, role=role)
         if len(blocks) == 1 and isinstance(blocks[0].block, ToolResultBlock):
@@ -372,7 +373,8 @@ class TurnWriter:
                 mark += f"; {json_text(''.join(sent.before))} put before the text"
             self.write((self.texts.line(mark), ""))
         for inner in result.inner:
-            self.block(inner)
+            if inner.spans:
+                self.block(inner)
 
     def other(self, prompt_block: PromptBlock) -> None:
         """Write a block that is neither a text nor a result."""
