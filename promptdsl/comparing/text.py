@@ -158,29 +158,34 @@ def _clauses(reported: Sequence[Change], exact: int | None) -> Iterator[str]:
     ``exact`` is the token count of the second prompt.
     """
     header = [change for change in reported if change.location[0] == HEADER]
-    in_messages = [change for change in reported if change.location[0] != HEADER]
+    in_messages: dict[str, list[Change]] = defaultdict(list)
+    for change in reported:
+        if change.location[0] != HEADER:
+            in_messages[change.kind].append(change)
     addresses = _addresses_by_change_kind(header)
     yield from (_changed_clause(line) for line in header if line.location[1] == "model")
     for kind in ("renamed", "changed", "added", "removed", "moved", "role"):
         names: dict[str, list[str]] = defaultdict(list)
-        of_kind = [change for change in in_messages if change.kind == kind]
-        for change in of_kind:
+        for change in in_messages[kind]:
             name, verb = _name_and_verb(change, addresses)
             names[verb].append(f"`{name}`")
-        count = _count_clause(of_kind) if kind == "changed" else ""
+        count = _count_clause(in_messages[kind]) if kind == "changed" else ""
         yield from (f"{_joined(some)} {verb}{count}" for verb, some in names.items())
-    yield from (_cache_clause(change) for change in in_messages if change.kind == "cache")
-    for change in in_messages:
-        before, after = (_LABEL.findall(text) for text in _texts(change))
+    yield from map(_cache_clause, in_messages["cache"])
+    for change in in_messages["changed"]:
+        before, after = map(_LABEL.findall, _texts(change))
         missing = sorted({*before}.difference(after))
-        if change.kind == "changed" and missing:
+        if missing:
             yield f"`{change.location[-1]}` has no {' and '.join(missing)} any more"
     # By name of a header line, whether a clause above already shows what changed there: the line
     # ``cache`` only lists the cache marks, and a ``dropped`` line names what is not sent.
     is_shown_above = {
         "model": True,
-        "cache": any(change.kind == "cache" for change in in_messages),
-        "dropped": any(_is_of_budget(change, addresses) for change in in_messages),
+        "cache": bool(in_messages["cache"]),
+        "dropped": any(
+            _is_of_budget(change, addresses)
+            for change in (*in_messages["removed"], *in_messages["added"])
+        ),
     }
     others = [line for line in header if not is_shown_above.get(line.location[1])]
     total = "" if exact is None else f"{exact:,}"
@@ -438,14 +443,17 @@ def _other_letters(row: Row) -> str:
     letters: dict[str, None] = {}
     for before, after in texts:
         pairs = [pair for pair in zip(before, after, strict=False) if pair[0] != pair[1]]
-        names = [[unicodedata.name(letter, "") for letter in pair] for pair in pairs]
-        # "CYRILLIC SMALL LETTER A" is a letter of the script "CYRILLIC".
-        scripts = [
-            {name.split(" ")[0] for name in two_names if " LETTER " in name} for two_names in names
-        ]
-        if len(before) == len(after) and all(len(of_pair) == 2 for of_pair in scripts):
+        names = [(unicodedata.name(old, ""), unicodedata.name(new, "")) for old, new in pairs]
+        # Two scripts that are known, and are not the same one.
+        are_other = all(len({_script(old), _script(new), ""}) == 3 for old, new in names)
+        if are_other and len(before) == len(after):
             letters |= dict.fromkeys(f"{new}, was {old}" for old, new in names)
     return f"other letters: {'; '.join(letters)}" if letters else ""
+
+
+def _script(name: str) -> str:
+    """Return the script of a letter: "CYRILLIC" of "CYRILLIC SMALL LETTER A"; else nothing."""
+    return name.split(" ", maxsplit=1)[0] if " LETTER " in name else ""
 
 
 def _with_signs(words: Sequence[WordHunk]) -> str:
