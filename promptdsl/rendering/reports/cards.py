@@ -117,12 +117,12 @@ class Card(NamedTuple):
     tokens: int | None = None
     inside: tuple["Card", ...] = ()
     dropped: DroppedCard | None = None
-    stands_for: int = 1
+    stands_for: int = 0
 
     @property
     def is_dropped(self) -> bool:
         """Whether it is a dropped part, or the number of more of them."""
-        return self.what == "dropped" and bool(self.name)
+        return self.stands_for > 0
 
     @property
     def heading(self) -> str:
@@ -327,7 +327,7 @@ def _cards_by_location(dropped: Iterable[DroppedCard]) -> Mapping[tuple[int, boo
 
 def _dropped_card(part: DroppedCard) -> Card:
     pieces = (Piece("", part.text),) if part.text else ()
-    return Card("dropped", part.name, pieces, tokens=part.tokens, dropped=part)
+    return Card("dropped", part.name, pieces, tokens=part.tokens, dropped=part, stands_for=1)
 
 
 def _pieces(views: Iterable[BlockView], tool_names: Mapping[str, str]) -> Iterator[Piece]:

@@ -173,8 +173,7 @@ def _hidden(cards: Sequence[Card]) -> str:
     counts = [card.tokens for card in cards if card.what in ROLES]
     known = [count for count in counts if count is not None]
     sizes = f", {sum(known):,} tokens, the largest {max(known):,}" if known else ""
-    dropped = [part for card in cards for part in (card, *card.inside) if part.is_dropped]
-    gone = sum(part.stands_for for part in dropped)
+    gone = sum(part.stands_for for card in cards for part in (card, *card.inside))
     sizes += f", and {gone:,} dropped" if gone else ""
     return f"<p>… {len(counts):,} more messages{sizes}</p>\n"
 

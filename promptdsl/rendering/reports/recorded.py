@@ -220,8 +220,10 @@ def _dropped_rows(
         text = part.text or "\n\n".join(filter(None, map(_text_of, pieces)))
         row["text"] = text if is_valid_unicode(text) else _as_read(text)
     for row, place in zip(rows, () if report is None else report.placed, strict=False):
-        numbers = None if place.range is None else [*place.range]
-        row |= {key: n for key, n in (("at", place.at), ("range", numbers)) if n is not None}
+        if place.at is not None:
+            row["at"] = place.at
+        if place.range is not None:
+            row["range"] = [*place.range]
     return rows
 
 
