@@ -74,6 +74,11 @@ class Piece(NamedTuple):
         yield self.text[end:], ""
 
 
+def heading_of(role: str, sent_as: str) -> str:
+    """Return the role of a message, or the one that it is sent in and the one it was written in."""
+    return f"{sent_as} (written as {role})" if sent_as else role
+
+
 MOST_DROPPED = 20
 """So many dropped parts with one location have a card each."""
 
@@ -127,7 +132,12 @@ class Card(NamedTuple):
     @property
     def heading(self) -> str:
         """What the card is, and how it is sent."""
-        return f"{self.sent_as} (written as {self.what})" if self.sent_as else self.what
+        return heading_of(self.what, self.sent_as)
+
+    @property
+    def style(self) -> str:
+        """The kind of the card for colours: the role of a message as it is sent."""
+        return self.sent_as or self.what
 
     @property
     def why(self) -> str:
@@ -177,6 +187,16 @@ class MessageView:
     sent_as: str
     tokens: int | None
 
+    @property
+    def heading(self) -> str:
+        """Its role, and how it is sent."""
+        return heading_of(self.message.role, self.sent_as)
+
+    @property
+    def style(self) -> str:
+        """The kind of its heading for colours: its role as it is sent."""
+        return self.sent_as or self.message.role
+
 
 @attrs.frozen(eq=False, slots=False)
 class RequestView:
@@ -208,7 +228,7 @@ class RequestView:
         reader = _BlockReader(self)
         messages = self.prompt.messages
         counts: Sequence[int | None] = [None] * len(messages)
-        if self.tokens is not None:
+        if self.tokens is not None and self.tokens[1]:
             counts = self.tokens[1]
         return [
             MessageView(

@@ -151,7 +151,7 @@ def _part(card: Card) -> str:
     if card.what in NOTES and len(pieces) > SHOWN:
         pieces, more = pieces[:SHOWN], f'<p class="label">… {len(card.pieces) - SHOWN:,} more</p>'
     body = "".join([*map(_piece, pieces), more, *map(_part, card.inside)])
-    kind = _line(card.sent_as or card.what)
+    kind = _line(card.style)
     return f'<details class="{kind}"{is_open}><summary>{title}</summary>{body}</details>\n'
 
 

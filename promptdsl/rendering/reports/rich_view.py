@@ -35,7 +35,7 @@ def _shown(card: Card) -> Panel | Text:
         Text("\n\n").join([*map(_piece, card.pieces), *map(_dropped, card.inside)]),
         title=Text(visible(f"{card.heading} {card.name}".rstrip(), one_line=True)),
         title_align="left",
-        border_style=STYLES.get(card.sent_as or card.what, "dim"),
+        border_style=STYLES.get(card.style, "dim"),
     )
 
 

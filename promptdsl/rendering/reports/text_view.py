@@ -36,7 +36,7 @@ def text_view(view: RequestView, paint: Paint = unstyled) -> str:
 
 def _card_text(card: Card, paint: Paint) -> str:
     name = visible(f"{card.heading} {card.name}".rstrip(), one_line=True)
-    rule = paint(card.sent_as or card.what, f"── {name} ".ljust(WIDTH, "─"))
+    rule = paint(card.style, f"── {name} ".ljust(WIDTH, "─"))
     if card.dropped is not None:
         return f"{rule}\n{paint('label', f'─ {visible(card.why, one_line=True)}')}"
     texts = [_piece_text(piece, paint) for piece in card.pieces]
