@@ -17,6 +17,7 @@ import attrs
 
 from promptdsl.budget.dropped import Dropped, in_tokens, named
 from promptdsl.config.model_facts import ModelFacts
+from promptdsl.foundation.errors import counted
 from promptdsl.foundation.json import write_json
 from promptdsl.foundation.unicode import on_one_line
 from promptdsl.messages import Block, ImageBlock, TextBlock, ToolResultBlock
@@ -249,13 +250,13 @@ class RequestView:
     def summary(self) -> str:
         """The target of the request, its size and its digest, on one line."""
         target = " ".join(filter(None, (self.facts.provider or "no target", self.facts.model)))
-        sizes = [_counted("message", self.prompt.messages)]
+        sizes = [counted(len(self.prompt.messages), "message", "messages")]
         if self.budget is not None:
             sizes.append(self.budget.line(" tokens"))
         elif self.tokens:
             sizes.append(f"{self.tokens[0]:,} tokens")
-        sizes += [_counted("loss", self.losses)] if self.losses else []
-        sizes += [_counted("hint", self.hints)] if self.hints else []
+        sizes += [counted(len(self.losses), "loss", "losses")] if self.losses else []
+        sizes += [counted(len(self.hints), "hint", "hints")] if self.hints else []
         sizes += [f"{len(self.dropped):,} dropped"] if self.dropped else []
         return on_one_line(f"Rendered for {target}: {', '.join(sizes)}, {digest_of(self.prompt)}")
 
@@ -406,8 +407,3 @@ def digest_of(prompt: Prompt) -> str:
     ]
     content = (messages, fields, prompt.tool_choice)
     return sha256(json.dumps(content, default=str).encode()).hexdigest()[:12]
-
-
-def _counted(word: str, values: Sequence[object]) -> str:
-    plural = "" if len(values) == 1 else "es" if word.endswith("s") else "s"
-    return f"{len(values):,} {word}{plural}"

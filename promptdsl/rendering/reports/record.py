@@ -13,7 +13,7 @@ import attrs
 
 from promptdsl.budget.dropped import Dropped
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.foundation.errors import DataError, OptionError, shown
+from promptdsl.foundation.errors import DataError, OptionError, counted, shown
 from promptdsl.foundation.files import atomic_writer, checked_path
 from promptdsl.foundation.frozen import is_mapping, json_leaf, plain
 from promptdsl.foundation.json import ENCODER, LEVELS, JsonDict, unique
@@ -281,8 +281,7 @@ class PromptRecord:
     def __repr__(self) -> str:
         model, tokens = self._data["model"], self._data["tokens"]
         target = " ".join(filter(None, (model["provider"] or "no target", model["model"])))
-        count = len(self._data["messages"])
-        size = f"{count:,} message{'' if count == 1 else 's'}"
+        size = counted(len(self._data["messages"]), "message", "messages")
         size += "" if tokens is None else f", {tokens['total']:,} tokens"
         return f"<PromptRecord {self._data['format']} for {target}: {size}>"
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import attrs
 
 from promptdsl.budget.dropped import AUTHOR_WORDS, named
+from promptdsl.foundation.errors import counted
 from promptdsl.foundation.json import JsonDict
 from promptdsl.foundation.terminal_width import columns, cut_to, file_columns, fitted_source
 from promptdsl.foundation.unicode import on_one_line
@@ -96,7 +97,7 @@ class TokenView:
         numbers = max((len(f"{row.tokens:,}") for row in rows), default=0)
         lines += [f"{'…':>{numbers}}  {line}" for line in rest]
         dropped = [part.tokens for part in self.parts if part.dropped is not None]
-        count = "1 part" if len(dropped) == 1 else f"{len(dropped):,} parts"
+        count = counted(len(dropped), "part", "parts")
         last = [f"{sum(dropped):,} tokens were dropped in {count}"] if dropped else []
         last += [*self.notes, *([self.savings] if self.savings else [])]
         return "\n".join([*lines, *([""] if last and rows else []), *last])
