@@ -10,6 +10,7 @@ parts; ``snapshot_file.py`` has their classes.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 import attrs
@@ -145,22 +146,26 @@ class FileWriter:
             yield "tool choice", line(rendered.tool_choice)
         if rendered._is_waiting:
             yield "waiting", "the last calls have no results yet, so nothing can be sent"
-        losses: dict[tuple[str, str], dict[str, None]] = {}
-        for loss in (*rendered.losses, *rendered.hints):
-            # How a message is sent is in its title already.
-            why = loss.why.partition(", so ")[0]
-            reason = why if len(loss.at) == 1 else f"{_subject(loss)}: {loss.why}"
-            name = "hint" if loss.kind == "hint" else "loss"
-            losses.setdefault((name, reason), {}).update(dict.fromkeys((loss.path, *loss.also)))
-        for (name, reason), paths in losses.items():
-            shown = [self.path(path) for path in paths if path]
-            more = f" and {len(shown) - NAMED} more" if len(shown) > NAMED else ""
-            where = ", ".join(shown[:NAMED]) + more
-            yield name, f"{where}: {line(reason)}" if where else line(reason)
+        yield from (("loss", loss) for loss in self.losses(rendered.losses))
+        yield from (("hint", hint) for hint in self.losses(rendered.hints))
         for dropped in rendered.dropped:
             where = self.path(dropped.path or dropped.what)
             why = f"~{_rounded(dropped.tokens)} tokens: {dropped.why}"
             yield "dropped", f"{where}, {line(why)}"
+
+    def losses(self, losses: Iterable[Loss]) -> Iterator[str]:
+        """Yield a line for each reason of losses, or of hints, after the paths that have it."""
+        paths: dict[str, dict[str, None]] = defaultdict(dict)
+        for loss in losses:
+            paths[_reason(loss)].update(dict.fromkeys((loss.path, *loss.also)))
+        for reason, some in paths.items():
+            shown = [self.path(path) for path in some if path]
+            where = ", ".join(shown[:NAMED])
+            if len(shown) > NAMED:
+                where += f" and {len(shown) - NAMED} more"
+            if where:
+                where += ": "
+            yield where + self.texts.line(reason)
 
     def path(self, path: str) -> str:
         """Return a path of the prompt on one line, with the id of its turn as it is shown."""
@@ -399,10 +404,15 @@ class TurnWriter:
         self.write((f"─■ {label}{note}", text))
 
 
-def _subject(loss: Loss) -> str:
-    """Return what a loss or a hint is about. In snapshots the id of a section is in quotes."""
+def _reason(loss: Loss) -> str:
+    """Return what a loss or a hint is about, and why. The id of a section is in quotes."""
+    if len(loss.at) == 1:
+        # How a message is sent is in its title already.
+        return loss.why.partition(", so ")[0]
     kind, _, id = loss.what.partition(" ")
-    return f"section {id!r}" if kind == "section" else loss.what
+    if kind == "section":
+        return f"section {id!r}: {loss.why}"
+    return f"{loss.what}: {loss.why}"
 
 
 def _groundings(rendered: Rendered) -> set[str]:

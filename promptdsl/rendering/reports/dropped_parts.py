@@ -178,10 +178,9 @@ def _gone(part: Dropped, tree: WrittenTree, index: int, kept: set[int]) -> list[
 
 def first_messages(parts: Sequence[TokenPart]) -> list[int]:
     """Return the first message from each part on, and at last the number of messages."""
-    spans = [part.message for part in parts if part.message]
-    firsts = [max((last + 1 for _, last in spans), default=0)]
+    firsts = [max((part.message[1] + 1 for part in parts if part.message), default=0)]
     for part in reversed(parts):
-        firsts.append(part.message[0] if part.message else firsts[-1])
+        firsts.append(firsts[-1] if part.message is None else part.message[0])
     return firsts[::-1]
 
 

@@ -183,7 +183,8 @@ class PromptRecord:
         messages: tuple[Message, ...] = self.prompt.messages
         spans: list[Span] = []
         for row in self._complete["spans"]:
-            block = messages[int(row["message"])].content[int(row["block"])]
+            _, message, number = row["kind"], row["message"], row["block"]  # every row has these
+            block = messages[int(message)].content[int(number)]
             if isinstance(block, ToolResultBlock) and "inner" in row:
                 block = block.content[int(row["inner"])]
             text = block.text[row["start"] : row["end"]] if isinstance(block, TextBlock) else ""

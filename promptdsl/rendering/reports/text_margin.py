@@ -66,7 +66,7 @@ def _painted(runs: Runs, paint: Paint) -> str:
 def _rows(view: BlockView) -> Iterator[TextRow]:
     """Yield the rows of a block."""
     first = view.spans[0]
-    if first.start < first.end:
+    if first.start != first.end:
         yield from _text_rows(view.spans)
         return
     text, style = " ".join(filter(None, (described(view.block), shown_text(view.block)))), ""
