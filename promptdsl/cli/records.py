@@ -136,7 +136,7 @@ def _messages(record: PromptRecord) -> Iterator[str]:
     """Yield each message: how it is sent, and its texts with the lines that wrote them."""
     painting = paint if is_colourful() else None
     texts = record._texts(width=terminal_width(), paint=painting)
-    for index, (view, text) in enumerate(zip(record._view.messages, texts, strict=True)):
+    for index, (view, text) in enumerate(zip(record._request_view.messages, texts, strict=True)):
         line = f"{index} {visible(view.heading, one_line=True)}"
         if view.tokens is not None:
             line += f", {view.tokens:,} tokens"

@@ -726,7 +726,7 @@ class Rendered:
 
         return RequestView(self._prompt, self.facts, self.losses, self.hints, spans=self.spans())
 
-    def _view(self, spans: "Sequence[Span]" = ()) -> "RequestView":
+    def _text_view(self, spans: "Sequence[Span]" = ()) -> "RequestView":
         """Return the request as a text shows it: nothing is counted for it, no payload written."""
         from promptdsl.rendering.reports.cards import RequestView
 
@@ -753,7 +753,7 @@ class Rendered:
     def __str__(self) -> str:
         from promptdsl.rendering.reports.text_view import text_view
 
-        return text_view(self._view())
+        return text_view(self._text_view())
 
     def _text(self, paint: "Paint") -> str:
         """Return the request as text, in the styles of a terminal, those of ``paint``.
@@ -762,7 +762,7 @@ class Rendered:
         """
         from promptdsl.rendering.reports.text_view import text_view
 
-        return text_view(self._view(self.spans()), paint)
+        return text_view(self._text_view(self.spans()), paint)
 
     @cached_property
     def _shown_dropped(self) -> "Sequence[DroppedCard]":
@@ -804,12 +804,12 @@ class Rendered:
     def _repr_markdown_(self) -> str:
         from promptdsl.rendering.reports.markdown_view import markdown_view
 
-        return markdown_view(self._view_record()._view)
+        return markdown_view(self._view_record()._request_view)
 
     def __rich__(self) -> object:
         from promptdsl.rendering.reports.rich_view import rich_view
 
-        return rich_view(self._view_record()._view)
+        return rich_view(self._view_record()._request_view)
 
     def __format__(self, spec: object) -> Never:
         from promptdsl.rendering.target_errors import no_text

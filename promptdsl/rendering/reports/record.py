@@ -274,7 +274,7 @@ class PromptRecord:
         Called for the command ``promptdsl records show``.
         """
         shown = partial(text_lines, width=width, paint=paint or unstyled)
-        return ["\n".join(shown(message)) for message in self._view.messages]
+        return ["\n".join(shown(message)) for message in self._request_view.messages]
 
     def __str__(self) -> str:
         return self.outline() or self.token_tree()
@@ -292,12 +292,12 @@ class PromptRecord:
         data = self._data
         if not data["content"]:
             return f"<pre>{escape(str(self))}</pre>"
-        return html_view(self._view, self._token_view)
+        return html_view(self._request_view, self._token_view)
 
     _repr_html_ = html
 
     @property
-    def _view(self) -> RequestView:
+    def _request_view(self) -> RequestView:
         """What is known of the request; a record without content has no view."""
         data, tokens = self._data, self._token_view
         view = RequestView(

@@ -49,7 +49,8 @@ def _dropped_line(card: Card) -> str:
     """Return what was dropped of a message, in tokens, and why."""
     line = f"─ dropped {card.name}"
     if card.dropped is not None:
-        line += f"{': ' if card.tokens is None else ', '}{card.why}"
+        separator = ": " if card.tokens is None else ", "
+        line += separator + card.why
     return visible(line, one_line=True)
 
 
