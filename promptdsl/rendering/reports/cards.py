@@ -150,8 +150,7 @@ class Card(NamedTuple):
         return f"{in_tokens(self.tokens)}: {self.dropped.reason}"
 
 
-@attrs.frozen
-class BlockView:
+class BlockView(NamedTuple):
     """A block of a message, at its location as in losses, with the spans that it consists of.
 
     ``is_lost`` is whether the target does not take it, ``is_unsent`` whether it is lost, or left
@@ -176,8 +175,7 @@ def _is_tinted(span: Span) -> bool:
     return span.kind in TINTED and span.start < span.end
 
 
-@attrs.frozen
-class MessageView:
+class MessageView(NamedTuple):
     """A message with its blocks; ``sent_as`` is the role that it is sent in, if it is another one.
 
     ``tokens`` are ``None`` where they are not counted.

@@ -4,7 +4,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from html import escape
 from pathlib import Path
 from typing import Any, Self
@@ -340,7 +340,8 @@ def _token_parts(rows: Iterable[JsonDict]) -> list[TokenPart]:
 
 def _fields(row: JsonDict, cls: type) -> JsonDict:
     """Return the fields of a class that a row has, with its source."""
-    fields: JsonDict = {name: row[name] for name in attrs.fields_dict(cls) if name in row}
+    names = _names_of(cls)
+    fields: JsonDict = {name: row[name] for name in names if name in row}
     for name in ("at", "also"):
         if name in fields:
             fields[name] = tuple(fields[name])
@@ -348,8 +349,13 @@ def _fields(row: JsonDict, cls: type) -> JsonDict:
         fields["library"] = LibrarySection(row["library"])
     if row.get("source"):
         file, _, line = row["source"].rpartition(":")
-        fields["source" if "source" in attrs.fields_dict(cls) else "at"] = Source(file, int(line))
+        fields["source" if "source" in names else "at"] = Source(file, int(line))
     return fields
+
+
+@cache
+def _names_of(cls: type) -> tuple[str, ...]:
+    return tuple(attrs.fields_dict(cls))
 
 
 def _check_number(option: str, value: object) -> None:
