@@ -46,6 +46,7 @@ from promptdsl.comparing.sent import UNSENT, PromptBlock, SentPrompt, sent_promp
 from promptdsl.comparing.shown_texts import Scrubber, ShownTexts
 from promptdsl.comparing.snapshot_file import WITHIN, FileEntry, FilePart, PromptFile
 from promptdsl.comparing.titles import ABOVE, NOT_SENT, EntryTitle
+from promptdsl.foundation.errors import counted
 
 NAMED = 3
 """The most paths that a line of the header names."""
@@ -137,9 +138,11 @@ class FileWriter:
         yield "model", line(f"{facts.model or ''} {provider}".strip() or "none")
         tokens = fixed_tokens(rendered)
         yield "tokens", line(f"~{_rounded(tokens.total)} ({tokens.method})")
-        count = len(self.cached_after)
-        after = " and ".join(self.cached_after)
-        yield "cache", f"{count} mark{'s' * (count > 1)}, after {after}" if count else "no mark"
+        marks = "no mark"
+        if self.cached_after:
+            count = counted(len(self.cached_after), "mark", "marks")
+            marks = f"{count}, after {' and '.join(self.cached_after)}"
+        yield "cache", marks
         libraries = dict.fromkeys(section.library for section in rendered.libraries)
         yield from (("library", line(name)) for name in libraries)
         if rendered.tool_choice is not None:
@@ -251,9 +254,11 @@ class FileWriter:
             words.append(self.shown_ids[turn.address])
         for block in results:
             tool = block.name or self.tool_names.get(block.tool_use_id)
-            words += [line(as_one_word(tool))] if tool else []
+            if tool:
+                words.append(line(as_one_word(tool)))
             words.append(name(as_one_word(block.tool_use_id)))
-        words += [line(f"named {as_one_word(speaker)}")] if speaker else []
+        if speaker:
+            words.append(line(f"named {as_one_word(speaker)}"))
         return " ".join(words)
 
 
@@ -298,7 +303,8 @@ class TurnWriter:
             case _:
                 self.other(block)
         extra = getattr(block.block, "extra", None)
-        self.write(*([("─■ with", json_text(extra))] if extra else ()))
+        if extra:
+            self.write(("─■ with", json_text(extra)))
         self.write(*(("─■ added for the target", text) for text in sent.after))
         if sent.cache:
             path = (self.turn.first_word, *_sections(last, self.turn))

@@ -87,7 +87,8 @@ def sent_prompt(rendered: Rendered) -> SentPrompt:
         locations = rendered.locations()
     except (TargetError, PendingToolCalls):
         names = {message.name for message in rendered.messages}
-        names.add(rendered.output.name if rendered.output else None)
+        if rendered.output is not None:
+            names.add(rendered.output.name)
         return SentPrompt(blocks, (), names, is_known=False)
     for block in chain.from_iterable(blocks):
         block.sent = SentBlock()

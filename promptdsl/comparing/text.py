@@ -256,7 +256,8 @@ def _name_and_verb(change: Change, addresses: Mapping[str, BudgetAddresses]) -> 
             old, new = title_of(change.was), title_of(change.now)
             if old.is_strict == new.is_strict or old.what != new.what:
                 return change.was, f"renamed to `{change.now}`"
-            return old.what, "strict now" if new.is_strict else "not strict any more"
+            verb = "strict now" if new.is_strict else "not strict any more"
+            return old.what, verb
         case _ if _is_of_budget(change, addresses):
             return change.location[-1], BUDGET_VERBS[change.kind]
         case _:
@@ -336,12 +337,12 @@ def _role_clause(change: Change) -> str:
         return f"sent now, as {new_without_note}"
     # Only the note differs.
     if old_without_note == new_without_note:
-        return f"sent in {'the message above it' if new.note else 'its own message'}"
+        return "sent in the message above it" if new.note else "sent in its own message"
     # Only the name differs: it is sent now, or not any more. Where the id of a result is sent as
     # another one, the title has this ``id``, and both titles are shown.
     with_new_name = attrs.evolve(old_without_note, is_named=new.is_named)
     if not new.id and with_new_name == new_without_note:
-        return f"sent {'with' if new.is_named else 'without'} its name"
+        return "sent with its name" if new.is_named else "sent without its name"
     return f"sent as {new_without_note}, was {old_without_note}"
 
 
@@ -463,7 +464,10 @@ def _with_signs(words: Sequence[WordHunk]) -> str:
         head = equal[:AROUND] if number else ""
         tail = equal[-AROUND:] if removed or added else ""
         is_short = len(equal) <= len(head) + len(tail) + 1
-        text += equal if is_short else f"{head}…{tail}"
-        text += f"[-{removed}-]" if removed else ""
-        text += f"{{+{added}+}}" if added else ""
+        shown = equal if is_short else f"{head}…{tail}"
+        text += shown
+        if removed:
+            text += f"[-{removed}-]"
+        if added:
+            text += f"{{+{added}+}}"
     return text

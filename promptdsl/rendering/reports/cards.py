@@ -105,7 +105,8 @@ class DroppedCard:
     @property
     def reason(self) -> str:
         """Why it is not sent, in words."""
-        return self.dropped.why + (f" ({self.dropped.note})" if self.dropped.note else "")
+        why, note = self.dropped.why, self.dropped.note
+        return f"{why} ({note})" if note else why
 
 
 class Card(NamedTuple):
@@ -253,9 +254,12 @@ class RequestView:
             sizes.append(self.budget.line(" tokens"))
         elif self.tokens:
             sizes.append(f"{self.tokens[0]:,} tokens")
-        sizes += [counted(len(self.losses), "loss", "losses")] if self.losses else []
-        sizes += [counted(len(self.hints), "hint", "hints")] if self.hints else []
-        sizes += [f"{len(self.dropped):,} dropped"] if self.dropped else []
+        if self.losses:
+            sizes.append(counted(len(self.losses), "loss", "losses"))
+        if self.hints:
+            sizes.append(counted(len(self.hints), "hint", "hints"))
+        if self.dropped:
+            sizes.append(f"{len(self.dropped):,} dropped")
         return on_one_line(f"Rendered for {target}: {', '.join(sizes)}, {digest_of(self.prompt)}")
 
     def notes(self) -> Iterator[Card]:

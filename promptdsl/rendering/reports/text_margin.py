@@ -19,6 +19,8 @@ LONGEST = 2_000
 WIDEST = 500
 """The columns of a file name where nothing is cut."""
 
+STYLES = dict(zip(TINTED, TINTED, strict=True))
+"""The style of a text by the kind of its span; any other text has none."""
 Runs = list[tuple[str, str]]
 """The texts of a row, each with its kind: empty for a text that has no style."""
 
@@ -79,19 +81,18 @@ def _rows(view: BlockView) -> Iterator[TextRow]:
 def _text_rows(spans: Sequence[Span]) -> Iterator[TextRow]:
     """Yield the rows of a text."""
     lines = [*_lines(spans)]
-    last = TextRow("", "", [])
-    for number, line in enumerate(lines[:MOST]):
+    kinds, source = "", ""
+    for line in lines[:MOST]:
         written = [span for span, text in line if text.strip()]
         # The signs around a text, such as those of a list, are not what a reader looks for.
         shown = [span for span in written if span.kind != "section"] or written
-        kinds = " + ".join(dict.fromkeys(_kind(span) for span in shown)) or last.kinds
-        source = _source(shown[0]) if shown else last.source
-        runs = [(visible(text), span.kind if span.kind in TINTED else "") for span, text in line]
-        last = TextRow(kinds, source, [(text, kind) for text, kind in runs if text])
-        yield last
-        if number + 1 == MOST < len(lines):
-            more = f"… {len(lines) - MOST:,} more lines"
-            yield TextRow(kinds, source, [(more, "")])
+        if shown:
+            kinds = " + ".join(dict.fromkeys(map(_kind, shown)))
+            source = _source(shown[0])
+        runs = [(visible(text), STYLES.get(span.kind, "")) for span, text in line]
+        yield TextRow(kinds, source, [(text, style) for text, style in runs if text])
+    if len(lines) > MOST:
+        yield TextRow(kinds, source, [(f"… {len(lines) - MOST:,} more lines", "")])
 
 
 def _lines(spans: Iterable[Span]) -> Iterator[list[tuple[Span, str]]]:
