@@ -13,6 +13,7 @@ from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pairs import last_question, turns_in
 from promptdsl.budget.slots import Slot, first_alternatives
 from promptdsl.budget.units import ConversationUnit, Entry
+from promptdsl.foundation.errors import counted
 from promptdsl.foundation.json import JsonDict
 from promptdsl.foundation.old_names import OldAttribute
 from promptdsl.foundation.source import Source
@@ -137,7 +138,7 @@ def _row(part: Needed, depth: int) -> JsonDict:
 
 def in_tokens(count: int) -> str:
     """Return a number of tokens in words."""
-    return f"{count:,} token{'' if count == 1 else 's'}"
+    return counted(count, "token", "tokens")
 
 
 def named(what: str, path: str) -> str:

@@ -3,7 +3,6 @@
 import argparse
 import json
 from collections.abc import Iterator, Mapping
-from itertools import zip_longest
 from textwrap import fill
 
 from promptdsl import PromptError, PromptRecord
@@ -135,19 +134,13 @@ def _parts(record: PromptRecord) -> Iterator[tuple[str, str]]:
 
 def _messages(record: PromptRecord) -> Iterator[str]:
     """Yield each message: how it is sent, and its texts with the lines that wrote them."""
-    data = record.to_dict()
-    tokens, sent_as = data["tokens"], data.get("sent_as", {})
-    counts: list[int] = tokens["messages"] if tokens else []
     painting = paint if is_colourful() else None
     texts = record._texts(width=terminal_width(), paint=painting)
-    messages = zip_longest(record.prompt.messages, texts, counts)
-    for index, (message, text, count) in enumerate(messages):
-        role = message.role
-        if str(index) in sent_as:
-            role = f"{sent_as[str(index)]} (written as {role})"
-        role = visible(role, one_line=True)
-        line = f"{index} {role}" + ("" if count is None else f", {count:,} tokens")
-        yield paint(sent_as.get(str(index), message.role), line) if painting else line
+    for index, (view, text) in enumerate(zip(record._request_view.messages, texts, strict=True)):
+        line = f"{index} {visible(view.heading, one_line=True)}"
+        if view.tokens is not None:
+            line += f", {view.tokens:,} tokens"
+        yield line if painting is None else painting(view.style, line)
         yield text
 
 

@@ -10,18 +10,18 @@ parts; ``snapshot_file.py`` has their classes.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
 
 import attrs
 
 from promptdsl import (
     AudioBlock,
-    Block,
     DocumentBlock,
     ImageBlock,
     Loss,
     Message,
+    OutputSchema,
     ReasoningBlock,
     Rendered,
     Source,
@@ -42,10 +42,11 @@ from promptdsl.comparing.marks import (
     reasoning,
     schema_text,
 )
-from promptdsl.comparing.sent import SentBlock, SentPrompt, sent_prompt
+from promptdsl.comparing.sent import UNSENT, PromptBlock, SentPrompt, sent_prompt
 from promptdsl.comparing.shown_texts import Scrubber, ShownTexts
 from promptdsl.comparing.snapshot_file import WITHIN, FileEntry, FilePart, PromptFile
 from promptdsl.comparing.titles import ABOVE, NOT_SENT, EntryTitle
+from promptdsl.foundation.errors import counted
 
 NAMED = 3
 """The most paths that a line of the header names."""
@@ -90,7 +91,7 @@ def fixed_tokens(rendered: Rendered) -> TokenReport:
 
 @attrs.define
 class FileTurn:
-    """A turn of a message: its blocks by their index in the message, each with its spans.
+    """A turn of a message, with its blocks.
 
     ``address`` is its id, or its role and number, such as ``user[2]``. ``first_word`` is the first
     word of its title: its role, or ``grounding``.
@@ -98,7 +99,12 @@ class FileTurn:
 
     address: str
     first_word: str
-    blocks: dict[int, list[Span]] = attrs.field(factory=dict[int, list[Span]])
+    blocks: list[PromptBlock] = attrs.field(factory=list[PromptBlock])
+
+    @property
+    def is_unsent(self) -> bool:
+        """Whether it has blocks, none of which is sent."""
+        return bool(self.blocks) and all(block.is_unsent for block in self.blocks)
 
 
 @attrs.define
@@ -132,31 +138,37 @@ class FileWriter:
         yield "model", line(f"{facts.model or ''} {provider}".strip() or "none")
         tokens = fixed_tokens(rendered)
         yield "tokens", line(f"~{_rounded(tokens.total)} ({tokens.method})")
-        count = len(self.cached_after)
-        after = " and ".join(self.cached_after)
-        yield "cache", f"{count} mark{'s' * (count > 1)}, after {after}" if count else "no mark"
+        marks = "no mark"
+        if self.cached_after:
+            count = counted(len(self.cached_after), "mark", "marks")
+            marks = f"{count}, after {' and '.join(self.cached_after)}"
+        yield "cache", marks
         libraries = dict.fromkeys(section.library for section in rendered.libraries)
         yield from (("library", line(name)) for name in libraries)
         if rendered.tool_choice is not None:
             yield "tool choice", line(rendered.tool_choice)
         if rendered._is_waiting:
             yield "waiting", "the last calls have no results yet, so nothing can be sent"
-        losses: dict[tuple[str, str], dict[str, None]] = {}
-        for loss in (*rendered.losses, *rendered.hints):
-            # How a message is sent is in its title already.
-            why = loss.why.partition(", so ")[0]
-            reason = why if len(loss.at) == 1 else f"{_subject(loss)}: {loss.why}"
-            name = "hint" if loss.kind == "hint" else "loss"
-            losses.setdefault((name, reason), {}).update(dict.fromkeys((loss.path, *loss.also)))
-        for (name, reason), paths in losses.items():
-            shown = [self.path(path) for path in paths if path]
-            more = f" and {len(shown) - NAMED} more" if len(shown) > NAMED else ""
-            where = ", ".join(shown[:NAMED]) + more
-            yield name, f"{where}: {line(reason)}" if where else line(reason)
+        yield from (("loss", loss) for loss in self.losses(rendered.losses))
+        yield from (("hint", hint) for hint in self.losses(rendered.hints))
         for dropped in rendered.dropped:
             where = self.path(dropped.path or dropped.what)
             why = f"~{_rounded(dropped.tokens)} tokens: {dropped.why}"
             yield "dropped", f"{where}, {line(why)}"
+
+    def losses(self, losses: Iterable[Loss]) -> Iterator[str]:
+        """Yield a line for each reason of losses, or of hints, after the paths that have it."""
+        paths: dict[str, dict[str, None]] = defaultdict(dict)
+        for loss in losses:
+            paths[_reason(loss)].update(dict.fromkeys((loss.path, *loss.also)))
+        for reason, some in paths.items():
+            shown = [self.path(path) for path in some if path]
+            where = ", ".join(shown[:NAMED])
+            if len(shown) > NAMED:
+                where += f" and {len(shown) - NAMED} more"
+            if where:
+                where += ": "
+            yield where + self.texts.line(reason)
 
     def path(self, path: str) -> str:
         """Return a path of the prompt on one line, with the id of its turn as it is shown."""
@@ -164,20 +176,25 @@ class FileWriter:
         turn = first[0] if first else ""
         return self.shown_ids.get(turn, self.texts.line(turn)) + self.texts.line(path[len(turn) :])
 
-    def definitions(self, sent: SentPrompt | None) -> Iterator[FileEntry]:
+    def definitions(self, sent: SentPrompt) -> Iterator[FileEntry]:
         """Yield the entries of the tools and of the output schema."""
         if self.rendered.tools:
             parts = [part for tool in self.rendered.tools for part in self.tool(tool)]
             yield FileEntry("tools", tuple(parts))
-        output = self.rendered.output
-        if output is not None and self.rendered.output_mode == "native":
+        output = self.rendered._request_view.prompt.sent_output
+        if output is not None:
             title = EntryTitle(
                 f"answer {self.texts.line(output.name)}",
                 is_strict=output.strict,
-                is_named=_is_sent(output.name, sent),
+                is_named=output.name in sent.names,
             )
-            described = self.described("", output.description, output.schema)
-            yield FileEntry(title, tuple(described))
+            yield FileEntry(title, tuple(self.output(output)))
+
+    def output(self, output: OutputSchema) -> Iterator[FilePart]:
+        """Yield the parts of an output schema."""
+        if output.description:
+            yield FilePart("", self.texts.text(output.description))
+        yield FilePart("─■ form", schema_text(output.schema, self.texts))
 
     def tool(self, tool: ToolDefinition) -> Iterator[FilePart]:
         """Yield the parts of a tool."""
@@ -185,54 +202,38 @@ class FileWriter:
         if tool.raw is not None:
             yield FilePart(f"─■ tool {name} of {tool.origin}", self.texts.data(json_text(tool.raw)))
         else:
-            yield from self.described(f"─■ tool {name}", tool.description, tool.input_schema)
+            yield FilePart(f"─■ tool {name}", self.texts.text(tool.description or ""))
+            yield FilePart("─■ takes", schema_text(tool.input_schema, self.texts))
         if tool.extra:
             yield FilePart(f"─■ only for {tool.origin}", self.texts.data(json_text(tool.extra)))
         if tool.cache:
             self.cached_after.append(f"tool {name}")
             yield FilePart(cache_mark(tool.cache))
 
-    def described(self, mark: str, description: str | None, schema: object) -> Iterator[FilePart]:
-        """Yield the parts of a description and of the schema after it."""
-        if mark or description:
-            yield FilePart(mark, self.texts.text(description or ""))
-        yield FilePart("─■ takes" if mark else "─■ form", schema_text(schema, self.texts))
-
-    def turns(self, sent: SentPrompt | None) -> Iterator[FileEntry]:
+    def turns(self, sent: SentPrompt) -> Iterator[FileEntry]:
         """Yield the entries of all turns; a merged message has several turns."""
-        losses = (*self.rendered.losses, *self.rendered.hints)
-        unsent = {loss.at for loss in losses if loss.kind == "content" or loss.what == "text block"}
+        groundings = _groundings(self.rendered)
         last_number: int | None = None  # of the last message so far, in the request
-        for index, (message, turns) in enumerate(_turns(self.rendered)):
+        for message, blocks in zip(self.rendered.messages, sent.blocks, strict=True):
             self.tool_names |= {call.id: call.name for call in message.calls}
             results = [block for block in message.content if isinstance(block, ToolResultBlock)]
-            for turn in turns:
-                writer = TurnWriter(self.texts, turn, unsent, self.cached_after)
+            for turn in _turns(message, blocks, groundings):
+                writer = TurnWriter(self.texts, turn, self.cached_after)
                 title = EntryTitle(self.turn_title(turn, message.name, results))
-                sent_blocks = {n: sent.blocks[index][n] for n in turn.blocks} if sent else {}
-                first_sent = next((block for block in sent_blocks.values() if block.role), None)
-                if first_sent:
-                    first = message.content[min(sent_blocks)]
-                    is_result = isinstance(first, ToolResultBlock) and len(sent_blocks) == 1
-                    role = first_sent.role
-                    title = EntryTitle(
-                        title.what,
-                        role=role if role != turn.first_word else "",
-                        fence=_fence([*sent_blocks.values()]),
-                        is_named=_is_sent(message.name, sent),
-                        id=writer.sent_id(first, first_sent) if is_result else "",
-                        note=ABOVE if first_sent.number == last_number else "",
-                    )
-                    numbers = [block.number or 0 for block in sent_blocks.values() if block.role]
-                    last_number = max(numbers)
-                elif sent_blocks and all((index, number) in unsent for number in sent_blocks):
+                carried = [block.sent for block in turn.blocks if block.sent.role]
+                if carried:
+                    note = ABOVE if carried[0].number == last_number else ""
+                    title = writer.sent_title(title, carried[0].role)
+                    is_named = message.name in sent.names
+                    title = attrs.evolve(title, is_named=is_named, note=note)
+                    last_number = max(block.number for block in carried)
+                elif sent.is_known and turn.is_unsent:
                     title = attrs.evolve(title, note=NOT_SENT)
-                for number, spans in turn.blocks.items():
-                    sent_block = sent_blocks.get(number)
-                    yield from self.added(sent_block.added_messages if sent_block else ())
-                    writer.block(message.content[number], spans, sent_block, (index, number))
+                for block in turn.blocks:
+                    yield from self.added(block.sent.added_messages)
+                    writer.block(block)
                 yield FileEntry(title, tuple(writer.parts))
-        yield from self.added(sent.tail if sent else ())
+        yield from self.added(sent.tail)
 
     def added(self, messages: Iterable[tuple[str, str]]) -> Iterator[FileEntry]:
         """Yield the entries of messages that promptdsl adds, as the provider needs them."""
@@ -253,9 +254,11 @@ class FileWriter:
             words.append(self.shown_ids[turn.address])
         for block in results:
             tool = block.name or self.tool_names.get(block.tool_use_id)
-            words += [line(as_one_word(tool))] if tool else []
+            if tool:
+                words.append(line(as_one_word(tool)))
             words.append(name(as_one_word(block.tool_use_id)))
-        words += [line(f"named {as_one_word(speaker)}")] if speaker else []
+        if speaker:
+            words.append(line(f"named {as_one_word(speaker)}"))
         return " ".join(words)
 
 
@@ -268,8 +271,6 @@ class TurnWriter:
 
     texts: ShownTexts
     turn: FileTurn
-    unsent: Container[tuple[int, ...]]
-    """The blocks that are not sent, such as blank texts: the indices of message and block."""
     cached_after: list[str]
     """The list of the :class:`FileWriter`, to which each cache mark adds what is before it."""
     parts: list[FilePart] = attrs.field(factory=list[FilePart])
@@ -278,62 +279,74 @@ class TurnWriter:
     source: Source | None = None
     """The line that wrote the current block."""
 
-    def block(
-        self, block: Block, spans: Sequence[Span], sent: SentBlock | None, at: tuple[int, ...]
-    ) -> None:
-        """Write a block with the texts that are added around it, and its cache mark.
+    def sent_title(self, title: EntryTitle, role: str) -> EntryTitle:
+        """Return a title with the role, the tag and the id of the result that are sent."""
+        blocks = self.turn.blocks
+        title = attrs.evolve(title, fence=_fence(blocks))
+        if role != self.turn.first_word:
+            title = attrs.evolve(title, role=role)
+        if len(blocks) == 1 and isinstance(blocks[0].block, ToolResultBlock):
+            title = attrs.evolve(title, id=self.sent_id(blocks[0]))
+        return title
 
-        ``at`` are the indices of its message and of the block; of a block in a result, one more.
-        """
-        self.source = spans[0].source if spans else None
-        if sent and not getattr(block, "is_error", False):
+    def block(self, block: PromptBlock) -> None:
+        """Write a block with the texts that are added around it, and its cache mark."""
+        first, last, sent = block.spans[0], block.spans[-1], block.sent
+        self.source = first.source
+        if not getattr(block.block, "is_error", False):
             self.write(*(("─■ added for the target", text) for text in sent.before))
-        note = NOT_SENT if at in self.unsent else ""
-        if isinstance(block, TextBlock):
-            self.text(spans, ", changed for the target" if sent and sent.is_changed else note)
-        elif isinstance(block, ToolResultBlock):
-            self.result(block, spans, sent, at)
-        else:
-            is_left_out = sent and sent.number is None and not note
-            self.other(block, NOT_SENT if is_left_out else note, sent)
-        extra = getattr(block, "extra", None)
-        self.write(*([("─■ with", json_text(extra))] if extra else ()))
-        self.write(*(("─■ added for the target", text) for text in (sent.after if sent else ())))
-        wanted = getattr(block, "cache", None) or (spans[-1].cache if spans else None)
-        cache = sent.cache if sent else wanted
-        if cache:
-            path = _sections(spans[-1], self.turn) if spans else ()
-            self.cached_after.append("/".join((self.turn.first_word, *path)))
-            self.parts.append(FilePart(cache_mark(cache)))
-        elif wanted:
-            instead = "; an empty line instead" if sent and sent.is_joined else ""
-            self.parts.append(FilePart(f"{cache_mark(wanted)}{NOT_SENT}{instead}"))
+        match block.block:
+            case TextBlock():
+                self.text(block)
+            case ToolResultBlock():
+                self.result(block, block.block)
+            case _:
+                self.other(block)
+        extra = getattr(block.block, "extra", None)
+        if extra:
+            self.write(("─■ with", json_text(extra)))
+        self.write(*(("─■ added for the target", text) for text in sent.after))
+        if sent.cache:
+            path = (self.turn.first_word, *_sections(last, self.turn))
+            self.cached_after.append("/".join(path))
+            self.parts.append(FilePart(cache_mark(sent.cache)))
+        elif block.wanted:
+            instead = "; an empty line instead" if sent.is_joined else ""
+            self.parts.append(FilePart(f"{cache_mark(block.wanted)}{NOT_SENT}{instead}"))
 
     def write(self, *parts: tuple[str, str]) -> None:
         """Write parts, each given as its mark and its text."""
         self.parts += [FilePart(mark, self.texts.text(text), self.source) for mark, text in parts]
 
-    def sent_id(self, block: Block, sent: SentBlock | None) -> str:
+    def sent_id(self, block: PromptBlock) -> str:
         """Return the id of a call or a result as it is sent; empty if it is sent unchanged."""
-        block_id = getattr(block, "tool_use_id", getattr(block, "id", None))
-        id = sent.id if sent else None
+        block_id = getattr(block.block, "tool_use_id", getattr(block.block, "id", None))
+        id = block.sent.id
         return "" if id in (None, block_id) else self.texts.name(as_one_word(id))
 
-    def text(self, spans: Sequence[Span], note: str = "") -> None:
+    def text(self, block: PromptBlock) -> None:
         """Write a text: a new part begins where a section begins or ends."""
-        first, *more = self.text_parts(spans)
-        last = self.parts[-1] if self.parts else None
-        is_open = last is not None and last.mark.startswith(OPEN_MARKS) and not last.text
-        if note or (last and not is_open) or not (first.mark or first.text):
-            # The text needs a mark of its own.
-            text = "" if first.mark else first.text
-            self.parts.append(FilePart(f"─■ text{note}", text, self.source))
-            self.parts += [first, *more] if first.mark else more
-        elif last and not first.mark:
-            self.parts[-1] = attrs.evolve(last, text=first.text, source=first.source)
-            self.parts += more
+        note = NOT_SENT if block.is_unsent else ""
+        if block.sent.is_changed:
+            note = ", changed for the target"
+        first, *more = self.text_parts(block.spans)
+        if note or not self.is_open or not (first.mark or first.text):
+            self.parts.append(FilePart(f"─■ text{note}", source=self.source))
+        if first.mark or not self.parts:
+            self.parts.append(first)
         else:
-            self.parts += [first, *more]
+            # Without a section, the text stands below the last mark.
+            mark = self.parts[-1]
+            self.parts[-1] = attrs.evolve(mark, text=first.text, source=first.source)
+        self.parts += more
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a text needs no mark of its own: it is the first, or below an open mark."""
+        if not self.parts:
+            return True
+        last = self.parts[-1]
+        return last.mark.startswith(OPEN_MARKS) and not last.text
 
     def text_parts(self, spans: Sequence[Span]) -> Iterator[FilePart]:
         """Yield the parts of a text: one before its first section, then one for each section."""
@@ -344,7 +357,7 @@ class TurnWriter:
                 body = text.lstrip("\n")
                 if body != text:
                     pieces.append((text[: -len(body)], span))
-                if mark or pieces:
+                if pieces:
                     yield self.text_part(mark, pieces)
                 goes_on = ", continued" if self.sections[: len(path)] == path else ""
                 section = f"{'/'.join(path)}{goes_on}" if path else "(no section)"
@@ -355,37 +368,35 @@ class TurnWriter:
 
     def text_part(self, mark: str, pieces: Sequence[tuple[str, Span]]) -> FilePart:
         """Return the part with the text of spans; its source is that of the first span."""
-        return FilePart(mark, self.texts.of_spans(pieces), pieces[0][1].source if pieces else None)
+        return FilePart(mark, self.texts.of_spans(pieces), pieces[0][1].source)
 
-    def result(
-        self,
-        block: ToolResultBlock,
-        spans: Sequence[Span],
-        sent: SentBlock | None,
-        at: tuple[int, ...],
-    ) -> None:
+    def result(self, result: PromptBlock, block: ToolResultBlock) -> None:
         """Write the result of a tool."""
+        sent = result.sent
         if len(self.turn.blocks) > 1:
             shown_id = self.texts.name(as_one_word(block.tool_use_id))
-            id = EntryTitle(shown_id, id=self.sent_id(block, sent))
-            self.write((f"─■ result {id}", ""))
+            self.write((f"─■ result {EntryTitle(shown_id, id=self.sent_id(result))}", ""))
         if block.is_error:
-            failed = f"─■ failed {block.error_type or ''}".rstrip()
-            failed += ", flag not sent" if sent and sent.role and not sent.is_error else ""
-            added = json_text("".join(sent.before)) if sent and sent.before else ""
-            mark = failed + (added and f"; {added} put before the text")
+            mark = f"─■ failed {block.error_type or ''}".rstrip()
+            if sent.role and not sent.is_error:
+                mark += ", flag not sent"
+            if sent.before:
+                mark += f"; {json_text(''.join(sent.before))} put before the text"
             self.write((self.texts.line(mark), ""))
-        for inner, run in groupby(spans, lambda span: span.inner or 0):
-            self.block(block.content[inner], list(run), None, (*at, inner))
+        for inner in result.inner:
+            if inner.spans:
+                self.block(inner)
 
-    def other(self, block: Block, note: str, sent: SentBlock | None) -> None:
+    def other(self, prompt_block: PromptBlock) -> None:
         """Write a block that is neither a text nor a result."""
         line, name = self.texts.line, self.texts.name
+        block, sent = prompt_block.block, prompt_block.sent
+        note = NOT_SENT if prompt_block.is_unsent or sent.number == UNSENT else ""
         match block:
             case ToolUseBlock():
                 call = f"{line(f'call {as_one_word(block.name)}')} {name(as_one_word(block.id))}"
-                fence = f"<{sent.fence}>" if sent and sent.fence else ""
-                label = str(EntryTitle(call, fence=fence, id=self.sent_id(block, sent)))
+                fence = f"<{sent.fence}>" if sent.fence else ""
+                label = str(EntryTitle(call, fence=fence, id=self.sent_id(prompt_block)))
                 text = block.arguments
             case ReasoningBlock():
                 label, text = reasoning(block, self.texts), block.text
@@ -399,28 +410,38 @@ class TurnWriter:
         self.write((f"─■ {label}{note}", text))
 
 
-def _subject(loss: Loss) -> str:
-    """Return what a loss or a hint is about. In snapshots the id of a section is in quotes."""
+def _reason(loss: Loss) -> str:
+    """Return what a loss or a hint is about, and why. The id of a section is in quotes."""
+    if len(loss.at) == 1:
+        # How a message is sent is in its title already.
+        return loss.why.partition(", so ")[0]
     kind, _, id = loss.what.partition(" ")
-    return f"section {id!r}" if kind == "section" else loss.what
+    if kind == "section":
+        return f"section {id!r}: {loss.why}"
+    return f"{loss.what}: {loss.why}"
 
 
-def _turns(rendered: Rendered) -> Iterator[tuple[Message, list[FileTurn]]]:
-    """Yield each message with its turns; a system message is one turn with sections."""
+def _groundings(rendered: Rendered) -> set[str]:
+    """Return the addresses of the groundings of a prompt."""
     nodes = dict(rendered.stages())["render_events"].content
-    groundings = {node.options.address for node in nodes if getattr(node, "grounding", False)}
-    blocks: dict[int, dict[int, list[Span]]] = {}
-    for span in rendered.spans():
-        blocks.setdefault(span.message, {}).setdefault(span.block, []).append(span)
-    for index, message in enumerate(rendered.messages):
-        turns: list[FileTurn] = []
-        for number, spans in blocks.get(index, {}).items():
-            address = "" if message.role == "system" else spans[0].turn
-            if not turns or turns[-1].address != address:
-                first_word = "grounding" if address in groundings else spans[0].role
-                turns.append(FileTurn(address, first_word))
-            turns[-1].blocks[number] = spans
-        yield message, turns or [FileTurn("", message.role)]
+    return {node.options.address for node in nodes if getattr(node, "grounding", False)}
+
+
+def _turns(
+    message: Message, blocks: Iterable[PromptBlock], groundings: Container[str]
+) -> list[FileTurn]:
+    """Return the turns of a message; a system message is one turn with sections."""
+    turns: list[FileTurn] = []
+    for block in blocks:
+        if not block.spans:
+            continue
+        first = block.spans[0]
+        address = "" if message.role == "system" else first.turn
+        if not turns or turns[-1].address != address:
+            first_word = "grounding" if address in groundings else first.role
+            turns.append(FileTurn(address, first_word))
+        turns[-1].blocks.append(block)
+    return turns or [FileTurn("", message.role)]
 
 
 _NUMBERED = re.compile(r"[a-z]+\[[0-9]+\]")
@@ -435,19 +456,14 @@ def _sections(span: Span, turn: FileTurn) -> tuple[str, ...]:
     return () if _NUMBERED.fullmatch(path) else tuple(_ID.findall(path))
 
 
-def _fence(blocks: Sequence[SentBlock]) -> str:
+def _fence(blocks: Sequence[PromptBlock]) -> str:
     """Return the tag around all blocks of a turn for its title, and remove it from the blocks."""
-    first, last = blocks[0], blocks[-1]
+    first, last = blocks[0].sent, blocks[-1].sent
     opening, closing = f"<{first.fence}>", f"</{first.fence}>"
     if (first.before, last.after) != ((opening,), (closing,)):
         return ""
     first.before = last.after = ()
     return opening
-
-
-def _is_sent(name: str | None, sent: SentPrompt | None) -> bool:
-    """Return whether the name of a speaker or of an output schema is sent, or there is no name."""
-    return not name or sent is None or name in sent.names
 
 
 def _rounded(count: int) -> str:

@@ -9,6 +9,7 @@ import attrs
 from promptdsl.comparing.changes import Change
 from promptdsl.comparing.groups import ChangeGroup, group_of, key_of, primary_changes
 from promptdsl.comparing.prompt_diff import PromptDiff
+from promptdsl.foundation.errors import counted
 
 Status: TypeAlias = Literal["same", "changed", "added", "removed", "renamed", "unreadable"]
 
@@ -76,12 +77,12 @@ class ComparedPrompts:
         """How many prompts differ, and how many were added, removed, renamed or are unreadable."""
         counts = Counter(prompt.status for prompt in self.prompts)
         total, same = len(self.prompts), counts.pop("same", 0)
-        noun = "prompt" if total == 1 else "prompts"
+        prompts = counted(total, "prompt", "prompts")
         if same == total:
-            return f"none of {total:,} {noun} differs"
+            return f"none of {prompts} differs"
         verb = "differs" if total - same == 1 else "differ"
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
-        text = f"{total - same:,} of {total:,} {noun} {verb}"
+        text = f"{total - same:,} of {prompts} {verb}"
         return text if {*counts} == {"changed"} else f"{text}: {kinds}"
 
     @property

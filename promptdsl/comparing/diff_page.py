@@ -16,6 +16,7 @@ from promptdsl.comparing.groups import ChangeGroup, tokens_each
 from promptdsl.comparing.html_policy import content_policy
 from promptdsl.comparing.lines import Row, rows_of
 from promptdsl.comparing.text import note_of
+from promptdsl.foundation.errors import counted
 from promptdsl.foundation.unicode import visible
 
 PAGE = """\
@@ -82,7 +83,7 @@ def page(report: ComparedPrompts) -> str:
         if len({*group.prompts}) == 1:
             alone[group.prompts[0]].append(group)
     cards = [_prompt(index, prompts[index], shared[index], alone[index]) for index in differ]
-    total = f"{len(prompts):,} prompt{'s' * (len(prompts) != 1)}"
+    total = counted(len(prompts), "prompt", "prompts")
     verb = "differs" if len(differ) == 1 else "differ"
     title = f"{len(differ):,} of {total} {verb}" if differ else f"No difference in {total}"
     names = ("changed", "added", "removed", "renamed", "unreadable", "same")

@@ -1,32 +1,38 @@
-"""How each block of a prompt is sent: its role, its message, its cache mark, or not at all."""
+"""The blocks of a prompt, each with how it is sent: its role, its cache mark, or not at all."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
+from itertools import chain
 from typing import NamedTuple
 
 import attrs
 
 from promptdsl import (
+    Block,
     OutputSchema,
     PendingToolCalls,
     Rendered,
     SentLocation,
+    Span,
     TargetError,
     TextBlock,
     ToolResultBlock,
 )
 from promptdsl.foundation.frozen import is_mapping
 
+UNSENT = -2
+"""The number of the message of a block that is not sent."""
+
 
 @attrs.define
 class SentBlock:
     """How a block is sent: the number and role of its message in the request.
 
-    ``number`` is ``None`` for a block that is not sent, and -1 for system text outside the
+    ``number`` is ``UNSENT`` for a block that is not sent, and -1 for system text outside the
     messages. ``before`` and ``after`` are texts that the adapter adds around it. ``id`` is the id
     of a call or result as it is sent.
     """
 
-    number: int | None = None
+    number: int = UNSENT
     role: str = ""
     cache: str | None = None
     id: str | None = None
@@ -44,24 +50,80 @@ class SentBlock:
     """Whether its text is changed when it is sent."""
 
 
-class SentPrompt(NamedTuple):
-    """How each block of each message is sent, and the messages that are added at the end.
+@attrs.define
+class PromptBlock:
+    """A block of a prompt with its spans, and how it is sent.
 
-    ``names`` are the names that are sent: of speakers, and of the output schema.
+    ``wanted`` is its cache mark in the prompt. ``is_unsent`` is whether a loss or a hint says that
+    it is not sent. ``inner`` are the blocks in a result.
     """
 
-    blocks: list[list[SentBlock]]
+    block: Block
+    spans: Sequence[Span]
+    wanted: str | None
+    is_unsent: bool
+    inner: "list[PromptBlock]"
+    sent: SentBlock
+
+
+class SentPrompt(NamedTuple):
+    """The blocks of each message, and the messages that are added at the end.
+
+    ``names`` are the names that are sent: of speakers, and of the output schema. Where
+    ``is_known`` is false, nothing is known of how it is sent: there is no target, or calls have no
+    results yet. Then every block is shown as it is in the prompt.
+    """
+
+    blocks: list[list[PromptBlock]]
     tail: tuple[tuple[str, str], ...]
-    names: set[str | None]
+    names: Set[str | None]
+    is_known: bool
 
 
-def sent_prompt(rendered: Rendered) -> SentPrompt | None:
-    """Return how a prompt is sent; ``None`` without a target, or while calls have no results."""
+def sent_prompt(rendered: Rendered) -> SentPrompt:
+    """Return the blocks of a prompt, and how each is sent."""
+    blocks = _blocks_as_written(rendered)
     try:
         locations = rendered.locations()
     except (TargetError, PendingToolCalls):
-        return None
-    blocks = [[SentBlock() for _ in message.content] for message in rendered.messages]
+        names = {message.name for message in rendered.messages}
+        if rendered.output is not None:
+            names.add(rendered.output.name)
+        return SentPrompt(blocks, (), names, is_known=False)
+    for block in chain.from_iterable(blocks):
+        block.sent = SentBlock()
+    tail = _add_locations(blocks, locations)
+    speakers = {location.speaker for location in locations}
+    return SentPrompt(blocks, tail, speakers | {None, "", _schema_name(rendered)}, is_known=True)
+
+
+def _blocks_as_written(rendered: Rendered) -> list[list[PromptBlock]]:
+    """Return the blocks of each message as they are in the prompt."""
+    blocks: list[list[PromptBlock]] = []
+    for message in rendered._request_view.messages:
+        blocks.append([])
+        for part in message.blocks:
+            block = _block_as_written(part.block, part.spans, is_unsent=part.is_unsent)
+            blocks[-1].append(block)
+            for inner in part.inner:
+                block.inner.append(
+                    _block_as_written(inner.block, inner.spans, is_unsent=inner.is_unsent)
+                )
+    return blocks
+
+
+def _block_as_written(block: Block, spans: Sequence[Span], *, is_unsent: bool) -> PromptBlock:
+    """Return a block with its cache mark in the prompt: its own, or that after its text."""
+    wanted: str | None = getattr(block, "cache", None)
+    if wanted is None and spans:
+        wanted = spans[-1].cache
+    return PromptBlock(block, spans, wanted, is_unsent, [], SentBlock(number=0, cache=wanted))
+
+
+def _add_locations(
+    blocks: Sequence[Sequence[PromptBlock]], locations: Sequence[SentLocation]
+) -> tuple[tuple[str, str], ...]:
+    """Note in each block how it is sent; return the messages that are added at the end."""
     added: list[SentLocation] = []
     last = result = SentBlock()
     in_result: tuple[str | int, ...] = ()
@@ -79,8 +141,8 @@ def sent_prompt(rendered: Rendered) -> SentPrompt | None:
         if location.inner is not None:
             has_text = has_text or (is_inside and location.text != "")
             continue
-        block = rendered.messages[location.message].content[location.block]
-        sent = blocks[location.message][location.block]
+        prompt_block = blocks[location.message][location.block]
+        block, sent = prompt_block.block, prompt_block.sent
         sent.number, sent.role, sent.is_error = _number(location), location.role, location.is_error
         sent.cache, sent.id, sent.fence = location.cache, location.id, location.fence
         if location.text:
@@ -96,8 +158,7 @@ def sent_prompt(rendered: Rendered) -> SentPrompt | None:
             result, in_result, has_text = sent, location.address, False
     end = SentBlock()
     _add_around(end, (), last, added)
-    names = {location.speaker for location in locations} | {_schema_name(rendered)}
-    return SentPrompt(blocks, end.added_messages, names)
+    return end.added_messages
 
 
 def _add_around(

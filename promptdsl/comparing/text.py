@@ -64,6 +64,8 @@ NOUNS = {
     "dropped": ("part", "parts", "dropped", "not dropped any more"),
 }
 """By the name of a header line: its noun, the plural, and the verbs for added and removed."""
+BUDGET_VERBS = {"removed": "dropped for the budget", "added": "not dropped any more"}
+"""By the kind of a change that a budget made: its verb."""
 SHORT = 60
 """The most characters of a changed header line that is complete in the first sentence."""
 _LABEL = re.compile(r"⟦[a-z][^⟧]*⟧")
@@ -125,10 +127,11 @@ def change_lines(all_changes: Sequence[Change], after: PromptFile) -> Iterator[s
     def heading(change: Change) -> str:
         if change.location[0] == HEADER:
             return HEADER
-        source = None if change.kind == "removed" else source_lines.get(change.location)
+        location, source = " > ".join(change.location), source_lines.get(change.location)
+        if change.kind == "removed" or source is None:
+            return location
         # The path is shown as by pytest: relative to the current folder, if the file is in it.
-        line = str(source or "").removeprefix(os.path.join(os.getcwd(), ""))
-        return " > ".join(change.location) + (f" ({line})" if line else "")
+        return f"{location} ({str(source).removeprefix(os.path.join(os.getcwd(), ''))})"
 
     for location, group in groupby(with_lines, key=heading):
         yield from ("", location)
@@ -155,48 +158,50 @@ def _clauses(reported: Sequence[Change], exact: int | None) -> Iterator[str]:
     ``exact`` is the token count of the second prompt.
     """
     header = [change for change in reported if change.location[0] == HEADER]
-    in_messages = [change for change in reported if change.location[0] != HEADER]
+    in_messages: dict[str, list[Change]] = defaultdict(list)
+    for change in reported:
+        if change.location[0] != HEADER:
+            in_messages[change.kind].append(change)
     addresses = _addresses_by_change_kind(header)
-    yield from (
-        f"model {_before_and_after(line) or 'changed'}"
-        for line in header
-        if line.location[1] == "model"
-    )
+    yield from (_changed_clause(line) for line in header if line.location[1] == "model")
     for kind in ("renamed", "changed", "added", "removed", "moved", "role"):
-        by_verb: dict[str, list[Change]] = defaultdict(list)
-        for change in in_messages:
-            if change.kind == kind:
-                by_verb[_verb(change, addresses)].append(change)
-        for verb, some in by_verb.items():
-            yield f"{_names_clause(some)} {verb}{_count_clause(some) if kind == 'changed' else ''}"
-    yield from (_cache_clause(change) for change in in_messages if change.kind == "cache")
-    for change in in_messages:
-        labels_before = {*_LABEL.findall(change.before or "")}
-        missing = sorted(labels_before.difference(_LABEL.findall(change.after or "")))
-        if change.kind == "changed" and missing:
+        names: dict[str, list[str]] = defaultdict(list)
+        for change in in_messages[kind]:
+            name, verb = _name_and_verb(change, addresses)
+            names[verb].append(f"`{name}`")
+        count = _count_clause(in_messages[kind]) if kind == "changed" else ""
+        yield from (f"{_joined(some)} {verb}{count}" for verb, some in names.items())
+    yield from map(_cache_clause, in_messages["cache"])
+    for change in in_messages["changed"]:
+        before, after = map(_LABEL.findall, _texts(change))
+        missing = sorted({*before}.difference(after))
+        if missing:
             yield f"`{change.location[-1]}` has no {' and '.join(missing)} any more"
     # By name of a header line, whether a clause above already shows what changed there: the line
     # ``cache`` only lists the cache marks, and a ``dropped`` line names what is not sent.
     is_shown_above = {
         "model": True,
-        "cache": any(change.kind == "cache" for change in in_messages),
-        "dropped": any(_is_of_budget(change, addresses) for change in in_messages),
+        "cache": bool(in_messages["cache"]),
+        "dropped": any(
+            _is_of_budget(change, addresses)
+            for change in (*in_messages["removed"], *in_messages["added"])
+        ),
     }
     others = [line for line in header if not is_shown_above.get(line.location[1])]
-    yield from _header_clauses(others, exact)
-    if exact is not None and not any(line.location[1] == "tokens" for line in header):
-        yield f"{exact:,} tokens now"
+    total = "" if exact is None else f"{exact:,}"
+    yield from _header_clauses(others, total)
+    if total and not any(line.location[1] == "tokens" for line in header):
+        yield f"{total} tokens now"
 
 
-def _header_clauses(header: Sequence[Change], exact: int | None) -> Iterator[str]:
-    """Yield the clauses for changes of the header; ``exact`` is the token count after them."""
+def _header_clauses(header: Sequence[Change], total: str) -> Iterator[str]:
+    """Yield the clauses for changes of the header; ``total`` is the exact token count, if any."""
     for (name, kind), group in groupby(header, key=lambda line: (line.location[1], line.kind)):
         lines = [*group]
         if kind == "moved":
             yield f"{name} moved"
         elif kind == "changed" and name not in LISTED:
-            count = f"{exact:,}" if name == "tokens" and exact is not None else ""
-            yield from (f"{name} {_before_and_after(line, count) or 'changed'}" for line in lines)
+            yield from (_changed_clause(line, total) for line in lines)
         else:
             singular, plural, added, removed = NOUNS.get(
                 name, (f"{name} line", f"{name} lines", "added", "removed")
@@ -206,48 +211,57 @@ def _header_clauses(header: Sequence[Change], exact: int | None) -> Iterator[str
             yield f"{len(lines)} {noun} {verb}"
 
 
-def _names_clause(some: Sequence[Change]) -> str:
-    """Return the names of changed locations; for a renamed one, the old name."""
-    names = [*dict.fromkeys(f"`{_name(change)}`" for change in some)]
-    shown = names if len(names) <= 4 else [*names[:3], f"{len(names) - 3} more"]
-    return f"{', '.join(shown[:-1])} and {shown[-1]}" if shown[1:] else shown[0]
+def _changed_clause(line: Change, total: str = "") -> str:
+    """Return a changed line of the header, before and after if that is short."""
+    name = line.location[1]
+    return f"{name} {_before_and_after(line, {'tokens': total}.get(name, '')) or 'changed'}"
 
 
-def _name(change: Change) -> str:
-    if change.kind == "renamed":
-        return title_of(change.was).what if _is_strictness(change) else change.was
-    return change.location[0] if change.kind == "role" else change.location[-1]
+def _joined(all_names: Sequence[str]) -> str:
+    """Return names as a list of words, each once, and of many the first three."""
+    names = [*dict.fromkeys(all_names)]
+    if len(names) > 4:
+        names[3:] = [f"{len(names) - 3} more"]
+    if len(names) == 1:
+        return names[0]
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _count_clause(some: Sequence[Change]) -> str:
+def _texts(change: Change) -> tuple[str, str]:
+    """Return the lines of a change before and after; empty where it has none."""
+    return change.before or "", change.after or ""
+
+
+def _count_clause(changed: Sequence[Change]) -> str:
     """Return how many lines changed, such as ``: 2 lines``."""
-    all_hunks = (hunk for change in some for hunk in hunks_of(change))
+    all_hunks = (hunk for change in changed for hunk in hunks_of(change))
     count = sum(max(len(hunk.removed), len(hunk.added)) for hunk in all_hunks)
-    texts = ((change.before or "", change.after or "") for change in some)
-    blanks = "only blanks in " if all(a.split() == b.split() for a, b in texts) else ""
-    return f": {blanks}{count} line{'s' if count != 1 else ''}"
+    lines = "1 line" if count == 1 else f"{count} lines"
+    texts = map(_texts, changed)
+    if all(before.split() == after.split() for before, after in texts):
+        return f": only blanks in {lines}"
+    return f": {lines}"
 
 
-def _verb(change: Change, addresses: Mapping[str, BudgetAddresses]) -> str:
-    """Return the verb for the change of a message, a section or a block."""
-    if change.kind == "role":
-        return _role_clause(change)
-    if change.kind == "renamed":
-        if not _is_strictness(change):
-            return f"renamed to `{change.now}`"
-        return "strict now" if title_of(change.now).is_strict else "not strict any more"
-    if _is_of_budget(change, addresses):
-        return "dropped for the budget" if change.kind == "removed" else "not dropped any more"
-    return change.kind
+def _name_and_verb(change: Change, addresses: Mapping[str, BudgetAddresses]) -> tuple[str, str]:
+    """Return the name and the verb for the change of a message, a section or a block.
 
-
-def _is_strictness(change: Change) -> bool:
-    """Return whether an entry is renamed only because it is strict now, or not any more.
-
-    Only the schema of an answer has this: ``answer reply`` or ``answer reply, not strict``.
+    Of a message that was renamed it is the old name. The schema of an answer is renamed, too, if it
+    is only strict now, or not any more: ``answer reply`` or ``answer reply, not strict``.
     """
-    old, new = title_of(change.was), title_of(change.now)
-    return old.is_strict != new.is_strict and old.what == new.what
+    match change.kind:
+        case "role":
+            return change.location[0], _role_clause(change)
+        case "renamed":
+            old, new = title_of(change.was), title_of(change.now)
+            if old.is_strict == new.is_strict or old.what != new.what:
+                return change.was, f"renamed to `{change.now}`"
+            verb = "strict now" if new.is_strict else "not strict any more"
+            return old.what, verb
+        case _ if _is_of_budget(change, addresses):
+            return change.location[-1], BUDGET_VERBS[change.kind]
+        case _:
+            return change.location[-1], change.kind
 
 
 def _addresses_by_change_kind(header: Sequence[Change]) -> dict[str, BudgetAddresses]:
@@ -323,26 +337,29 @@ def _role_clause(change: Change) -> str:
         return f"sent now, as {new_without_note}"
     # Only the note differs.
     if old_without_note == new_without_note:
-        return f"sent in {'the message above it' if new.note else 'its own message'}"
+        return "sent in the message above it" if new.note else "sent in its own message"
     # Only the name differs: it is sent now, or not any more. Where the id of a result is sent as
     # another one, the title has this ``id``, and both titles are shown.
     with_new_name = attrs.evolve(old_without_note, is_named=new.is_named)
     if not new.id and with_new_name == new_without_note:
-        return f"sent {'with' if new.is_named else 'without'} its name"
+        return "sent with its name" if new.is_named else "sent without its name"
     return f"sent as {new_without_note}, was {old_without_note}"
 
 
 def _cache_clause(change: Change) -> str:
     """Return the clause for a cache mark: its location, and how it changed."""
-    if change.before and change.after and change.was != change.now:
+    mark = f"the cache mark after `{change.location[-1]}`"
+    if not change.after:
+        return f"{mark} removed"
+    if not change.before:
+        return f"{mark} added"
+    if change.was != change.now:
         return f"the cache mark moved from `{change.was}` to `{change.now}`"
-    verb = "changed" if change.before and change.after else "added" if change.after else "removed"
-    if verb == "changed":
-        was_unsent = NOT_SENT in (change.before or "")
-        is_unsent = NOT_SENT in (change.after or "")
-        if was_unsent != is_unsent:
-            verb = "not sent any more" if is_unsent else "sent now"
-    return f"the cache mark after `{change.location[-1]}` {verb}"
+    if NOT_SENT in change.before and NOT_SENT not in change.after:
+        return f"{mark} sent now"
+    if NOT_SENT in change.after and NOT_SENT not in change.before:
+        return f"{mark} not sent any more"
+    return f"{mark} changed"
 
 
 def _is_complete_in_sentence(change: Change) -> bool:
@@ -359,8 +376,7 @@ def _before_and_after(change: Change, count: str = "") -> str | None:
     of the line after.
     """
     prefix_length = len(change.location[1]) + len(": ")
-    before = (change.before or "")[prefix_length:].split(" ")
-    after = (change.after or "")[prefix_length:].split(" ")
+    before, after = (text[prefix_length:].split(" ") for text in _texts(change))
     while before[1:] and after[1:] and before[-1] == after[-1]:
         before, after = before[:-1], after[:-1]
     if count:
@@ -397,22 +413,29 @@ def _diff_lines(change: Change) -> list[str]:
     """Return the lines of a change, each with its sign, and only a few of the equal lines."""
     lines: list[str] = []
     for row in rows_of(change):
-        if row.kind == "equal":
-            lines.append(f"  {row.before}")
-        elif row.kind == "skipped":
-            lines.append(f"… {row.size} equal lines")
-        # A changed row is shown as a removed line and an added one.
-        if row.kind in ("removed", "changed"):
-            lines.append(f"- {row.before}")
-        if row.kind in ("added", "changed"):
-            lines.append(f"+ {row.after}")
-        if row.words and max(len(row.before), len(row.after)) >= LONG:
-            lines.append(f"~ {_with_signs(row.words)}")
-        if row.kind == "changed" and (letters := _other_letters(row)):
-            lines.append(f"({letters})")
+        match row.kind:
+            case "equal":
+                lines.append(f"  {row.before}")
+            case "skipped":
+                lines.append(f"… {row.size} equal lines")
+            case "removed":
+                lines.append(f"- {row.before}")
+            case "added":
+                lines.append(f"+ {row.after}")
+            case "changed":
+                lines += _changed_lines(row)
     while lines[-1:] == ["  "]:
         lines.pop()
     return lines
+
+
+def _changed_lines(row: Row) -> Iterator[str]:
+    """Yield a changed line before and after; of a long one the changed words, of others letters."""
+    yield from (f"- {row.before}", f"+ {row.after}")
+    if row.words and max(len(row.before), len(row.after)) >= LONG:
+        yield f"~ {_with_signs(row.words)}"
+    if letters := _other_letters(row):
+        yield f"({letters})"
 
 
 def _other_letters(row: Row) -> str:
@@ -421,14 +444,17 @@ def _other_letters(row: Row) -> str:
     letters: dict[str, None] = {}
     for before, after in texts:
         pairs = [pair for pair in zip(before, after, strict=False) if pair[0] != pair[1]]
-        names = [[unicodedata.name(letter, "") for letter in pair] for pair in pairs]
-        # "CYRILLIC SMALL LETTER A" is a letter of the script "CYRILLIC".
-        scripts = [
-            {name.split(" ")[0] for name in two_names if " LETTER " in name} for two_names in names
-        ]
-        if len(before) == len(after) and all(len(of_pair) == 2 for of_pair in scripts):
+        names = [(unicodedata.name(old, ""), unicodedata.name(new, "")) for old, new in pairs]
+        # Two scripts that are known, and are not the same one.
+        are_other = all(len({_script(old), _script(new), ""}) == 3 for old, new in names)
+        if are_other and len(before) == len(after):
             letters |= dict.fromkeys(f"{new}, was {old}" for old, new in names)
     return f"other letters: {'; '.join(letters)}" if letters else ""
+
+
+def _script(name: str) -> str:
+    """Return the script of a letter: "CYRILLIC" of "CYRILLIC SMALL LETTER A"; else nothing."""
+    return name.split(" ", maxsplit=1)[0] if " LETTER " in name else ""
 
 
 def _with_signs(words: Sequence[WordHunk]) -> str:
@@ -438,7 +464,10 @@ def _with_signs(words: Sequence[WordHunk]) -> str:
         head = equal[:AROUND] if number else ""
         tail = equal[-AROUND:] if removed or added else ""
         is_short = len(equal) <= len(head) + len(tail) + 1
-        text += equal if is_short else f"{head}…{tail}"
-        text += f"[-{removed}-]" if removed else ""
-        text += f"{{+{added}+}}" if added else ""
+        shown = equal if is_short else f"{head}…{tail}"
+        text += shown
+        if removed:
+            text += f"[-{removed}-]"
+        if added:
+            text += f"{{+{added}+}}"
     return text

@@ -409,3 +409,12 @@ def with_article(name: str) -> str:
     word = name.lstrip("'").lower()
     has_vowel = word.startswith(("a", "e", "i", "o", "un")) and not word.startswith("uni")
     return f"an {name}" if has_vowel else f"a {name}"
+
+
+def counted(count: int, noun: str, plural: str) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "loss", "losses"), counted(1200, "loss", "losses")
+    ('1 loss', '1,200 losses')
+    """
+    return f"1 {noun}" if count == 1 else f"{count:,} {plural}"

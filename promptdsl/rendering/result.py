@@ -5,8 +5,8 @@ spans and token counts, is made when it is first read.
 
 A name without an underscore is for users. A field with an underscore is what ``render.py`` passed,
 such as ``_losses``; the name without it, such as ``losses``, is what users read, made of the field.
-Four more names with an underscore are for other packages: ``_is_waiting``, ``_asks_nothing``,
-``_through_gateway`` and ``_text``; each says who reads it.
+Five more names with an underscore are for other packages: ``_is_waiting``, ``_asks_nothing``,
+``_through_gateway``, ``_text`` and ``_request_view``; each says who reads it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from promptdsl.providers.shared.sent_locations import SentLocation
     from promptdsl.providers.written import WrittenPayload
     from promptdsl.rendering.reports import ReportInput, TokenReport
-    from promptdsl.rendering.reports.cards import Cards, DroppedCard
+    from promptdsl.rendering.reports.cards import DroppedCard, RequestView
     from promptdsl.rendering.reports.record import PromptRecord
     from promptdsl.rendering.reports.text_view import Paint
     from promptdsl.rendering.spans import Span, Trace
@@ -326,7 +326,7 @@ class Rendered:
         # These cached properties are left out: they are large, or have functions that cannot be
         # pickled, as ``tokens`` does. Any other one is kept once it was read. ``_spans``,
         # ``losses`` and ``hints`` must be kept: a masked result cannot make them again.
-        made_again = {"_trace", "_cards", "_locations", "_sent_as", "_known_sent_as", "tokens"}
+        made_again = {"_trace", "_summary", "_locations", "_sent_as", "_known_sent_as", "tokens"}
         state = {name: value for name, value in vars(self).items() if name not in made_again}
         # The trees of a copy share no nodes, which is how the locations of dropped parts are known.
         state["_shown_dropped"] = self._shown_dropped
@@ -701,15 +701,42 @@ class Rendered:
         )
 
     @cached_property
-    def _cards(self) -> "Cards":
-        from promptdsl.rendering.reports.cards import Cards, or_none_on_error
+    def _summary(self) -> str:
+        """The target of the request, its size and its digest, on one line."""
+        from promptdsl.rendering.reports.cards import RequestView, or_none_on_error
 
         tokens = or_none_on_error(lambda: (self.tokens.total, self.tokens.messages))
-        dropped = or_none_on_error(lambda: self.dropped) or ()
-        budget = None if tokens is None else self._report_input().budget_use(tokens[0])
-        prompt = self._prompt_with_marks
-        return Cards(
-            prompt, self.facts, self.losses, self.hints, dropped, tokens, budget, self._sent_as
+        return RequestView(
+            prompt=self._prompt_with_marks,
+            facts=self.facts,
+            losses=self.losses,
+            hints=self.hints,
+            dropped=or_none_on_error(lambda: self.dropped) or (),
+            tokens=tokens,
+            budget=None if tokens is None else self._report_input().budget_use(tokens[0]),
+        ).summary
+
+    @property
+    def _request_view(self) -> "RequestView":
+        """The request with the cache marks of the author alone, and the spans of its blocks.
+
+        A snapshot is made of it.
+        """
+        from promptdsl.rendering.reports.cards import RequestView
+
+        return RequestView(self._prompt, self.facts, self.losses, self.hints, spans=self.spans())
+
+    def _text_view(self, spans: "Sequence[Span]" = ()) -> "RequestView":
+        """Return the request as a text shows it: nothing is counted for it, no payload written."""
+        from promptdsl.rendering.reports.cards import RequestView
+
+        return RequestView(
+            prompt=self._prompt_with_marks,
+            facts=self.facts,
+            losses=self._losses,
+            sent_as=self._known_sent_as,
+            located=self._shown_dropped,
+            spans=spans,
         )
 
     if not TYPE_CHECKING:
@@ -726,8 +753,7 @@ class Rendered:
     def __str__(self) -> str:
         from promptdsl.rendering.reports.text_view import text_view
 
-        prompt, sent_as = self._prompt_with_marks, self._known_sent_as
-        return text_view(prompt, sent_as, dropped=self._shown_dropped, losses=self._losses)
+        return text_view(self._text_view())
 
     def _text(self, paint: "Paint") -> str:
         """Return the request as text, in the styles of a terminal, those of ``paint``.
@@ -736,14 +762,7 @@ class Rendered:
         """
         from promptdsl.rendering.reports.text_view import text_view
 
-        return text_view(
-            self._prompt_with_marks,
-            self._known_sent_as,
-            dropped=self._shown_dropped,
-            losses=self._losses,
-            spans=[*map(attrs.asdict, self.spans())],
-            paint=paint,
-        )
+        return text_view(self._text_view(self.spans()), paint)
 
     @cached_property
     def _shown_dropped(self) -> "Sequence[DroppedCard]":
@@ -768,7 +787,7 @@ class Rendered:
         return uncounted_dropped(self._report_input(), dropped)
 
     def __repr__(self) -> str:
-        return f"<{self._cards.summary}>"
+        return f"<{self._summary}>"
 
     def _view_record(self) -> "PromptRecord":
         """Return the record that the views of notebooks and of ``rich`` show."""
@@ -785,12 +804,12 @@ class Rendered:
     def _repr_markdown_(self) -> str:
         from promptdsl.rendering.reports.markdown_view import markdown_view
 
-        return markdown_view(self._view_record()._cards)
+        return markdown_view(self._view_record()._request_view)
 
     def __rich__(self) -> object:
         from promptdsl.rendering.reports.rich_view import rich_view
 
-        return rich_view(self._view_record()._cards)
+        return rich_view(self._view_record()._request_view)
 
     def __format__(self, spec: object) -> Never:
         from promptdsl.rendering.target_errors import no_text

@@ -19,7 +19,7 @@ from promptdsl import (
 )
 from promptdsl.comparing.canonical import prompt_file
 from promptdsl.comparing.text import failure_text
-from promptdsl.foundation.errors import nearest, with_article
+from promptdsl.foundation.errors import counted, nearest, with_article
 from promptdsl.foundation.source import author, public_api
 from promptdsl.foundation.unicode import on_one_line, visible
 
@@ -132,8 +132,9 @@ def assert_no_losses(rendered: Rendered, *, kinds: Iterable[str] = ("content", "
     losses = [loss for loss in rendered.losses if loss.kind in wanted]
     hints = rendered.hints if "hint" in wanted else ()
     if losses or hints:
-        counts = [_counted("loss", "losses", losses), _counted("hint", "hints", hints)]
-        count = " and ".join(filter(None, counts))
+        counts = [counted(len(losses), "loss", "losses")] if losses else []
+        counts += [counted(len(hints), "hint", "hints")] if hints else []
+        count = " and ".join(counts)
         target = rendered.facts.model or rendered.facts.provider or "no target"
         raise AssertionError(
             "\n".join([f"{count} for {target}", *(f"  {loss}" for loss in (*losses, *hints))])
@@ -299,13 +300,6 @@ def _line(spans: Sequence[Span]) -> Source | str:
 
 def _quoted(text: str) -> str:
     return f"'{on_one_line(text)}'" if "'" not in text else repr(text)
-
-
-def _counted(word: str, plural: str, losses: Sequence[object]) -> str:
-    """Return how many there are, ``""`` for none."""
-    if not losses:
-        return ""
-    return f"1 {word}" if len(losses) == 1 else f"{len(losses):,} {plural}"
 
 
 def _sent(rendered: Rendered, *, for_target: bool) -> object:

@@ -132,24 +132,31 @@ class SnapshotFiles:
 
     def message(self, mismatches: "Sequence[Mismatch]") -> str:
         """Return the message of a failed test: the missing files, and the changed ones."""
-        texts: list[str] = []
         missing = [mismatch for mismatch in mismatches if mismatch.stored is None]
-        if missing:
-            paths = [self.shown(mismatch.path) for mismatch in missing]
-            several = ["there are no snapshots yet:", *(f"  {path}" for path in paths)]
-            lines = several if paths[1:] else [f"there is no snapshot yet: {paths[0]}"]
-            lines += [move for mismatch in missing for move in self._moves(mismatch)]
-            texts.append("\n".join(lines))
         changed = [mismatch for mismatch in mismatches if mismatch.stored is not None]
-        for mismatch in changed:
-            what = "payload" if mismatch.path.suffix == ".json" else "prompt"
-            texts.append(
-                f"the {what} differs from {self.shown(mismatch.path)}\n\n{mismatch.changes.strip()}"
-            )
-        what = "them" if missing[1:] else "it"
-        advice = "if the change is right" if changed else f"write {what}, then look at {what}"
-        end = "\n\n" if changed else "\n"
-        return "\n\n".join(texts) + f"{end}  {advice}: {self.update}"
+        texts = [self._missing(missing)] if missing else []
+        texts += map(self._changed, changed)
+        end = "\n  write it, then look at it"
+        if missing[1:]:
+            end = "\n  write them, then look at them"
+        if changed:
+            end = "\n\n  if the change is right"
+        return "\n\n".join(texts) + f"{end}: {self.update}"
+
+    def _missing(self, missing: "Sequence[Mismatch]") -> str:
+        """Return the names of missing files, and advice for those whose test was renamed."""
+        lines = [f"there is no snapshot yet: {self.shown(missing[0].path)}"]
+        if missing[1:]:
+            paths = [f"  {self.shown(mismatch.path)}" for mismatch in missing]
+            lines = ["there are no snapshots yet:", *paths]
+        lines += [move for mismatch in missing for move in self._moves(mismatch)]
+        return "\n".join(lines)
+
+    def _changed(self, mismatch: "Mismatch") -> str:
+        """Return the changes of a file."""
+        what = "payload" if mismatch.path.suffix == ".json" else "prompt"
+        path = self.shown(mismatch.path)
+        return f"the {what} differs from {path}\n\n{mismatch.changes.strip()}"
 
     def _moves(self, missing: "Mismatch") -> list[str]:
         """Return the advice for a file that has another name because its test was renamed."""
@@ -473,13 +480,16 @@ def _compiled(*all_scrubbers: Mapping[str, Scrubber]) -> dict[str, Scrubber]:
             fix = "give each scrubber a name: {'ticket': r'T-[0-9]+'}"
             raise OptionError(f"scrubbers are {scrubbers!r}", fix=fix, at=(author(),))
     for name, scrubber in (pair for scrubbers in all_scrubbers for pair in scrubbers.items()):
+        if callable(scrubber):
+            compiled[name] = scrubber
+            continue
         try:
-            compiled[name] = scrubber if callable(scrubber) else re.compile(scrubber)
+            compiled[name] = pattern = re.compile(scrubber)
         except (re.error, TypeError) as error:
             problem = f"the scrubber {name!r} is not a regular expression: {scrubber!r}, {error}"
             fix = "correct it, or give a function that returns the values in a text"
             raise OptionError(problem, fix=fix, at=(author(),)) from None
-        if not callable(scrubber) and re.search(scrubber, ""):
+        if pattern.search(""):
             problem = f"the scrubber {name!r} matches the empty text: {scrubber!r}"
             fix = "let it match a value: + instead of *"
             raise OptionError(problem, fix=fix, at=(author(),))

@@ -1,5 +1,6 @@
 """What holds of the reports of any prompt, in any budget."""
 
+import json
 from collections import Counter
 from itertools import pairwise
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptdsl import Rendered, Timeline, User, prefix_report, render
+from promptdsl import PromptRecord, Rendered, Timeline, User, prefix_report, render
 from tests.budget.descriptions import Part, built
 from tests.budget.trees import trees
 from tests.reports.any_requests import requests
@@ -48,6 +49,22 @@ def test_all_that_was_dropped_is_there(rendered: Rendered) -> None:
     gone = Counter((one.what, one.path, one.tokens, one.why) for one in rendered.dropped)
     parts = (part for part in rendered.tokens.parts if part.dropped is not None)
     assert gone == Counter((p.what, p.path, p.tokens, p.dropped) for p in parts)
+
+
+@examples(100, fast=4)
+@given(requests())
+def test_a_record_has_the_blocks_of_its_render(rendered: Rendered) -> None:
+    """A record shows each block with the spans and the losses that its render shows it with."""
+    record = PromptRecord.from_dict(json.loads(rendered.record().to_json()))
+    assert blocks_of(rendered) == blocks_of(record)
+
+
+def blocks_of(request: Rendered | PromptRecord) -> list[Any]:
+    """Return what the view of a request has of each block, of those in results, too."""
+    blocks = [block for message in request._request_view.messages for block in message.blocks]
+    inner = [part for block in blocks for part in block.inner]
+    shown = (*blocks, *inner)
+    return [(block.at, [*block.spans], block.is_lost, block.is_unsent) for block in shown]
 
 
 @examples(50)

@@ -1,6 +1,7 @@
 """Reports on the tokens of a request, and on the beginning that two requests share.
 
-Read ``outcome.py`` first: it is the input of all reports.
+Read ``report_input.py`` first: it is the input of all reports; then ``cards.py``: its
+``RequestView`` is what the views of a render and of a record show.
 """
 
 from promptdsl.rendering.reports.first_difference import Difference as Difference

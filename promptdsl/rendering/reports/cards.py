@@ -1,29 +1,33 @@
-"""A request as people read it: cards with labelled texts, which every view shows in its own way.
+"""A request as people read it: one view of it, and its cards, which all formats show.
 
-A card is a message, a tool or the output schema.
+Read :class:`RequestView` first: it has what is known of a request. A card is a message, a tool or
+the output schema, with labelled texts.
 """
 
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import attrs
 
-from promptdsl.budget.dropped import Dropped, named
+from promptdsl.budget.dropped import Dropped, in_tokens, named
 from promptdsl.config.model_facts import ModelFacts
+from promptdsl.foundation.errors import counted
 from promptdsl.foundation.json import write_json
 from promptdsl.foundation.unicode import on_one_line
 from promptdsl.messages import Block, ImageBlock, TextBlock, ToolResultBlock
 from promptdsl.messages.description import described, shown_text
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.loss import Loss
+from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.rendering.reports.budget_use import BudgetUse
+from promptdsl.rendering.spans import Span
 
 T = TypeVar("T")
 NOT_SENT = "not sent"
@@ -71,6 +75,15 @@ class Piece(NamedTuple):
         yield self.text[end:], ""
 
 
+def heading_of(role: str, sent_as: str) -> str:
+    """Return the role of a message, or the one that it is sent in and the one it was written in."""
+    return f"{sent_as} (written as {role})" if sent_as else role
+
+
+MOST_DROPPED = 20
+"""So many dropped parts with one location have a card each."""
+
+
 @attrs.frozen
 class DroppedCard:
     """A dropped part with its text, and the message in which or before which it stood.
@@ -92,7 +105,8 @@ class DroppedCard:
     @property
     def reason(self) -> str:
         """Why it is not sent, in words."""
-        return self.dropped.why + (f" ({self.dropped.note})" if self.dropped.note else "")
+        why, note = self.dropped.why, self.dropped.note
+        return f"{why} ({note})" if note else why
 
 
 class Card(NamedTuple):
@@ -105,101 +119,148 @@ class Card(NamedTuple):
 
     what: str
     name: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[Piece, ...] = ()
     sent_as: str = ""
     tokens: int | None = None
     inside: tuple["Card", ...] = ()
     dropped: DroppedCard | None = None
-    stands_for: int = 1
+    stands_for: int = 0
 
     @property
     def is_dropped(self) -> bool:
         """Whether it is a dropped part, or the number of more of them."""
-        return self.what == "dropped" and bool(self.name)
+        return self.stands_for > 0
 
     @property
     def heading(self) -> str:
         """What the card is, and how it is sent."""
-        return f"{self.sent_as} (written as {self.what})" if self.sent_as else self.what
+        return heading_of(self.what, self.sent_as)
+
+    @property
+    def style(self) -> str:
+        """The kind of the card for colours: the role of a message as it is sent."""
+        return self.sent_as or self.what
+
+    @property
+    def why(self) -> str:
+        """The tokens of a dropped part, where they are counted, and why it is not sent."""
+        if self.dropped is None:
+            return ""
+        if self.tokens is None:
+            return self.dropped.reason
+        return f"{in_tokens(self.tokens)}: {self.dropped.reason}"
 
 
-TextLocation: TypeAlias = tuple[int, int, int | None]
-"""The location of a text: its message, its block, and its block in a result."""
-Tints: TypeAlias = Mapping[TextLocation, Sequence[Tint]]
-NO_TINTS: Tints = {}
-MOST_DROPPED = 20
-"""So many dropped parts with one location have a card each."""
+class BlockView(NamedTuple):
+    """A block of a message, at its location as in losses, with the spans that it consists of.
+
+    ``is_lost`` is whether the target does not take it, ``is_unsent`` whether it is lost, or left
+    out as a text of white space. ``inner`` are the blocks in a result; the spans of the result are
+    those of all of them.
+    """
+
+    at: tuple[int, ...]
+    block: Block
+    spans: Sequence[Span]
+    is_lost: bool
+    is_unsent: bool
+    inner: "tuple[BlockView, ...]"
+
+    @property
+    def tints(self) -> list[Tint]:
+        """The parts of its text that are no text of the author."""
+        return [Tint(span.start, span.end, span.kind) for span in self.spans if _is_tinted(span)]
 
 
-class CardTokens(NamedTuple):
-    """The tokens of each message, and of each tool and the output schema by name."""
-
-    messages: Sequence[int | None]
-    definitions: Mapping[str, int]
+def _is_tinted(span: Span) -> bool:
+    return span.kind in TINTED and span.start < span.end
 
 
-NOT_COUNTED = CardTokens((), {})
+class MessageView(NamedTuple):
+    """A message with its blocks; ``sent_as`` is the role that it is sent in, if it is another one.
 
+    ``tokens`` are ``None`` where they are not counted.
+    """
 
-def tints_of(spans: Iterable[Mapping[str, Any]]) -> Tints:  # Any: JSON data
-    """Return the tints of each text, by the rows of spans in a record."""
-    tints: dict[TextLocation, list[Tint]] = defaultdict(list)
-    for span in spans:
-        if span["kind"] in TINTED and span["start"] < span["end"]:
-            tint = Tint(span["start"], span["end"], span["kind"])
-            tints[span["message"], span["block"], span.get("inner")].append(tint)
-    return tints
+    message: Message
+    blocks: tuple[BlockView, ...]
+    sent_as: str
+    tokens: int | None
+
+    @property
+    def heading(self) -> str:
+        """Its role, and how it is sent."""
+        return heading_of(self.message.role, self.sent_as)
+
+    @property
+    def style(self) -> str:
+        """The kind of its heading for colours: its role as it is sent."""
+        return self.sent_as or self.message.role
 
 
 @attrs.frozen(eq=False, slots=False)
-class Cards:
-    """The content of the views of a request.
+class RequestView:
+    """What is known of a request: a render makes it of what it has, a record of what it kept.
 
     ``tokens`` are those of the request and of each message, ``None`` where they cannot be counted,
     such as when the file of an attachment is gone; then ``budget`` is ``None``, too. ``sent_as``
     are the roles of the messages that are sent in another role, by index. ``definitions`` are the
     tokens of each tool and of the output schema by name. ``located`` are the dropped parts at their
-    locations, ``None`` where these are not known; ``tints`` are those of each text.
+    locations, ``None`` where these are not known. ``spans`` are the pieces of the messages; there
+    are none for a view that shows no text in two styles.
     """
 
     prompt: Prompt
     facts: ModelFacts
     losses: tuple[Loss, ...]
-    hints: tuple[Loss, ...]
-    dropped: tuple[Dropped, ...]
-    tokens: tuple[int, Sequence[int]] | None
+    hints: tuple[Loss, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    tokens: tuple[int, Sequence[int]] | None = None
     budget: BudgetUse | None = None
     sent_as: Mapping[int, str] = attrs.field(factory=dict[int, str])
     definitions: Mapping[str, int] = attrs.field(factory=dict[str, int])
     located: Sequence[DroppedCard] | None = None
-    tints: Tints = attrs.field(factory=dict[TextLocation, Sequence[Tint]])
+    spans: Sequence[Span] = ()
+
+    @cached_property
+    def messages(self) -> list[MessageView]:
+        """The messages with their blocks."""
+        reader = _BlockReader(self)
+        messages = self.prompt.messages
+        counts: Sequence[int | None] = [None] * len(messages)
+        if self.tokens is not None and self.tokens[1]:
+            counts = self.tokens[1]
+        return [
+            MessageView(
+                message,
+                reader.blocks(message.content, (index,)),
+                self.sent_as.get(index, ""),
+                counts[index],
+            )
+            for index, message in enumerate(messages)
+        ]
+
+    @property
+    def is_tinted(self) -> bool:
+        """Whether a text has parts that are no text of the author."""
+        return any(_is_tinted(span) for span in self.spans)
 
     @cached_property
     def summary(self) -> str:
         """The target of the request, its size and its digest, on one line."""
         target = " ".join(filter(None, (self.facts.provider or "no target", self.facts.model)))
-        sizes = [_counted("message", self.prompt.messages)]
+        sizes = [counted(len(self.prompt.messages), "message", "messages")]
         if self.budget is not None:
             sizes.append(self.budget.line(" tokens"))
         elif self.tokens:
             sizes.append(f"{self.tokens[0]:,} tokens")
-        sizes += [_counted("loss", self.losses)] if self.losses else []
-        sizes += [_counted("hint", self.hints)] if self.hints else []
-        sizes += [f"{len(self.dropped):,} dropped"] if self.dropped else []
+        if self.losses:
+            sizes.append(counted(len(self.losses), "loss", "losses"))
+        if self.hints:
+            sizes.append(counted(len(self.hints), "hint", "hints"))
+        if self.dropped:
+            sizes.append(f"{len(self.dropped):,} dropped")
         return on_one_line(f"Rendered for {target}: {', '.join(sizes)}, {digest_of(self.prompt)}")
-
-    def cards(self) -> Iterator[Card]:
-        """Yield the cards of the request, with their tokens where they are counted."""
-        counts = self.tokens[1] if self.tokens else [None] * len(self.prompt.messages)
-        tokens = CardTokens(counts, self.definitions)
-        yield from cards_of(
-            self.prompt,
-            self.sent_as,
-            dropped=self.located or (),
-            tints=self.tints,
-            tokens=tokens,
-            losses=self.losses,
-        )
 
     def notes(self) -> Iterator[Card]:
         """Yield the losses, the hints and what was dropped, a text each.
@@ -207,10 +268,119 @@ class Cards:
         A dropped part whose location is known has a card of its own.
         """
         dropped = self.dropped if self.located is None else ()
-        named = ("losses", self.losses), ("hints", self.hints), ("dropped", dropped)
-        for what, notes in named:
+        for what, notes in (("losses", self.losses), ("hints", self.hints), ("dropped", dropped)):
             if notes:
                 yield Card(what, "", tuple(Piece("", str(_located(note))) for note in notes))
+
+    def cards(self) -> Iterator[Card]:
+        """Yield a card for each tool, for the output schema, and for each message.
+
+        A dropped part stands in or before the message where its author wrote it.
+        """
+        yield from self._definition_cards()
+        dropped = _cards_by_location(self.located or ())
+        tool_names: dict[str, str] = {}
+        for index, view in enumerate(self.messages):
+            yield from dropped[index, False]
+            message = view.message
+            tool_names |= {call.id: call.name for call in message.calls}
+            name = message.name or ""
+            pieces = tuple(_pieces(view.blocks, tool_names))
+            if message.role == "tool" and len(view.blocks) == 1:
+                # The label of its only result is the name of the message.
+                name, pieces = pieces[0].label.removeprefix("result "), pieces[1:]
+            inside = tuple(dropped[index, True])
+            yield Card(message.role, name, pieces, view.sent_as, view.tokens, inside)
+        yield from dropped[len(self.messages), False]
+
+    def _definition_cards(self) -> Iterator[Card]:
+        for tool in self.prompt.tools:
+            schema = tool.input_schema if tool.raw is None else tool.raw
+            shown = Piece("input", write_json(schema), schema=schema)
+            pieces = (*_described(tool), shown, *_cached(tool.cache))
+            tokens = self.definitions.get(tool.name)
+            yield Card("tool definition", tool.name, pieces, tokens=tokens)
+        if self.prompt.tool_choice is not None:
+            yield Card("tool choice", self.prompt.tool_choice)
+        output = self.prompt.sent_output
+        if output is not None:
+            shown = Piece("schema", write_json(output.schema), schema=output.schema)
+            tokens = self.definitions.get(output.name)
+            yield Card("output", output.name, (*_described(output), shown), tokens=tokens)
+
+
+class _BlockReader:
+    """Reads what is known of each block: its spans, and whether it is sent."""
+
+    def __init__(self, view: RequestView) -> None:
+        self.spans: dict[tuple[int, ...], list[Span]] = defaultdict(list)
+        for span in view.spans:
+            self.spans[span.message, span.block].append(span)
+            if span.inner is not None:
+                self.spans[span.message, span.block, span.inner].append(span)
+        self.lost = {loss.at for loss in view.losses if loss.kind == "content"}
+        self.unsent = self.lost | {hint.at for hint in view.hints if hint.what == "text block"}
+
+    def blocks(self, blocks: Sequence[Block], around: tuple[int, ...]) -> tuple[BlockView, ...]:
+        """Return the blocks of a message, or those in a result; ``around`` is its location."""
+        return tuple([self._block(block, (*around, n)) for n, block in enumerate(blocks)])
+
+    def _block(self, block: Block, at: tuple[int, ...]) -> BlockView:
+        inner = self.blocks(block.content, at) if isinstance(block, ToolResultBlock) else ()
+        spans = self.spans.get(at, ())
+        return BlockView(at, block, spans, at in self.lost, at in self.unsent, inner)
+
+
+def _cards_by_location(dropped: Iterable[DroppedCard]) -> Mapping[tuple[int, bool], list[Card]]:
+    """Return the cards of dropped parts by their message, and by whether they stood in it.
+
+    Of many parts with one location, the first have a card each.
+    """
+    parts: dict[tuple[int, bool], list[DroppedCard]] = defaultdict(list)
+    for part in dropped:
+        parts[part.message, part.is_inside].append(part)
+    cards: dict[tuple[int, bool], list[Card]] = defaultdict(list)
+    for location, group in parts.items():
+        cards[location] += map(_dropped_card, group[:MOST_DROPPED])
+        if len(group) > MOST_DROPPED:
+            more = len(group) - MOST_DROPPED
+            cards[location].append(Card("dropped", f"{more:,} more", stands_for=more))
+    return cards
+
+
+def _dropped_card(part: DroppedCard) -> Card:
+    pieces = (Piece("", part.text),) if part.text else ()
+    return Card("dropped", part.name, pieces, tokens=part.tokens, dropped=part, stands_for=1)
+
+
+def _pieces(views: Iterable[BlockView], tool_names: Mapping[str, str]) -> Iterator[Piece]:
+    """Yield the pieces of blocks: the text of each, those of the blocks in it, its cache mark."""
+    for view in views:
+        yield _piece(view, tool_names)
+        yield from _pieces(view.inner, tool_names)
+        yield from _cached(getattr(view.block, "cache", None))
+
+
+def _piece(view: BlockView, tool_names: Mapping[str, str]) -> Piece:
+    block = view.block
+    if isinstance(block, TextBlock):
+        return Piece("", block.text, tints=view.tints)
+    label = described(block, tools=tool_names)
+    image = block if isinstance(block, ImageBlock) else None
+    if view.is_lost and label:
+        return Piece(f"{NOT_SENT}: {label}", shown_text(block), image, kind="lost")
+    return Piece(label, shown_text(block), image)
+
+
+def _cached(mark: Cache | None) -> Iterator[Piece]:
+    if mark is not None:
+        label = CACHE_MARK if mark == "default" else f"{CACHE_MARK} {mark}"
+        yield Piece(label, kind="mark")
+
+
+def _described(part: ToolDefinition | OutputSchema) -> Iterator[Piece]:
+    if part.description:
+        yield Piece("", part.description)
 
 
 def _located(note: Loss | Dropped) -> Loss | Dropped:
@@ -239,130 +409,3 @@ def digest_of(prompt: Prompt) -> str:
     ]
     content = (messages, fields, prompt.tool_choice)
     return sha256(json.dumps(content, default=str).encode()).hexdigest()[:12]
-
-
-def _counted(word: str, values: Sequence[object]) -> str:
-    plural = "" if len(values) == 1 else "es" if word.endswith("s") else "s"
-    return f"{len(values):,} {word}{plural}"
-
-
-def cards_of(
-    prompt: Prompt,
-    sent_as: Mapping[int, str],
-    *,
-    dropped: Sequence[DroppedCard] = (),
-    tints: Tints = NO_TINTS,
-    tokens: CardTokens = NOT_COUNTED,
-    losses: Iterable[Loss] = (),
-) -> Iterator[Card]:
-    """Yield the cards of a request: its tools, its output schema, and its messages.
-
-    A dropped part stands in or before the message where its author wrote it.
-    """
-    for tool in prompt.tools:
-        schema = tool.input_schema if tool.raw is None else tool.raw
-        shown = Piece("input", write_json(schema), schema=schema)
-        pieces = (*_described(tool), shown, *_cached(tool.cache))
-        count = tokens.definitions.get(tool.name)
-        yield Card("tool definition", tool.name, pieces, tokens=count)
-    if prompt.tool_choice is not None:
-        yield Card("tool choice", prompt.tool_choice, ())
-    output = prompt.sent_output
-    if output is not None:
-        shown = Piece("schema", write_json(output.schema), schema=output.schema)
-        pieces = (*_described(output), shown)
-        yield Card("output", output.name, pieces, tokens=tokens.definitions.get(output.name))
-    before, inside = _by_message(dropped) if dropped else (_NO_CARDS, _NO_CARDS)
-    lost = [loss.at for loss in losses if loss.kind == "content"]
-    notes = _Notes(tints, {*lost}) if tints or lost else None
-    tool_names: dict[str, str] = {}
-    for index, message in enumerate(prompt.messages):
-        yield from before.get(index, ())
-        tool_names |= {call.id: call.name for call in message.calls}
-        name = message.name or ""
-        pieces = tuple(_pieces(message.content, tool_names, notes, (index, None)))
-        if message.role == "tool" and len(message.content) == 1:
-            # The label of its only result is the name of the message.
-            name, pieces = pieces[0].label.removeprefix("result "), pieces[1:]
-        count = tokens.messages[index] if tokens.messages else None
-        gone = inside.get(index, ())
-        yield Card(message.role, name, pieces, sent_as.get(index, ""), count, gone)
-    yield from before.get(len(prompt.messages), ())
-
-
-_NO_CARDS: Mapping[int, tuple[Card, ...]] = {}
-
-
-def _by_message(
-    dropped: Iterable[DroppedCard],
-) -> tuple[Mapping[int, tuple[Card, ...]], Mapping[int, tuple[Card, ...]]]:
-    """Return the cards of dropped parts before each message, and in each message."""
-    parts: dict[tuple[int, bool], list[DroppedCard]] = defaultdict(list)
-    for part in dropped:
-        parts[part.message, part.is_inside].append(part)
-    before: dict[int, tuple[Card, ...]] = {}
-    inside: dict[int, tuple[Card, ...]] = {}
-    for (message, is_inside), group in parts.items():
-        cards = inside if is_inside else before
-        cards[message] = tuple(_dropped_cards(group))
-    return before, inside
-
-
-def _dropped_cards(parts: Sequence[DroppedCard]) -> Iterator[Card]:
-    """Yield the cards of dropped parts with one location; of many parts, those of the first."""
-    for part in parts[:MOST_DROPPED]:
-        text = (Piece("", part.text),) if part.text else ()
-        yield Card("dropped", part.name, text, tokens=part.tokens, dropped=part)
-    if len(parts) > MOST_DROPPED:
-        more = len(parts) - MOST_DROPPED
-        yield Card("dropped", f"{more:,} more", (), stands_for=more)
-
-
-def _described(part: ToolDefinition | OutputSchema) -> Iterator[Piece]:
-    if part.description:
-        yield Piece("", part.description)
-
-
-class _Notes(NamedTuple):
-    """What is shown of blocks: the tints of texts, and the locations of what is not sent."""
-
-    tints: Tints
-    lost: Container[tuple[int, ...]]
-
-
-def _pieces(
-    blocks: Iterable[Block],
-    tool_names: Mapping[str, str],
-    notes: _Notes | None,
-    around: tuple[int, int | None],
-) -> Iterator[Piece]:
-    """Yield the pieces of blocks; ``around`` is their message, and the result they are in."""
-    for number, block in enumerate(blocks):
-        words = "" if isinstance(block, TextBlock) else described(block, tools=tool_names)
-        piece = Piece(words, shown_text(block), block if isinstance(block, ImageBlock) else None)
-        yield piece if notes is None else _noted(piece, notes, (*around, number))
-        if isinstance(block, ToolResultBlock):
-            yield from _pieces(block.content, tool_names, notes, (around[0], number))
-        yield from _cached(getattr(block, "cache", None))
-
-
-def _noted(piece: Piece, notes: _Notes, at: tuple[int, int | None, int]) -> Piece:
-    """Return a piece with its tints, and with a word if it is not sent.
-
-    ``at`` is its message, the result it is in, and its number in that or in the message.
-    """
-    message, result, number = at
-    location: TextLocation = (message, number, None)
-    if result is not None:
-        location = (message, result, number)
-    parts = tuple(part for part in location if part is not None)
-    piece = piece._replace(tints=notes.tints.get(location, ()))
-    if not piece.label or parts not in notes.lost:
-        return piece
-    return piece._replace(label=f"{NOT_SENT}: {piece.label}", kind="lost")
-
-
-def _cached(mark: Cache | None) -> Iterator[Piece]:
-    if mark is not None:
-        label = CACHE_MARK if mark == "default" else f"{CACHE_MARK} {mark}"
-        yield Piece(label, kind="mark")

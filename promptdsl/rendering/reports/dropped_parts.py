@@ -132,21 +132,25 @@ def placed_parts(
     if not dropped:
         return []
     tree = WrittenTree(written)
-    found = [tree.find(part) for part in dropped]
+    indices = [tree.find(part) for part in dropped]
     sent = _SentNodes(tree, parts, nodes)
-    known = _parts_of(tree, sent, {index for index in found if index is not None})
+    known = _parts_of(tree, sent, {index for index in indices if index is not None})
     locator = _Locator(tree, parts, known)
-    kept: set[int] = set()
-    if any(part.what == "history" for part in dropped):
-        runs = (run for run, _ in walk(fitted) if isinstance(run, RecordedNode))
-        kept = {id(message) for run in runs for message in run.items}
+    kept = {
+        id(message)
+        for run, _ in walk(fitted)
+        if isinstance(run, RecordedNode)
+        for message in run.items
+    }
     placed: list[PlacedPart] = []
-    for part, index in zip(dropped, found, strict=True):
-        after, depth = (len(parts), 0) if index is None else locator.location(index)
-        at = None if index is None else locator.message(after, depth)
-        numbers = [] if index is None or part.what != "history" else _gone(part, tree, index, kept)
+    for part, index in zip(dropped, indices, strict=True):
+        if index is None:
+            placed.append(PlacedPart(part, len(parts), 0, None, None))
+            continue
+        after, depth = locator.location(index)
+        numbers = _gone(part, tree, index, kept) if part.what == "history" else []
         span = (min(numbers), max(numbers)) if numbers else None
-        placed.append(PlacedPart(part, after, depth, at, span))
+        placed.append(PlacedPart(part, after, depth, locator.message(after, depth), span))
     return placed
 
 
@@ -170,6 +174,14 @@ def _gone(part: Dropped, tree: WrittenTree, index: int, kept: set[int]) -> list[
     if named:
         return [number for number, message in messages if id(message) in named]
     return [number for number, message in messages if id(message) not in kept]
+
+
+def first_messages(parts: Sequence[TokenPart]) -> list[int]:
+    """Return the first message from each part on, and at last the number of messages."""
+    firsts = [max((part.message[1] + 1 for part in parts if part.message), default=0)]
+    for part in reversed(parts):
+        firsts.append(firsts[-1] if part.message is None else part.message[0])
+    return firsts[::-1]
 
 
 class _SentNodes:
@@ -235,14 +247,9 @@ class _Locator:
         for index in range(count - 1, -1, -1):
             self.after.append(index if index in known else self.after[-1])
         self.after.reverse()
-        # By the index of a part: the first message from it on.
-        spans = [part.message for part in parts]
-        self.firsts = [max((span[1] + 1 for span in spans if span), default=0)]
-        for span in reversed(spans):
-            self.firsts.append(span[0] if span else self.firsts[-1])
-        self.firsts.reverse()
-        lasts = (index for index, span in enumerate(spans) if span)
-        self.last = max(lasts, default=-1) + 1
+        self.firsts = first_messages(parts)
+        in_messages = (number for number, part in enumerate(parts, 1) if part.message)
+        self.last = max(in_messages, default=0)
 
     def location(self, index: int) -> tuple[int, int]:
         """Return after how many parts a node stood, and at which depth."""

@@ -20,7 +20,7 @@ from promptdsl.messages.media.image_size import image_size
 from promptdsl.messages.media.media_type import sniff
 from promptdsl.messages.roles import ROLES
 from promptdsl.rendering.reports.budget_use import BudgetUse
-from promptdsl.rendering.reports.cards import Card, Cards, Piece
+from promptdsl.rendering.reports.cards import Card, Piece, RequestView
 from promptdsl.rendering.reports.token_view import DEEPEST, TokenRow, TokenView, token_rows
 
 LONG = 4_000
@@ -86,22 +86,22 @@ STYLE = """\
   font: 13px/1.5 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere }"""
 
 
-def html_view(readable: Cards, view: TokenView | None) -> str:
+def html_view(view: RequestView, tokens: TokenView | None) -> str:
     """Return the cards of a request, each a part that can be opened and closed.
 
-    ``view`` is that of its tokens, ``None`` where they cannot be counted.
+    ``tokens`` is the view of its tokens, ``None`` where they cannot be counted.
     """
-    cards = [*readable.notes(), *readable.cards()]
+    cards = [*view.notes(), *view.cards()]
     messages = [index for index, card in enumerate(cards) if card.what in ROLES]
     first, last = len(cards), len(cards)
     if len(messages) > 2 * SHOWN:
         first, last = messages[SHOWN], messages[-SHOWN]
     hidden = [_hidden(cards[first:last])] if first < last else []
     parts = [*map(_part, cards[:first]), *hidden, *map(_part, cards[last:])]
-    legend = LEGEND if any(readable.tints.values()) else ""
+    legend = LEGEND if view.is_tinted else ""
     return (
         f'<div class="promptdsl mathjax_ignore tex2jax_ignore"><style>\n{STYLE}\n</style>\n'
-        f"<p>{_line(readable.summary)}</p>\n{_budget(readable.budget)}{_counts(view)}"
+        f"<p>{_line(view.summary)}</p>\n{_budget(view.budget)}{_counts(tokens)}"
         f"{legend}{''.join(parts)}</div>"
     )
 
@@ -151,7 +151,7 @@ def _part(card: Card) -> str:
     if card.what in NOTES and len(pieces) > SHOWN:
         pieces, more = pieces[:SHOWN], f'<p class="label">… {len(card.pieces) - SHOWN:,} more</p>'
     body = "".join([*map(_piece, pieces), more, *map(_part, card.inside)])
-    kind = _line(card.sent_as or card.what)
+    kind = _line(card.style)
     return f'<details class="{kind}"{is_open}><summary>{title}</summary>{body}</details>\n'
 
 
@@ -160,8 +160,8 @@ def _dropped(card: Card) -> str:
     if card.dropped is None:
         return f'<p class="label">… {_line(card.name)} dropped</p>\n'
     source = re.split(r"[/\\\\]", str(card.dropped.dropped.source or ""))[-1]
-    count = "" if card.tokens is None else in_tokens(card.tokens)
-    words = filter(None, (count, card.dropped.reason, source))
+    words = [] if card.tokens is None else [in_tokens(card.tokens)]
+    words += filter(None, (card.dropped.reason, source))
     facts = f"<small>{_line(' · '.join(words))}</small>"
     title = f"<b>dropped</b> <s>{_line(card.name)}</s> {facts}"
     body = "".join(map(_piece, card.pieces))
@@ -173,8 +173,7 @@ def _hidden(cards: Sequence[Card]) -> str:
     counts = [card.tokens for card in cards if card.what in ROLES]
     known = [count for count in counts if count is not None]
     sizes = f", {sum(known):,} tokens, the largest {max(known):,}" if known else ""
-    dropped = [part for card in cards for part in (card, *card.inside) if part.is_dropped]
-    gone = sum(part.stands_for for part in dropped)
+    gone = sum(part.stands_for for card in cards for part in (card, *card.inside))
     sizes += f", and {gone:,} dropped" if gone else ""
     return f"<p>… {len(counts):,} more messages{sizes}</p>\n"
 

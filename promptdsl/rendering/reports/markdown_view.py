@@ -2,25 +2,22 @@
 
 from html import escape
 
-from promptdsl.budget.dropped import in_tokens
 from promptdsl.foundation.escaping import code_fences
 from promptdsl.foundation.unicode import visible
-from promptdsl.rendering.reports.cards import Card, Cards, Piece
+from promptdsl.rendering.reports.cards import Card, Piece, RequestView
 
 
-def markdown_view(readable: Cards) -> str:
+def markdown_view(view: RequestView) -> str:
     """Return the cards of a request, each a part that can be opened and closed."""
-    cards = (*readable.notes(), *readable.cards())
-    return "\n\n".join([f"<p>{_line(readable.summary)}</p>", *map(_part, cards)])
+    cards = (*view.notes(), *view.cards())
+    return "\n\n".join([f"<p>{_line(view.summary)}</p>", *map(_part, cards)])
 
 
 def _part(card: Card) -> str:
     title = f"<b>{_line(card.heading)}</b> {_line(card.name)}".rstrip()
     is_open = "" if card.what == "tool definition" else " open"
     if card.dropped is not None:
-        count = [] if card.tokens is None else [in_tokens(card.tokens)]
-        why = ": ".join([*count, card.dropped.reason])
-        title, is_open = f"{title} {_line(why)}", ""
+        title, is_open = f"{title} {_line(card.why)}", ""
     pieces = [f"<details{is_open}>\n<summary>{title}</summary>", *map(_piece, card.pieces)]
     return "\n\n".join([*pieces, *map(_part, card.inside), "</details>"])
 

@@ -3,9 +3,8 @@
 import json
 import os
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from html import escape
 from pathlib import Path
 from typing import Any, Self
@@ -14,7 +13,7 @@ import attrs
 
 from promptdsl.budget.dropped import Dropped
 from promptdsl.config.model_facts import ModelFacts
-from promptdsl.foundation.errors import DataError, OptionError, shown
+from promptdsl.foundation.errors import DataError, OptionError, counted, shown
 from promptdsl.foundation.files import atomic_writer, checked_path
 from promptdsl.foundation.frozen import is_mapping, json_leaf, plain
 from promptdsl.foundation.json import ENCODER, LEVELS, JsonDict, unique
@@ -27,7 +26,7 @@ from promptdsl.messages.message import Message
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.rendering.reports.bare_record import bare_record
 from promptdsl.rendering.reports.budget_use import BudgetUse
-from promptdsl.rendering.reports.cards import Cards, tints_of
+from promptdsl.rendering.reports.cards import RequestView
 from promptdsl.rendering.reports.html_view import html_view
 from promptdsl.rendering.reports.shown_dropped import located_dropped
 from promptdsl.rendering.reports.source_root import with_complete_sources
@@ -97,7 +96,6 @@ class PromptRecord:
             # A value that can be printed is a record.
             _ = [str(record), record.token_tree(), record.html(), record.dropped]
             _ = [record.losses, record.hints]
-            _ = [record.spans if kept["content"] else ()]
         except DataError as error:
             raise error.located(author()) from None
         except (LookupError, TypeError, ValueError, AttributeError) as error:
@@ -185,7 +183,8 @@ class PromptRecord:
         messages: tuple[Message, ...] = self.prompt.messages
         spans: list[Span] = []
         for row in self._complete["spans"]:
-            block = messages[int(row["message"])].content[int(row["block"])]
+            _, message, number = row["kind"], row["message"], row["block"]  # every row has these
+            block = messages[int(message)].content[int(number)]
             if isinstance(block, ToolResultBlock) and "inner" in row:
                 block = block.content[int(row["inner"])]
             text = block.text[row["start"] : row["end"]] if isinstance(block, TextBlock) else ""
@@ -274,13 +273,8 @@ class PromptRecord:
 
         Called for the command ``promptdsl records show``.
         """
-        spans: dict[int, list[Span]] = defaultdict(list)
-        for span in self.spans:
-            spans[span.message].append(span)
-        messages: tuple[Message, ...] = self.prompt.messages
-        lost = {loss.at for loss in self.losses if loss.kind == "content"}
-        shown = partial(text_lines, width=width, paint=paint or unstyled, lost=lost)
-        return ["\n".join(shown(message, spans[index])) for index, message in enumerate(messages)]
+        shown = partial(text_lines, width=width, paint=paint or unstyled)
+        return ["\n".join(shown(message)) for message in self._request_view.messages]
 
     def __str__(self) -> str:
         return self.outline() or self.token_tree()
@@ -288,8 +282,7 @@ class PromptRecord:
     def __repr__(self) -> str:
         model, tokens = self._data["model"], self._data["tokens"]
         target = " ".join(filter(None, (model["provider"] or "no target", model["model"])))
-        count = len(self._data["messages"])
-        size = f"{count:,} message{'' if count == 1 else 's'}"
+        size = counted(len(self._data["messages"]), "message", "messages")
         size += "" if tokens is None else f", {tokens['total']:,} tokens"
         return f"<PromptRecord {self._data['format']} for {target}: {size}>"
 
@@ -299,35 +292,35 @@ class PromptRecord:
         data = self._data
         if not data["content"]:
             return f"<pre>{escape(str(self))}</pre>"
-        return html_view(self._cards, self._token_view)
+        return html_view(self._request_view, self._token_view)
 
     _repr_html_ = html
 
     @property
-    def _cards(self) -> Cards:
-        """What views of the messages show; a record without content has none."""
-        data, view = self._data, self._token_view
-        tokens, facts = (
-            data["tokens"],
-            ModelFacts(data["model"]["provider"], data["model"]["model"]),
-        )
-        dropped = self.dropped
-        located = None
-        if view is not None and any(part.message for part in view.parts):
-            texts = [row.get("text", "") for row in data["dropped"]]
-            located = located_dropped(dropped, texts, view.parts)
-        return Cards(
+    def _request_view(self) -> RequestView:
+        """What is known of the request; a record without content has no view."""
+        data, tokens = self._data, self._token_view
+        view = RequestView(
             prompt=self.prompt,
-            facts=facts,
+            facts=ModelFacts(data["model"]["provider"], data["model"]["model"]),
             losses=self.losses,
             hints=self.hints,
-            dropped=dropped,
-            tokens=None if tokens is None else (tokens["total"], tokens["messages"]),
-            budget=None if view is None else view.budget,
+            dropped=self.dropped,
             sent_as={int(index): role for index, role in data.get("sent_as", {}).items()},
-            definitions={} if view is None else view.definition_tokens(),
+            spans=self.spans,
+        )
+        if tokens is None:
+            return view
+        located = None
+        if any(part.message for part in tokens.parts):
+            texts = [row.get("text", "") for row in data["dropped"]]
+            located = located_dropped(view.dropped, texts, tokens.parts)
+        return attrs.evolve(
+            view,
+            tokens=(tokens.total, data["tokens"]["messages"]),
+            budget=tokens.budget,
+            definitions=tokens.definition_tokens(),
             located=located,
-            tints=tints_of(data["spans"]),
         )
 
     def __eq__(self, other: object) -> bool:
@@ -347,7 +340,8 @@ def _token_parts(rows: Iterable[JsonDict]) -> list[TokenPart]:
 
 def _fields(row: JsonDict, cls: type) -> JsonDict:
     """Return the fields of a class that a row has, with its source."""
-    fields: JsonDict = {name: row[name] for name in attrs.fields_dict(cls) if name in row}
+    names = _names_of(cls)
+    fields: JsonDict = {name: row[name] for name in names if name in row}
     for name in ("at", "also"):
         if name in fields:
             fields[name] = tuple(fields[name])
@@ -355,8 +349,13 @@ def _fields(row: JsonDict, cls: type) -> JsonDict:
         fields["library"] = LibrarySection(row["library"])
     if row.get("source"):
         file, _, line = row["source"].rpartition(":")
-        fields["source" if "source" in attrs.fields_dict(cls) else "at"] = Source(file, int(line))
+        fields["source" if "source" in names else "at"] = Source(file, int(line))
     return fields
+
+
+@cache
+def _names_of(cls: type) -> tuple[str, ...]:
+    return tuple(attrs.fields_dict(cls))
 
 
 def _check_number(option: str, value: object) -> None:

@@ -214,59 +214,68 @@ def _dropped_rows(
     for part, row in zip(dropped, rows, strict=True):
         if part.text:
             row["said"] = part.text  # the key has the old name of the attribute
-        if calls := [*_calls_in(part.gone, kept)]:
+        pieces = [*_unsent_in(part.gone, kept)]
+        if calls := [*_calls_in(pieces)]:
             row["calls"] = calls
-        text = part.text or "\n\n".join(filter(None, _texts_in(part.gone, kept)))
+        text = part.text or "\n\n".join(filter(None, map(_text_of, pieces)))
         row["text"] = text if is_valid_unicode(text) else _as_read(text)
     for row, place in zip(rows, () if report is None else report.placed, strict=False):
-        numbers = None if place.range is None else [*place.range]
-        row |= {key: n for key, n in (("at", place.at), ("range", numbers)) if n is not None}
+        if place.at is not None:
+            row["at"] = place.at
+        if place.range is not None:
+            row["range"] = [*place.range]
     return rows
 
 
-def _calls_in(parts: Iterable[object], kept: set[int]) -> Iterator[str]:
-    """Yield the ids of the calls whose results are not sent, or not as they were recorded."""
+def _unsent_in(parts: Iterable[object], kept: set[int]) -> Iterator[object]:
+    """Yield what is not sent of parts, in document order: texts, recorded messages and nodes.
+
+    A paragraph and a table are one piece.
+    """
     waiting = [*parts][::-1]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, Message) and id(part) not in kept:
-            results = (block for block in part.content if isinstance(block, ToolResultBlock))
-            yield from (result.tool_use_id for result in results)
-        elif isinstance(part, RecordedNode):
+        if id(part) in kept:
+            continue
+        yield part
+        if isinstance(part, RecordedNode):
             waiting += reversed(part.items)
-        elif isinstance(part, Node) and id(part) not in kept:
+        elif isinstance(part, Node) and not isinstance(part, TableNode) and not part._is_prose:
             waiting += reversed(part.content)
+
+
+def _calls_in(pieces: Iterable[object]) -> Iterator[str]:
+    """Yield the ids of the calls whose results are not sent, or not as they were recorded."""
+    for piece in pieces:
+        if isinstance(piece, Message):
+            results = (block for block in piece.content if isinstance(block, ToolResultBlock))
+            yield from (result.tool_use_id for result in results)
+
+
+def _text_of(piece: object) -> str:
+    """Return the text of what is not sent, before values are encoded; empty if it has none."""
+    match piece:
+        case str():
+            return piece
+        case Message():
+            calls = (f"{call.name}({call.arguments})" for call in piece.calls)
+            return f"{piece.role}: {' '.join(filter(None, (piece.text, *calls)))}"
+        case TableNode():
+            return "\n".join(" | ".join(map(str, row)) for row in piece.rows)
+        case Node() if piece._is_prose and piece.content:
+            texts = (
+                part if isinstance(part, str) else getattr(part, "text", "")
+                for part in piece.content
+            )
+            return "".join(texts)
+        case Node():
+            block = getattr(piece, "block", None)
+            return shown_text(block) if block else getattr(piece, "text", "")
+        case _:
+            return ""
 
 
 def _as_read(value: object) -> object:
     """Return a value as a reader of its JSON text has it: two surrogates are one character."""
     read: object = json.loads(json.dumps(value))
     return read
-
-
-def _texts_in(parts: Iterable[object], kept: set[int]) -> Iterator[str]:
-    """Yield the texts in parts, a paragraph each, before values are encoded."""
-    waiting = [*parts][::-1]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, str):
-            yield part
-        elif isinstance(part, Message) and id(part) not in kept:
-            calls = (f"{call.name}({call.arguments})" for call in part.calls)
-            yield f"{part.role}: {' '.join(filter(None, (part.text, *calls)))}"
-        elif not isinstance(part, Node) or id(part) in kept:
-            continue
-        elif isinstance(part, RecordedNode):
-            waiting += reversed(part.items)
-        elif isinstance(part, TableNode):
-            yield "\n".join(" | ".join(map(str, row)) for row in part.rows)
-        elif part._is_prose and part.content:
-            texts = (
-                piece if isinstance(piece, str) else getattr(piece, "text", "")
-                for piece in part.content
-            )
-            yield "".join(texts)
-        else:
-            block = getattr(part, "block", None)
-            yield shown_text(block) if block else getattr(part, "text", "")
-            waiting += reversed(part.content)

@@ -4,9 +4,8 @@ from rich.console import Group
 from rich.panel import Panel
 from rich.text import Text
 
-from promptdsl.budget.dropped import in_tokens
 from promptdsl.foundation.unicode import visible
-from promptdsl.rendering.reports.cards import Card, Cards, Piece
+from promptdsl.rendering.reports.cards import Card, Piece, RequestView
 
 STYLES = {
     "system": "magenta",
@@ -23,28 +22,26 @@ TINTS = {"value": "cyan", "volatile": "cyan underline"}
 """The styles of text that is no text of the author."""
 
 
-def rich_view(readable: Cards) -> Group:
+def rich_view(view: RequestView) -> Group:
     """Return a panel for each card of a request, below its summary."""
-    panels = [
-        Panel(
-            Text("\n\n").join([*map(_piece, card.pieces), *map(_dropped, card.inside)]),
-            title=Text(visible(f"{card.heading} {card.name}".rstrip(), one_line=True)),
-            title_align="left",
-            border_style=STYLES.get(card.sent_as or card.what, "dim"),
-        )
-        if not card.is_dropped
-        else _dropped(card)
-        for card in (*readable.notes(), *readable.cards())
-    ]
-    return Group(Text(readable.summary, style="bold"), *panels)
+    cards = (*view.notes(), *view.cards())
+    return Group(Text(view.summary, style="bold"), *map(_shown, cards))
+
+
+def _shown(card: Card) -> Panel | Text:
+    if card.is_dropped:
+        return _dropped(card)
+    return Panel(
+        Text("\n\n").join([*map(_piece, card.pieces), *map(_dropped, card.inside)]),
+        title=Text(visible(f"{card.heading} {card.name}".rstrip(), one_line=True)),
+        title_align="left",
+        border_style=STYLES.get(card.style, "dim"),
+    )
 
 
 def _dropped(card: Card) -> Text:
     """Return a dropped part on a line: its name, its tokens, and why it is not sent."""
-    words = [in_tokens(card.tokens)] if card.tokens is not None else []
-    words += [card.dropped.reason] if card.dropped else []
-    name = visible(card.name, one_line=True)
-    why = visible(": ".join(words), one_line=True)
+    name, why = (visible(text, one_line=True) for text in (card.name, card.why))
     return Text.assemble(("dropped ", "dim"), (name, "dim strike"), (f" {why}".rstrip(), "dim"))
 
 

@@ -7,7 +7,7 @@ import attrs
 
 from promptdsl.budget.dropped import Dropped
 from promptdsl.rendering.reports.cards import DroppedCard
-from promptdsl.rendering.reports.dropped_parts import placed_parts, with_dropped
+from promptdsl.rendering.reports.dropped_parts import first_messages, placed_parts, with_dropped
 from promptdsl.rendering.reports.report_input import ReportInput
 from promptdsl.rendering.reports.token_parts import Ledger, TokenPart
 from promptdsl.rendering.reports.unpaired import dropped_by_pairing
@@ -57,7 +57,7 @@ def located_dropped(
     for row, message, is_inside in _locations(parts):
         key = row.what, row.path, row.tokens, row.dropped, row.source
         locations[key].append((message, is_inside))
-    last = max((part.message[1] + 1 for part in parts if part.message), default=0)
+    last = first_messages(parts)[-1]
     cards: list[DroppedCard] = []
     for part, text in zip(dropped, texts, strict=True):
         known = locations[part.what, part.path, part.tokens, part.why, part.source]
@@ -68,10 +68,7 @@ def located_dropped(
 
 def _locations(parts: Sequence[TokenPart]) -> Iterator[tuple[TokenPart, int, bool]]:
     """Yield each dropped part with the message that it stood in or before, and whether in it."""
-    following = [max((part.message[1] + 1 for part in parts if part.message), default=0)]
-    for part in reversed(parts):
-        following.append(following[-1] if part.message is None else part.message[0])
-    following.reverse()
+    following = first_messages(parts)
     around: list[TokenPart] = []
     for index, part in enumerate(parts):
         while around and around[-1].depth >= part.depth:

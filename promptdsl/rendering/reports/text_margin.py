@@ -1,15 +1,12 @@
 """The texts of a message, each once, with a margin that says what wrote its lines."""
 
-from collections.abc import Container, Iterable, Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from promptdsl.foundation.terminal_width import columns, file_columns, fitted_source
 from promptdsl.foundation.unicode import visible
-from promptdsl.messages import Block, ToolResultBlock
 from promptdsl.messages.description import described, shown_text
-from promptdsl.messages.message import Message
-from promptdsl.rendering.reports.cards import NOT_SENT, TINTED
+from promptdsl.rendering.reports.cards import NOT_SENT, TINTED, BlockView, MessageView
 from promptdsl.rendering.reports.text_view import Paint
 from promptdsl.rendering.spans import Span
 
@@ -22,6 +19,8 @@ LONGEST = 2_000
 WIDEST = 500
 """The columns of a file name where nothing is cut."""
 
+STYLES = dict(zip(TINTED, TINTED, strict=True))
+"""The style of a text by the kind of its span; any other text has none."""
 Runs = list[tuple[str, str]]
 """The texts of a row, each with its kind: empty for a text that has no style."""
 
@@ -34,25 +33,14 @@ class TextRow(NamedTuple):
     runs: Runs
 
 
-def text_lines(
-    message: Message,
-    spans: Iterable[Span],
-    *,
-    width: int | None,
-    paint: Paint,
-    lost: Container[tuple[int, ...]] = (),
-) -> list[str]:
+def text_lines(message: MessageView, *, width: int | None, paint: Paint) -> list[str]:
     """Return the texts of a message; the margin is shown where it changes.
 
-    ``lost`` are the locations of the blocks that are not sent. Lines fit ``width`` columns. Of a
-    text 40 lines are shown, of a line 2,000 characters. ``paint`` returns a text in the style of
-    its kind.
+    Lines fit ``width`` columns. Of a text 40 lines are shown, of a line 2,000 characters. ``paint``
+    returns a text in the style of its kind.
     """
-    rows: list[TextRow] = []
-    for (block, inner), group in groupby(spans, lambda span: (span.block, span.inner)):
-        pieces = [*group]
-        at = (pieces[0].message, block) if inner is None else (pieces[0].message, block, inner)
-        rows += _rows(message.content[block], inner, pieces, is_lost=at in lost)
+    blocks = (part for block in message.blocks for part in block.inner or (block,))
+    rows = [row for part in blocks if part.spans for row in _rows(part)]
     kinds = max((len(row.kinds) for row in rows), default=0)
     sources = max((columns(row.source) for row in rows), default=0)
     room = 2 * LONGEST
@@ -77,33 +65,34 @@ def _painted(runs: Runs, paint: Paint) -> str:
     return "".join([paint(kind, text) if kind else text for text, kind in runs])
 
 
-def _rows(
-    block: Block, inner: int | None, spans: Sequence[Span], *, is_lost: bool
-) -> Iterator[TextRow]:
+def _rows(view: BlockView) -> Iterator[TextRow]:
     """Yield the rows of a block."""
-    first = spans[0]
-    if first.start == first.end:
-        if inner is not None and isinstance(block, ToolResultBlock):
-            block = block.content[inner]
-        start = f"{NOT_SENT}:" if is_lost else ""
-        text = " ".join(filter(None, (start, described(block), shown_text(block))))
-        runs = [(visible(text, one_line=True)[:LONGEST], "lost" if is_lost else "")]
-        yield TextRow(_kind(first), _source(first), runs)
+    first = view.spans[0]
+    if first.start != first.end:
+        yield from _text_rows(view.spans)
         return
+    text, style = " ".join(filter(None, (described(view.block), shown_text(view.block)))), ""
+    if view.is_lost:
+        text, style = f"{NOT_SENT}: {text}", "lost"
+    shown = visible(text, one_line=True)[:LONGEST]
+    yield TextRow(_kind(first), _source(first), [(shown, style)])
+
+
+def _text_rows(spans: Sequence[Span]) -> Iterator[TextRow]:
+    """Yield the rows of a text."""
     lines = [*_lines(spans)]
-    last = TextRow("", "", [])
-    for number, line in enumerate(lines[:MOST]):
+    kinds, source = "", ""
+    for line in lines[:MOST]:
         written = [span for span, text in line if text.strip()]
         # The signs around a text, such as those of a list, are not what a reader looks for.
         shown = [span for span in written if span.kind != "section"] or written
-        kinds = " + ".join(dict.fromkeys(_kind(span) for span in shown)) or last.kinds
-        source = _source(shown[0]) if shown else last.source
-        runs = [(visible(text), span.kind if span.kind in TINTED else "") for span, text in line]
-        last = TextRow(kinds, source, [(text, kind) for text, kind in runs if text])
-        yield last
-        if number + 1 == MOST < len(lines):
-            more = f"… {len(lines) - MOST:,} more lines"
-            yield TextRow(kinds, source, [(more, "")])
+        if shown:
+            kinds = " + ".join(dict.fromkeys(map(_kind, shown)))
+            source = _source(shown[0])
+        runs = [(visible(text), STYLES.get(span.kind, "")) for span, text in line]
+        yield TextRow(kinds, source, [(text, style) for text, style in runs if text])
+    if len(lines) > MOST:
+        yield TextRow(kinds, source, [(f"… {len(lines) - MOST:,} more lines", "")])
 
 
 def _lines(spans: Iterable[Span]) -> Iterator[list[tuple[Span, str]]]:

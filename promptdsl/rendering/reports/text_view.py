@@ -6,21 +6,11 @@ heading of a message, or like a call.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import TypeAlias
 
-from promptdsl.budget.dropped import in_tokens
 from promptdsl.foundation.unicode import visible
-from promptdsl.messages.loss import Loss
-from promptdsl.messages.prompt import Prompt
-from promptdsl.rendering.reports.cards import (
-    NO_TINTS,
-    Card,
-    DroppedCard,
-    Piece,
-    cards_of,
-    tints_of,
-)
+from promptdsl.rendering.reports.cards import Card, Piece, RequestView
 
 WIDTH = 72
 _LIKE_A_RULE = re.compile(r"^(?=[^\S\n]*\\*[─━┄┅┈┉╌╍═―—⎯⸺⸻])", re.MULTILINE)
@@ -36,42 +26,32 @@ def unstyled(_kind: str, text: str) -> str:
     return text
 
 
-def text_view(
-    prompt: Prompt,
-    sent_as: Mapping[int, str],
-    *,
-    dropped: Sequence[DroppedCard] = (),
-    losses: Iterable[Loss] = (),
-    spans: Iterable[Mapping[str, Any]] = (),  # Any: as in a record
-    paint: Paint = unstyled,
-) -> str:
+def text_view(view: RequestView, paint: Paint = unstyled) -> str:
     """Return the cards of a request, each under a rule with its name.
 
-    ``paint`` returns a text in its style; the values in ``spans`` have one.
+    ``paint`` returns a text in its style; the values in the spans of the view have one.
     """
-    tints = tints_of(spans) if spans else NO_TINTS
-    cards = cards_of(prompt, sent_as, dropped=dropped, tints=tints, losses=losses)
-    return "\n\n".join([_card_text(card, paint) for card in cards])
+    return "\n\n".join([_card_text(card, paint) for card in view.cards()])
 
 
 def _card_text(card: Card, paint: Paint) -> str:
     name = visible(f"{card.heading} {card.name}".rstrip(), one_line=True)
-    rule = paint(card.sent_as or card.what, f"── {name} ".ljust(WIDTH, "─"))
+    rule = paint(card.style, f"── {name} ".ljust(WIDTH, "─"))
     if card.dropped is not None:
-        return f"{rule}\n{paint('label', '─ ' + _reason(card))}"
+        return f"{rule}\n{paint('label', f'─ {visible(card.why, one_line=True)}')}"
     texts = [_piece_text(piece, paint) for piece in card.pieces]
-    for part in card.inside:
-        separator = ", " if part.tokens is not None else ": "
-        why = separator + _reason(part) if part.dropped else ""
-        texts.append(paint("dropped", f"─ dropped {visible(part.name, one_line=True)}{why}"))
+    texts += [paint("dropped", _dropped_line(part)) for part in card.inside]
     body = "\n\n".join(texts)
     return f"{rule}\n{body}" if body else rule
 
 
-def _reason(card: Card) -> str:
-    """Return what was dropped, in tokens, and why."""
-    reason = visible(card.dropped.reason, one_line=True) if card.dropped else ""
-    return reason if card.tokens is None else f"{in_tokens(card.tokens)}: {reason}"
+def _dropped_line(card: Card) -> str:
+    """Return what was dropped of a message, in tokens, and why."""
+    line = f"─ dropped {card.name}"
+    if card.dropped is not None:
+        separator = ": " if card.tokens is None else ", "
+        line += separator + card.why
+    return visible(line, one_line=True)
 
 
 def _piece_text(piece: Piece, paint: Paint) -> str:

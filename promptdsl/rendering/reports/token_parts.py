@@ -17,6 +17,7 @@ from promptdsl.foundation.source import Source
 from promptdsl.messages import TextBlock, ToolResultBlock
 from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.message import Message
+from promptdsl.messages.prompt import ToolDefinition
 from promptdsl.rendering.reports.report_input import ReportInput
 from promptdsl.rendering.spans import Span, TimelineEntry, joined
 from promptdsl.rendering.text.layout import WrittenNode, WrittenPiece, WrittenTurn
@@ -137,19 +138,21 @@ class Ledger:
         output_format = output_tokens(output, tokens) if output else 0
         if sent.tools:
             self.parts.append(TokenPart(0, "tools", "", total - output_format))
-        for tool in sent.tools:
-            count = tool_tokens(tool, tokens)
-            part = TokenPart(1, f"tool {tool.name!r}", tool.name, count, tool.source, tool.cache)
-            self.nodes.append((tool, len(self.parts)))
-            self.parts.append(part)
-            self.charge(tool.source, count)
-        if sent.tools:
+            for tool in sent.tools:
+                self._add_tool(tool)
             frame = tools_frame(self.report_input.facts)
             self.parts.append(TokenPart(1, TOOLS_TEXT, "", frame))
         if output:
             part = TokenPart(0, "form of the answer", output.name, output_format, output.source)
             self.parts.append(part)
             self.charge(output.source, output_format)
+
+    def _add_tool(self, tool: ToolDefinition) -> None:
+        count = tool_tokens(tool, self.report_input.tokens)
+        part = TokenPart(1, f"tool {tool.name!r}", tool.name, count, tool.source, tool.cache)
+        self.nodes.append((tool, len(self.parts)))
+        self.parts.append(part)
+        self.charge(tool.source, count)
 
     def add_messages(self) -> None:
         """Add a part for every message, with the parts in it."""

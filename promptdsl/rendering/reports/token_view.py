@@ -10,6 +10,7 @@ from typing import NamedTuple
 import attrs
 
 from promptdsl.budget.dropped import AUTHOR_WORDS, named
+from promptdsl.foundation.errors import counted
 from promptdsl.foundation.json import JsonDict
 from promptdsl.foundation.terminal_width import columns, cut_to, file_columns, fitted_source
 from promptdsl.foundation.unicode import on_one_line
@@ -96,7 +97,7 @@ class TokenView:
         numbers = max((len(f"{row.tokens:,}") for row in rows), default=0)
         lines += [f"{'…':>{numbers}}  {line}" for line in rest]
         dropped = [part.tokens for part in self.parts if part.dropped is not None]
-        count = "1 part" if len(dropped) == 1 else f"{len(dropped):,} parts"
+        count = counted(len(dropped), "part", "parts")
         last = [f"{sum(dropped):,} tokens were dropped in {count}"] if dropped else []
         last += [*self.notes, *([self.savings] if self.savings else [])]
         return "\n".join([*lines, *([""] if last and rows else []), *last])
@@ -111,8 +112,10 @@ def token_rows(
     are left out.
     """
     groups = _grouped(parts)
-    chosen = _chosen(groups, most)
+    chosen = {-1, *_chosen(groups, most)}
     rows: list[TokenRow] = []
+    sent: list[int] = []
+    dropped: list[int] = []
     depths: dict[int, int] = {-1: 0}
     for index, group in enumerate(groups):
         # The depth is the number of the rows around it that are shown.
@@ -120,17 +123,10 @@ def token_rows(
         depths[index] = depth + (index in chosen)
         if index in chosen:
             rows.append(group.row(depth))
-    hidden = [
-        group
-        for index, group in enumerate(groups)
-        if index not in chosen and (group.around in chosen or group.around == -1)
-    ]
-    sent = [group.tokens for group in hidden if not group.is_dropped]
-    dropped = [
-        group.tokens
-        for index, group in enumerate(groups)
-        if index not in chosen and group.is_dropped
-    ]
+        elif group.is_dropped:
+            dropped.append(group.tokens)
+        elif group.around in chosen:
+            sent.append(group.tokens)
     lines = [f"{len(sent):,} more: {sum(sent):,}, largest {max(sent):,}"] if sent else []
     if dropped:
         lines.append(f"{len(dropped):,} more dropped: {sum(dropped):,}, largest {max(dropped):,}")
