@@ -14,7 +14,8 @@ from promptdsl.foundation.frozen import is_mapping, plain
 from promptdsl.foundation.source import public_api
 from promptdsl.messages import Block, ToolUseBlock
 from promptdsl.messages.field_checks import ErrorType, kind_of
-from promptdsl.messages.message import Message
+from promptdsl.messages.message import Message, answers_in
+from promptdsl.messages.pairing import closes_calls
 from promptdsl.messages.provider_names import ProviderName
 from promptdsl.transcript import pairs
 from promptdsl.transcript.base import Clock, Ids, New, Target
@@ -123,8 +124,8 @@ class Transcript(StoredLog):
                 message = appended.message
             waiting = self._open_calls()
             before: list[New] = []
-            if interrupt and message is not None and pairs.closes_calls(message):
-                left = set(waiting) - set(pairs.results_in(message))
+            if interrupt and message is not None and closes_calls(message):
+                left = set(waiting) - set(answers_in(message))
                 interrupted_calls = [call for call in waiting.values() if call.id in left]
                 before = [
                     New("message", None, pairs.interrupted_result(call))
@@ -243,7 +244,7 @@ class Transcript(StoredLog):
             removed = pairs.RemovedResults([], {})
             if turn is None or turn.message is not None:
                 _, old = self._target(number)
-                if pairs.results_in(old):
+                if answers_in(old):
                     fix = "remove the turn that makes the call, or replace the result"
                     raise TranscriptError("a result cannot be removed alone", fix=fix)
                 ids = [call.id for call in old.calls]

@@ -6,7 +6,6 @@ the params of a message, and ``write_turns`` puts them into turns.
 """
 
 import re
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from operator import attrgetter
@@ -18,6 +17,7 @@ from promptdsl.config.wires import compacts
 from promptdsl.foundation.frozen import is_list, new_dict, new_list
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.loss import Loss
+from promptdsl.messages.pairing import OpenCalls, new_calls
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import FLEETING, ROLES, SPOKEN_KINDS
 from promptdsl.providers.shared.blocks import BlockRules, block_params
@@ -88,10 +88,8 @@ class Turns(Request):
     number: int = -1
     content: list[Param] = attrs.field(factory=new_list)
     results: int = 0
-    calls: dict[str, str] = attrs.field(factory=new_dict)
-    """The id that is sent, by the id of a call without a result."""
-    repeated_ids: dict[str, deque[str]] = attrs.field(factory=new_dict)
-    """The further ids that are sent, by an id that one turn uses several times."""
+    calls: OpenCalls[str] = attrs.field(factory=new_calls)
+    """The calls without a result, each as the id that is sent."""
     uses: dict[str, int] = attrs.field(factory=new_dict)
     """How often each id was used, 0 for an id that was sent only."""
     stems: dict[str, int] = attrs.field(factory=new_dict)
@@ -117,11 +115,6 @@ class Turns(Request):
         """Return what the turns of the first ``stop`` messages depend on, except these messages."""
         indices = (min(self.head, stop), min(self.first_valid_reasoning, stop))
         return (*Request.depends(self, stop), self.dialect, *indices)
-
-    def state(self) -> dict[str, object]:
-        """Return a copy of the results so far, without turns, losses and marks."""
-        repeated_ids = {id: waiting.copy() for id, waiting in self.repeated_ids.items()}
-        return {**Request.state(self), "repeated_ids": repeated_ids}
 
     def final_count(self) -> int:
         """Return the number of first turns that no later message changes: all but the last two."""
@@ -185,8 +178,8 @@ def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Location]:
         forgotten = None
         if request.calls and role == "assistant" != request.role:
             # A new turn of the model begins: the calls before it get no result any more.
-            forgotten = request.calls, request.repeated_ids
-            request.calls, request.repeated_ids = {}, {}
+            forgotten = request.calls
+            request.calls = new_calls()
         if text and message._details is NO_DETAILS and not text.isspace():
             param = {**text_keys, "text": text}
             if has_notes:
@@ -203,7 +196,7 @@ def _unwritten(request: Turns, start: int, stop: int) -> Iterator[Location]:
             yield Location(index, message, message.role, is_leading)
             if forgotten and request.role != "assistant":
                 # The message was empty, so there is no new turn.
-                request.calls, request.repeated_ids = forgotten
+                request.calls = forgotten
 
 
 _JOINED = ("a turn after one of the same role", "the target joins them into one turn")
