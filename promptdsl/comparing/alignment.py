@@ -12,6 +12,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias, TypeVar
 
+import attrs
+
 Pairs: TypeAlias = list[tuple[int, int]]
 """The indices of items that belong together: in the first sequence, and in the second."""
 
@@ -140,12 +142,31 @@ def most_alike(before: Sequence[str], after: Sequence[str], *, least: float = 0.
     return sorted(pairs.items())
 
 
-class Step(NamedTuple):
-    """One row of an alignment: the index on each side, ``None`` where the item is missing."""
+@attrs.frozen
+class Kept:
+    """An item that is in both sequences, by its index in each; ``moved`` is to another order."""
 
-    before: int | None
-    after: int | None
+    before: int
+    after: int
     moved: bool = False
+
+
+@attrs.frozen
+class Removed:
+    """An item that is only in the first sequence."""
+
+    before: int
+
+
+@attrs.frozen
+class Added:
+    """An item that is only in the second sequence."""
+
+    after: int
+
+
+Step: TypeAlias = Kept | Removed | Added
+"""One row of an alignment."""
 
 
 def aligned(
@@ -205,9 +226,9 @@ def _steps(pairs: Pairs, count: int, other_count: int) -> list[Step]:
         if index in partners:
             last = kept.get(index, last)
             moved = index not in kept
-            rows.append((partners[index], 0, Step(index, partners[index], moved)))
+            rows.append((partners[index], 0, Kept(index, partners[index], moved)))
         else:
-            rows.append((last, index + 1, Step(index, None)))
+            rows.append((last, index + 1, Removed(index)))
     added = {*range(other_count)} - {*partners.values()}
-    rows += [(index, 0, Step(None, index)) for index in added]
+    rows += [(index, 0, Added(index)) for index in added]
     return [step for _, _, step in sorted(rows, key=lambda row: row[:2])]
