@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from sys import maxsize
 from typing import NamedTuple, TypeAlias, TypeVar
 
 import attrs
@@ -200,20 +201,19 @@ def aligned(
             for left, right in pair(left_keys, right_keys):
                 if left_keys[left] is not None:
                     pairs[lefts[left]] = rights[right]
-    for anywhere in (False, True):
-        kept = increasing(sorted(pairs.items()))
+    kept = increasing(sorted(pairs.items()))
+    neighbours = [left for left, _ in kept], [right for _, right in kept]
+    for borders, least, most in ((neighbours, near, maxsize), (((), ()), far, SMALL)):
         groups: dict[Hashable, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
         for side, (items, indices) in enumerate(zip((before, after), unpaired(), strict=True)):
-            borders = [pair[side] for pair in kept]
             for index in indices:
-                gap = None if anywhere else bisect_left(borders, index)
+                gap = bisect_left(borders[side], index)
                 groups[group(items[index]), gap][side].append(index)
         for lefts, rights in groups.values():
             texts = [text(before[i]) for i in lefts], [text(after[i]) for i in rights]
-            if anywhere and len(lefts) * len(rights) > SMALL:
-                continue
-            matches = most_alike(*texts, least=far if anywhere else near)
-            pairs.update((lefts[left], rights[right]) for left, right in matches)
+            if len(lefts) * len(rights) <= most:
+                matches = most_alike(*texts, least=least)
+                pairs.update((lefts[left], rights[right]) for left, right in matches)
     return _steps(sorted(pairs.items()), len(before), len(after))
 
 

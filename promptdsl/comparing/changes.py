@@ -264,11 +264,13 @@ def _entry_changes(before: list[NamedEntry], after: list[NamedEntry]) -> Iterato
 def _changes_in(old: NamedEntry, new: NamedEntry, kept: Origins) -> Iterator[Change]:
     """Yield the changes of an entry that is in both prompts: of its title, then of its parts."""
     if old.title != new.title:
-        is_role = old.title.kind == new.title.kind
-        names = (old.title.sent_as, new.title.sent_as) if is_role else (old.name, new.name)
+        kind: ChangeKind = "renamed"
+        names: tuple[str, str] = old.name, new.name
+        if old.title.kind == new.title.kind:
+            kind, names = "role", (old.title.sent_as, new.title.sent_as)
         titles = f"{TITLE}{old.title}", f"{TITLE}{new.title}"
         at = (old.number,), (new.number,)
-        yield Change("role" if is_role else "renamed", (new.name,), *titles, *names, *at)
+        yield Change(kind, (new.name,), *titles, *names, *at)
     rows: list[Step]
     if old.content == new.content:
         rows = [Kept(index, index) for index in range(len(new.parts))]

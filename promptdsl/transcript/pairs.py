@@ -74,7 +74,7 @@ class RemovedResults(NamedTuple):
 def without_results(following: Iterable[TranscriptTurn], gone: Iterable[str]) -> RemovedResults:
     """Return the results that are removed with the calls ``gone`` of the turn before."""
     ids, removed = {*gone}, RemovedResults([], {})
-    for turn in following if ids else ():
+    for turn in following:
         message = turn.message
         if message is None:
             continue

@@ -146,7 +146,11 @@ def shared_by(before: CacheOrder, after: CacheOrder) -> Shared:
 
 def _alike(before: Sequence[WireValue], after: Sequence[WireValue]) -> int:
     """Return how many values are the same at the beginning of two lists, without cache marks."""
-    return equal_start([*map(_entry_key, before)], [*map(_entry_key, after)])
+    for index, (old, new) in enumerate(zip(before, after, strict=False)):
+        # Most values are the same JSON. Mappings in another order are equal, but not sent alike.
+        if compact(old) != compact(new) and _entry_key(old) != _entry_key(new):
+            return index
+    return min(len(before), len(after))
 
 
 # Blocks, as a cache with cache marks compares them.

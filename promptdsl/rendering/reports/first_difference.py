@@ -230,7 +230,8 @@ class MessageParts:
         if isinstance(node, RecordedNode):
             path = f"history[{node.start + self.number}]"
             return MessagePart(f"{self.message.role} message", path, node.source)
-        return MessagePart(name_of(node), turns[0].address if len(turns) == 1 else "", node.source)
+        path = turns[0].address if len(turns) == 1 else ""
+        return MessagePart(name_of(node), path, node.source)
 
     @cached_property
     def pieces(self) -> list[TextPiece]:
@@ -349,7 +350,9 @@ def _part_difference(before: MessageParts, after: MessageParts) -> Difference:
     if was_there and is_there:
         same = _same_start(after, before, news, length) or _same_start(before, after, olds, length)
         same = same or _continued(after, news, length) or _continued(before, olds, length)
-        return Difference("changed" if same else "moved", *(same or news[0]))
+        if same:
+            return Difference("changed", *same)
+        return Difference("moved", *news[0])
     if was_there:
         return Difference("removed", *_outermost(olds, new_keys))
     return Difference("added", *_outermost(news, old_keys))
