@@ -12,7 +12,7 @@ from promptdsl.foundation.errors import PairingError, nearest
 from promptdsl.foundation.frozen import new_dict, new_list
 from promptdsl.foundation.notice import INTERRUPTED
 from promptdsl.foundation.source import Source
-from promptdsl.messages import Block, ToolUseBlock
+from promptdsl.messages import Block, ToolUseBlock, conversation_cache
 from promptdsl.messages.message import Message, answers_in, only_text, results_in
 from promptdsl.messages.pairing import OpenCalls, Step, calls_in, closes_calls, new_calls, step_of
 from promptdsl.tree.calls import answers_of, calls_of
@@ -95,28 +95,29 @@ def _check(root: RootNode) -> _Calls:
 
 
 class _Checked(NamedTuple):
-    """The number of messages of a recording that are in pairs, and the calls that are open then."""
+    """The index up to which recorded messages are in pairs, and the ids of calls open there."""
 
-    messages: int
+    stop: int
     open: Sequence[str]
 
 
 def _check_recording(node: RecordedNode, open_calls: _Calls) -> None:
     """Check a recording. The next request checks only its new messages."""
-    if open_calls or first_of(node):
+    if open_calls or len(node.items) < conversation_cache.SHORTEST:
         _check_messages(node.items, node, open_calls)
         return
+    start = first_of(node)
 
     def check(messages: Sequence[Message], before: _Checked | None) -> _Checked:
-        known = before or _Checked(0, ())
-        if known.messages > len(messages):
-            known = _Checked(0, ())
+        known = before or _Checked(start, ())
+        if known.stop > len(messages):
+            known = _Checked(start, ())
         for id in known.open:
             open_calls.add(id, node)
-        _check_messages(messages[known.messages :], node, open_calls)
+        _check_messages(messages[known.stop :], node, open_calls)
         return _Checked(len(messages), tuple(open_calls))
 
-    remember(node, _check_recording, check)
+    remember(node, (_check_recording, start), check)
 
 
 def _check_messages(messages: Iterable[Message], node: Node, open_calls: _Calls) -> None:
@@ -191,9 +192,16 @@ def _advice(id: str, open_calls: _Calls) -> str:
 
 
 def _written_step(node: Node) -> Step:
-    role = node.role if isinstance(node, TurnNode) and node.kind == "written" else None
+    role = _written_role(node)
     closes = role == "assistant" or (role == "user" and has_content(node.content))
     return Step(calls_of(node), answers_of(node), closes)
+
+
+def _written_role(node: Node) -> str:
+    """Return the role of a turn as its author wrote it; empty for what is no turn of an author."""
+    if isinstance(node, TurnNode) and node.kind == "written":
+        return node.role
+    return ""
 
 
 # Repairing: turn by turn.
@@ -234,7 +242,7 @@ class _Repair:
     def _add(self, turn: _Located) -> None:
         """Add a turn without the results that answer no open call."""
         node, step, location = turn
-        answered = Counter(id for id in step.answers if self.open_calls.answer(id))
+        answered = Counter(id for id in step.answers if self.open_calls.answer(id) is not None)
         self.fates.update(dict.fromkeys(answered, "its call has a result already"))
         if step.closes:
             self._close()
@@ -281,7 +289,7 @@ def _located_turns(root: RootNode) -> Iterator[_Located]:
                 location = next(number), f"history[{child.start + index}]"
                 yield _Located(cut(child, index, index + 1), step_of(message), location)
         else:
-            role = child.role if isinstance(child, TurnNode) and child.kind == "written" else ""
+            role = _written_role(child)
             address = child.options.address if child.options.id else f"{role}[{counts[role]}]"
             yield _Located(child, _written_step(child), (next(number), address))
             counts[role] += 1
