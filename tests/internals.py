@@ -174,7 +174,8 @@ from promptdsl.messages.media.attachment import (
 from promptdsl.messages.media.image_size import LONGEST_HEADER, image_size
 from promptdsl.messages.media.media_type import check_kind, media_type_of, sniff, spelled
 from promptdsl.messages.media.source import SOURCE_KEYS
-from promptdsl.messages.message import recalled
+from promptdsl.messages.message import answers_in, last_calls, recalled
+from promptdsl.messages.pairing import OpenCalls, calls_in, closes_calls
 from promptdsl.messages.provider_names import ServerName
 from promptdsl.messages.read_blocks import contents
 from promptdsl.messages.roles import KINDS, ROLES, Kind, Role
@@ -315,7 +316,7 @@ from promptdsl.tokens.safe_cuts import AT_ONCE, FORCED, adds_up, first_cut, last
 from promptdsl.tokens.tools import CLAUDE_TOOLS, output_tokens, tool_tokens, tools_frame
 from promptdsl.transcript import stores as stores_module
 from promptdsl.tree import masks as tree_module
-from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
+from promptdsl.tree.calls import answers_of, calls_of
 from promptdsl.tree.group_nodes import ComponentNode, ConversationNode, FirstFitNode, LimitNode
 from promptdsl.tree.masks import CACHE, NAMED, OPAQUE, SPOKEN, TOOL, bits
 from promptdsl.tree.node import DEFAULTS, label, make, walk
@@ -420,6 +421,7 @@ __all__ = [
     "Memory",
     "NamedEntry",
     "Neighbours",
+    "OpenCalls",
     "Page",
     "Piece",
     "PrintedText",
@@ -506,6 +508,7 @@ __all__ = [
     "checked_out_inputs",
     "cli_module",
     "closed",
+    "closes_calls",
     "code_fences",
     "columns",
     "complete_entries",
@@ -593,6 +596,7 @@ __all__ = [
     "label",
     "label_of",
     "labelled",
+    "last_calls",
     "last_cut",
     "left_open",
     "listed_signature",

@@ -30,8 +30,7 @@ from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pins import Ranges
 from promptdsl.foundation.json import write_json
 from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
-from promptdsl.messages.message import Message
-from promptdsl.tree.calls import answers_in
+from promptdsl.messages.message import Message, answers_in
 from promptdsl.tree.group_nodes import ClearResults, ConversationNode
 from promptdsl.tree.node import Node
 from promptdsl.tree.recorded import recording

@@ -20,7 +20,7 @@ from promptdsl.budget.plan import Plan
 from promptdsl.budget.units import ConversationUnit
 from promptdsl.config.wires import wire_of
 from promptdsl.messages.message import Message
-from promptdsl.tree.calls import asks
+from promptdsl.messages.pairing import asks
 from promptdsl.tree.group_nodes import ConversationNode
 from promptdsl.tree.masks import CALL, REQUEST, SECTION, SHIFT, SYSTEM, TURN
 from promptdsl.tree.node import Node

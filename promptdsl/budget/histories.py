@@ -18,9 +18,10 @@ from promptdsl.budget.edited_history import members_of
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pins import united
 from promptdsl.messages import ToolResultBlock, ToolUseBlock
-from promptdsl.messages.message import Message
+from promptdsl.messages.message import Message, answers_in
+from promptdsl.messages.pairing import asks, calls_in
 from promptdsl.messages.roles import LEADING
-from promptdsl.tree.calls import answers_in, answers_of, asks, calls_in, calls_of
+from promptdsl.tree.calls import answers_of, calls_of
 from promptdsl.tree.group_nodes import ConversationNode
 from promptdsl.tree.node import Node
 from promptdsl.tree.recorded import cut, remember

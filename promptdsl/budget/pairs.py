@@ -5,7 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import attrs
 
 from promptdsl.budget.units import LAST, Alternatives, ConversationUnit, Entry
-from promptdsl.tree.calls import answers_in, answers_of, asks, calls_of
+from promptdsl.messages.message import open_calls
+from promptdsl.messages.pairing import OpenCalls, asks, first_answers
+from promptdsl.tree.calls import answers_of, calls_of
 from promptdsl.tree.group_nodes import FirstFitNode, FragmentNode
 from promptdsl.tree.masks import CALL, RESULT, SHIFT
 from promptdsl.tree.node import Node
@@ -52,12 +54,7 @@ def answered_by(turn: Node) -> Sequence[str]:
     """
     if not isinstance(turn, RecordedNode):
         return answers_of(turn)
-    ids: list[str] = []
-    for message in turn.items:
-        if message.role == "assistant":
-            break
-        ids += answers_in(message)
-    return ids
+    return first_answers(turn.items)
 
 
 def left_open_by(turn: Node) -> Sequence[str]:
@@ -67,12 +64,7 @@ def left_open_by(turn: Node) -> Sequence[str]:
     """
     if not isinstance(turn, RecordedNode):
         return calls_of(turn)
-    answered: set[str] = set()
-    for message in reversed(turn.items):
-        answered.update(answers_in(message))
-        if message.role == "assistant":
-            return [call.id for call in message.calls if call.id not in answered]
-    return ()
+    return [call.id for call in open_calls(turn.items)]
 
 
 def interchangeable(
@@ -97,16 +89,13 @@ def smaller_ones(sizes: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _linking_ids(alternative: Node) -> tuple[list[str], list[str]]:
     """Return the ids of calls without a result in an alternative, and of results without a call."""
-    calls: list[str] = []
+    calls = OpenCalls[str]()
     results: list[str] = []
     for turn in turns_in(alternative):
-        for id in answered_by(turn):
-            if id in calls:
-                calls.remove(id)
-            else:
-                results.append(id)
-        calls += left_open_by(turn)
-    return sorted(calls), sorted(results)
+        results += [id for id in answered_by(turn) if calls.answer(id) is None]
+        for id in left_open_by(turn):
+            calls.add(id, id)
+    return sorted(calls.close()), sorted(results)
 
 
 @attrs.define(eq=False)

@@ -10,7 +10,10 @@ import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from sys import maxsize
 from typing import NamedTuple, TypeAlias, TypeVar
+
+import attrs
 
 Pairs: TypeAlias = list[tuple[int, int]]
 """The indices of items that belong together: in the first sequence, and in the second."""
@@ -140,12 +143,31 @@ def most_alike(before: Sequence[str], after: Sequence[str], *, least: float = 0.
     return sorted(pairs.items())
 
 
-class Step(NamedTuple):
-    """One row of an alignment: the index on each side, ``None`` where the item is missing."""
+@attrs.frozen
+class Kept:
+    """An item that is in both sequences, by its index in each; ``moved`` is to another order."""
 
-    before: int | None
-    after: int | None
+    before: int
+    after: int
     moved: bool = False
+
+
+@attrs.frozen
+class Removed:
+    """An item that is only in the first sequence."""
+
+    before: int
+
+
+@attrs.frozen
+class Added:
+    """An item that is only in the second sequence."""
+
+    after: int
+
+
+Step: TypeAlias = Kept | Removed | Added
+"""One row of an alignment."""
 
 
 def aligned(
@@ -179,20 +201,19 @@ def aligned(
             for left, right in pair(left_keys, right_keys):
                 if left_keys[left] is not None:
                     pairs[lefts[left]] = rights[right]
-    for anywhere in (False, True):
-        kept = increasing(sorted(pairs.items()))
+    kept = increasing(sorted(pairs.items()))
+    neighbours = [left for left, _ in kept], [right for _, right in kept]
+    for borders, least, most in ((neighbours, near, maxsize), (((), ()), far, SMALL)):
         groups: dict[Hashable, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
         for side, (items, indices) in enumerate(zip((before, after), unpaired(), strict=True)):
-            borders = [pair[side] for pair in kept]
             for index in indices:
-                gap = None if anywhere else bisect_left(borders, index)
+                gap = bisect_left(borders[side], index)
                 groups[group(items[index]), gap][side].append(index)
         for lefts, rights in groups.values():
             texts = [text(before[i]) for i in lefts], [text(after[i]) for i in rights]
-            if anywhere and len(lefts) * len(rights) > SMALL:
-                continue
-            matches = most_alike(*texts, least=far if anywhere else near)
-            pairs.update((lefts[left], rights[right]) for left, right in matches)
+            if len(lefts) * len(rights) <= most:
+                matches = most_alike(*texts, least=least)
+                pairs.update((lefts[left], rights[right]) for left, right in matches)
     return _steps(sorted(pairs.items()), len(before), len(after))
 
 
@@ -205,9 +226,9 @@ def _steps(pairs: Pairs, count: int, other_count: int) -> list[Step]:
         if index in partners:
             last = kept.get(index, last)
             moved = index not in kept
-            rows.append((partners[index], 0, Step(index, partners[index], moved)))
+            rows.append((partners[index], 0, Kept(index, partners[index], moved)))
         else:
-            rows.append((last, index + 1, Step(index, None)))
+            rows.append((last, index + 1, Removed(index)))
     added = {*range(other_count)} - {*partners.values()}
-    rows += [(index, 0, Step(None, index)) for index in added]
+    rows += [(index, 0, Added(index)) for index in added]
     return [step for _, _, step in sorted(rows, key=lambda row: row[:2])]

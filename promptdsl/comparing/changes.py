@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import attrs
 
-from promptdsl.comparing.alignment import Step, aligned, by_occurrence
+from promptdsl.comparing.alignment import Added, Kept, Removed, Step, aligned, by_occurrence
 from promptdsl.comparing.snapshot_file import (
     TITLE,
     WITHIN,
@@ -26,7 +26,7 @@ ChangeKind: TypeAlias = Literal["changed", "added", "removed", "moved", "renamed
 Location: TypeAlias = tuple[str, ...]
 Position: TypeAlias = tuple[int, ...]
 """The index of a line of the header, or of an entry; a second index is that of an item in it."""
-Kept: TypeAlias = dict[tuple[int, int], tuple[tuple[int, int], bool]]
+Origins: TypeAlias = dict[tuple[int, int], tuple[tuple[int, int], bool]]
 """Where the parts of the second file were in the first.
 
 The keys are the indices of an entry and a part in the second file; a part -1 is the start of the
@@ -155,19 +155,24 @@ def _header_changes(
         group=lambda line: (line[0], line[1].partition(": ")[2]),
         text=lambda line: line[1],
     )
+    names, new_names = ([name for name, _ in side] for side in (before, after))
+    lines, new_lines = ([": ".join(line) for line in side] for side in (before, after))
     for step in steps:
-        old = None if step.before is None else before[step.before]
-        new = None if step.after is None else after[step.after]
-        location = HEADER, (new or old or ("",))[0]
-        at = old and (step.before or 0,), new and (step.after or 0,)
-        if old != new:
-            kind: ChangeKind = "changed" if old and new else "added" if new else "removed"
-            lines = old and ": ".join(old), new and ": ".join(new)
-            yield Change(kind, location, *lines, "", "", *at)
-        if step.moved:
-            was = _neighbour([name for name, _ in before], step.before)
-            now = _neighbour([name for name, _ in after], step.after)
-            yield Change("moved", location, None, None, was, now, *at, minor=old != new)
+        match step:
+            case Removed(old):
+                location = HEADER, names[old]
+                yield Change("removed", location, lines[old], None, before_at=(old,))
+            case Added(new):
+                location = HEADER, new_names[new]
+                yield Change("added", location, None, new_lines[new], after_at=(new,))
+            case Kept(old, new, moved):
+                location, at = (HEADER, new_names[new]), ((old,), (new,))
+                is_changed = before[old] != after[new]
+                if is_changed:
+                    yield Change("changed", location, lines[old], new_lines[new], "", "", *at)
+                if moved:
+                    was, now = _neighbour(names, old), _neighbour(new_names, new)
+                    yield Change("moved", location, None, None, was, now, *at, minor=is_changed)
 
 
 def named(file: PromptFile) -> list[NamedEntry]:
@@ -235,50 +240,62 @@ def _entry_changes(before: list[NamedEntry], after: list[NamedEntry]) -> Iterato
     )
     names, new_names = ([entry.name for entry in side] for side in (before, after))
     entry_changes: list[Change] = []
-    kept: Kept = {}
+    kept: Origins = {}
     for step in steps:
-        old = None if step.before is None else before[step.before]
-        new = None if step.after is None else after[step.after]
-        was, now = _neighbour(names, step.before), _neighbour(new_names, step.after)
-        if old and new:
-            if step.moved:
-                at = (old.number,), (new.number,)
-                entry_changes.append(Change("moved", (new.name,), None, None, was, now, *at))
-            entry_changes += _changes_in(old, new, kept)
-        elif old:
-            lines, position = old.lines(), (old.number,)
-            entry_changes.append(Change("removed", (old.name,), lines, None, was, "", position))
-        elif new:
-            lines, position = new.lines(), (new.number,)
-            entry_changes.append(Change("added", (new.name,), None, lines, "", now, None, position))
+        match step:
+            case Removed(old):
+                entry, was = before[old], _neighbour(names, old)
+                lines, at = entry.lines(), (old,)
+                entry_changes.append(Change("removed", (entry.name,), lines, None, was, "", at))
+            case Added(new):
+                entry, now = after[new], _neighbour(new_names, new)
+                lines, at = entry.lines(), (new,)
+                entry_changes.append(Change("added", (entry.name,), None, lines, "", now, None, at))
+            case Kept(old, new, moved):
+                if moved:
+                    location, sides = (new_names[new],), ((old,), (new,))
+                    was, now = _neighbour(names, old), _neighbour(new_names, new)
+                    entry_changes.append(Change("moved", location, None, None, was, now, *sides))
+                entry_changes += _changes_in(before[old], after[new], kept)
     yield from _moved_between(entry_changes)
     yield from _cache_changes(before, after, kept)
 
 
-def _changes_in(old: NamedEntry, new: NamedEntry, kept: Kept) -> Iterator[Change]:
+def _changes_in(old: NamedEntry, new: NamedEntry, kept: Origins) -> Iterator[Change]:
     """Yield the changes of an entry that is in both prompts: of its title, then of its parts."""
     if old.title != new.title:
-        is_role = old.title.kind == new.title.kind
-        names = (old.title.sent_as, new.title.sent_as) if is_role else (old.name, new.name)
+        kind: ChangeKind = "renamed"
+        names: tuple[str, str] = old.name, new.name
+        if old.title.kind == new.title.kind:
+            kind, names = "role", (old.title.sent_as, new.title.sent_as)
         titles = f"{TITLE}{old.title}", f"{TITLE}{new.title}"
         at = (old.number,), (new.number,)
-        yield Change("role" if is_role else "renamed", (new.name,), *titles, *names, *at)
+        yield Change(kind, (new.name,), *titles, *names, *at)
+    rows: list[Step]
     if old.content == new.content:
-        rows = [Step(index, index) for index in range(len(new.parts))]
+        rows = [Kept(index, index) for index in range(len(new.parts))]
     else:
         rows = _aligned_parts(old.parts, new.parts)
-    for row in (*rows, Step(-1, -1)):
-        if row.before is not None and row.after is not None:
-            kept[new.number, row.after] = (old.number, row.before), row.moved
-    # If a part is added, removed or moved, its neighbours gain or lose empty lines at their end.
-    is_same_order = [mark.after for mark in old.cache] == [
-        mark.after for mark in new.cache
-    ] and not any(row.moved or row.before is None or row.after is None for row in rows)
-    removed = [row.before for row in rows if row.before is not None and row.after is None]
-    added = [row.after for row in rows if row.after is not None and row.before is None]
-    openings = _section_openings(old, removed), _section_openings(new, added)
+    removed, added, is_moved = list[int](), list[int](), False
+    kept[new.number, -1] = (old.number, -1), False
     for row in rows:
-        follows = row.before in openings[0] if row.after is None else row.after in openings[1]
+        match row:
+            case Removed(before):
+                removed.append(before)
+            case Added(after):
+                added.append(after)
+            case Kept(before, after, moved):
+                kept[new.number, after] = (old.number, before), moved
+                is_moved |= moved
+    # If a part is added, removed or moved, its neighbours gain or lose empty lines at their end.
+    marks, new_marks = ([mark.after for mark in entry.cache] for entry in (old, new))
+    is_same_order = marks == new_marks and not (removed or added or is_moved)
+    openings = {
+        *map(Removed, _section_openings(old, removed)),
+        *map(Added, _section_openings(new, added)),
+    }
+    for row in rows:
+        follows = row in openings
         for change in _of_part(old, new, row, is_same_order=is_same_order):
             yield attrs.evolve(change, minor=change.minor or follows)
 
@@ -313,23 +330,31 @@ def _aligned_parts(before: Sequence[FilePart], after: Sequence[FilePart]) -> lis
 def _of_part(
     old: NamedEntry, new: NamedEntry, row: Step, *, is_same_order: bool
 ) -> Iterator[Change]:
-    if row.after is None and row.before is not None:
-        path = new.name, *old.location(row.before)[1:]
-        where, at = _neighbour(old.names, row.before), old.at(row.before)
-        yield Change("removed", path, _lines(old.parts[row.before]), None, where, "", at)
-    elif row.before is None and row.after is not None:
-        where, at = _neighbour(new.names, row.after), new.at(row.after)
-        lines = _lines(new.parts[row.after])
-        yield Change("added", new.location(row.after), None, lines, "", where, None, at)
-    if row.before is None or row.after is None:
-        return
-    was, now, location = old.parts[row.before], new.parts[row.after], new.location(row.after)
-    sides = old.at(row.before), new.at(row.after)
-    if row.moved:
-        locations = _neighbour(old.names, row.before), _neighbour(new.names, row.after)
-        yield Change("moved", location, None, None, *locations, *sides)
+    match row:
+        case Removed(before):
+            location = new.name, *old.location(before)[1:]
+            lines, was = _lines(old.parts[before]), _neighbour(old.names, before)
+            yield Change("removed", location, lines, None, was, "", old.at(before))
+        case Added(after):
+            lines, now = _lines(new.parts[after]), _neighbour(new.names, after)
+            yield Change("added", new.location(after), None, lines, "", now, None, new.at(after))
+        case Kept(before, after, moved):
+            if moved:
+                location, sides = new.location(after), (old.at(before), new.at(after))
+                was, now = _neighbour(old.names, before), _neighbour(new.names, after)
+                yield Change("moved", location, None, None, was, now, *sides)
+            yield from _of_kept_part(old, new, (before, after), is_same_order=is_same_order)
+
+
+def _of_kept_part(
+    old: NamedEntry, new: NamedEntry, indices: tuple[int, int], *, is_same_order: bool
+) -> Iterator[Change]:
+    """Yield the changes of a part that is in both prompts, at these indices of its entries."""
+    before, after = indices
+    was, now, location = old.parts[before], new.parts[after], new.location(after)
+    sides = old.at(before), new.at(after)
     if was.mark != now.mark and now.mark.startswith(WITHIN):
-        names = old.names[row.before], new.names[row.after]
+        names = old.names[before], new.names[after]
         yield Change("renamed", location, was.mark, now.mark, *names, *sides)
     elif was.mark != now.mark:
         yield Change("changed", location, _lines(was), _lines(now), "", "", *sides)
@@ -366,7 +391,7 @@ def _moved_between(entry_changes: Sequence[Change]) -> Iterator[Change]:
 def _cache_changes(
     before: list[NamedEntry],
     after: list[NamedEntry],
-    kept: Kept,
+    kept: Origins,
 ) -> Iterator[Change]:
     """Yield the cache marks that were added, removed or moved, and the changed texts after them."""
     olds, news = _cache_marks(before), _cache_marks(after, kept)
@@ -379,21 +404,32 @@ def _cache_changes(
         far=0.0,
     )
     for step in steps:
-        old = None if step.before is None else olds[step.before]
-        new = None if step.after is None else news[step.after]
-        mark = new or old
-        assert mark is not None
-        sides = old and old.at, new and new.at
-        is_there = bool(old and new and old.anchor == new.anchor)
-        lines = old and old.mark, new and new.mark
-        if not is_there or lines[0] != lines[1] or mark.follows:
-            names = old.location[-1] if old else "", new.location[-1] if new else ""
-            # What replaces a mark that is not sent depends on the text after it.
-            minor = is_there and len({(line or "").partition("; ")[0] for line in lines}) == 1
-            yield Change("cache", mark.location, *lines, *names, *sides, minor=minor)
-        texts = old.text if old else "", new.text if new else ""
-        if texts[0] != texts[1]:
-            yield Change("changed", mark.location, *texts, "", "", *sides)
+        match step:
+            case Removed(old):
+                mark, name = olds[old], olds[old].location[-1]
+                yield Change("cache", mark.location, mark.mark, None, name, "", mark.at)
+                if mark.text:
+                    yield Change("changed", mark.location, mark.text, "", "", "", mark.at)
+            case Added(new):
+                mark, name = news[new], news[new].location[-1]
+                yield Change("cache", mark.location, None, mark.mark, "", name, None, mark.at)
+                if mark.text:
+                    yield Change("changed", mark.location, "", mark.text, "", "", None, mark.at)
+            case Kept(old, new):
+                yield from _of_kept_mark(olds[old], news[new])
+
+
+def _of_kept_mark(old: "LocatedMark", new: "LocatedMark") -> Iterator[Change]:
+    """Yield the changes of a cache mark that is in both prompts."""
+    location, sides = new.location, (old.at, new.at)
+    is_there = old.anchor == new.anchor
+    if not is_there or old.mark != new.mark or new.follows:
+        # What replaces a mark that is not sent depends on the text after it.
+        minor = is_there and old.mark.partition("; ")[0] == new.mark.partition("; ")[0]
+        names = old.location[-1], location[-1]
+        yield Change("cache", location, old.mark, new.mark, *names, *sides, minor=minor)
+    if old.text != new.text:
+        yield Change("changed", location, old.text, new.text, "", "", *sides)
 
 
 class LocatedMark(NamedTuple):
@@ -410,7 +446,7 @@ class LocatedMark(NamedTuple):
     follows: bool
 
 
-def _cache_marks(entries: Sequence[NamedEntry], kept: Kept | None = None) -> list[LocatedMark]:
+def _cache_marks(entries: Sequence[NamedEntry], kept: Origins | None = None) -> list[LocatedMark]:
     marks: list[LocatedMark] = []
     for number, entry in enumerate(entries):
         seen = Counter[int]()

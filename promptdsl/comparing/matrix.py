@@ -8,7 +8,7 @@ with this name.
 from collections import Counter
 from typing import NamedTuple
 
-from promptdsl.comparing.alignment import aligned
+from promptdsl.comparing.alignment import Kept, Removed, aligned
 from promptdsl.comparing.changes import name_of, numbered
 from promptdsl.comparing.snapshot_file import FileEntry, FilePart, PromptFile, SnapshotFormatError
 
@@ -47,11 +47,13 @@ def difference(base: PromptFile, full: PromptFile) -> PromptFile:
     )
     entries: list[FileEntry] = []
     for step in steps:
-        if step.after is not None:
-            entry, origin = full.entries[step.after], -1 if step.before is None else step.before
-            all_parts = in_base.get((origin, entry.parts))
-            parts = [in_base.get((origin, (part,)), part) for part in entry.parts]
-            entries.append(FileEntry(entry.title, (all_parts,) if all_parts else tuple(parts)))
+        if isinstance(step, Removed):
+            continue
+        entry = full.entries[step.after]
+        origin = step.before if isinstance(step, Kept) else -1
+        all_parts = in_base.get((origin, entry.parts))
+        parts = [in_base.get((origin, (part,)), part) for part in entry.parts]
+        entries.append(FileEntry(entry.title, (all_parts,) if all_parts else tuple(parts)))
     return PromptFile((BASE_LINE, *full.header), tuple(entries))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import accumulate, groupby
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import attrs
 
@@ -29,8 +29,8 @@ from promptdsl.comparing.tokens import as_json, target_of, total_of
 from promptdsl.foundation.old_names import OldAttribute
 from promptdsl.foundation.unicode import equal_start
 
-CACHED = 0.1
-"""The approximate cost of a cached token; a token that is not cached costs 1."""
+CACHE = ModelFacts().cache_rule
+"""The rule of a cache that is not known."""
 GAP = "\n\n"
 """The text for the border of two blocks, with or without a cache mark between them."""
 CHANGED = "changed"
@@ -78,7 +78,7 @@ class SharedPrefix:
     @property
     def cost(self) -> float:
         """The cost of the second prompt after the first, in tokens that are not cached."""
-        return self.served * CACHED + self.shared + self.behind - self.served
+        return CACHE.cost(self.served, self.shared + self.behind)
 
     @property
     def is_complete(self) -> bool:
@@ -96,8 +96,7 @@ class SharedPrefix:
         if self.lost_marks:
             text += f"; the cached prefix up to `{_last(self.lost_marks[-1])}` is lost"
         if self.served < self.shared and not self.is_complete:
-            served = f"{self.served:,} tokens" if self.served else "nothing"
-            text += f"; {served} from the cache, {self.anew:,} billed in full"
+            text += f"; {CACHE.bill(self.served, self.shared + self.behind)}"
         return text
 
     def to_dict(self) -> dict[str, Any]:  # Any: JSON data
@@ -143,37 +142,38 @@ def prefix_of_requests(
     before: ComparedRender, after: ComparedRender, count: Counting
 ) -> SharedPrefix | None:
     """Return the shared prefix of two requests; ``None`` if their models differ."""
-    estimate = prefix_of_files(before.sent_file, after.sent_file, count)
-    if estimate is None:
+    files = before.sent_file, after.sent_file
+    if _model_of(files[0]) != _model_of(files[1]):
         return None
     report = prefix_report(before.rendered, after.rendered)
-    estimate = attrs.evolve(estimate, report=report)
-    first = report.first
-    broken_by = _broken_by(first, estimate)
-    # The texts of a snapshot do not show the order of keys.
-    is_unseen = first is not None and first.how == CHANGED
-    is_unseen = is_unseen and broken_by not in (estimate.broken_by, first and first.path)
+    texts = ComparedTexts.of(*files)
+    broken_by, is_unseen = _broken_by(report.first, texts.broken_by)
     if after.rendered.facts.provider is None and not is_unseen:
-        return estimate
-    return attrs.evolve(
-        estimate,
-        shared=report.shared,
-        behind=report.behind,
-        served=report.served,
-        label=report.label,
-        broken_by=broken_by,
-        is_unseen=is_unseen,
+        return attrs.evolve(texts.estimate(files[1], count), report=report)
+    return SharedPrefix(
+        report.shared,
+        report.behind,
+        report.served,
+        report.label,
+        broken_by,
+        texts.lost_marks,
+        is_unseen,
+        report,
     )
 
 
-def _broken_by(first: Difference | None, estimate: SharedPrefix) -> str:
-    """Return the location of the first difference, named as in snapshots."""
+def _broken_by(first: Difference | None, text: str) -> tuple[str, bool]:
+    """Return the location of the first difference, named as in snapshots, and whether it is unseen.
+
+    ``text`` is the location of the first text that differs. A snapshot does not show the order of
+    keys.
+    """
     if first is None:
-        return ""
-    is_tool = first.what.startswith("tool '")
-    if is_tool and (first.how == CHANGED or not estimate.broken_by.startswith("tools > ")):
-        return f"tools > tool {first.path}"
-    return estimate.broken_by or first.path or first.what
+        return "", False
+    broken_by, has_changed = text or first.path or first.what, first.how == CHANGED
+    if first.what.startswith("tool '") and (has_changed or not text.startswith("tools > ")):
+        broken_by = f"tools > tool {first.path}"
+    return broken_by, has_changed and broken_by not in (text, first.path)
 
 
 @attrs.define
@@ -240,64 +240,119 @@ def _texts_of(entry: NamedEntry) -> Iterator[SentText]:
 
 def prefix_of_files(before: PromptFile, after: PromptFile, count: Counting) -> SharedPrefix | None:
     """Return the shared prefix of two snapshots, an estimate; ``None`` for two models."""
-    if dict(before.header).get("model") != dict(after.header).get("model"):
+    if _model_of(before) != _model_of(after):
         return None
-    model, provider = target_of(after)
-    rule = ModelFacts().cache_rule
-    # A snapshot may name an unknown provider.
-    with suppress(PromptError):
-        rule = render(Prompt(), model=model, provider=provider).facts.cache_rule
-    # In the order of a cache: tools, answer, system, messages.
-    texts, new_texts = (
-        [text for entry in named(file) for text in _texts_of(entry)] for file in (before, after)
-    )
-    counts = [count(text.key) + count(text.text) for text in new_texts]
-    counted_in_all = sum(counts)
-    stated = total_of(after)
-    total = counted_in_all if stated is None else stated
-
-    def tokens(offset: Offset) -> int:
-        number, length = offset
-        counted = sum(counts[:number])
-        counted += count(new_texts[number].text[:length]) if length else 0
-        # Tokens that are not text, such as a preface to tools, are mostly before the texts.
-        return max(total - max(counted_in_all - counted, 0), 0) if counted else 0
-
-    end = _end_of_shared(texts, new_texts)
-    shared = total if end is None else tokens(end)
-    (olds, old_ends), (news, new_ends) = _blocks(texts), _blocks(new_texts)
-    equal, served = rule.equal_blocks(olds, news), rule.served_blocks(olds, news)
-    marks = [(location, (n, at)) for n, text in enumerate(texts) for location, at in text.marks]
-    lost = [" > ".join(location) for location, at in marks if bisect_left(old_ends, at) >= equal]
-    cached = shared
-    if rule.needs_marks:
-        cached = min(tokens(new_ends[served - 1]), shared) if served else 0
-    broken_by = "" if end is None else " > ".join(_breaking_location(texts, new_texts, end))
-    served = rule.served_tokens(cached)
-    return SharedPrefix(shared, total - shared, served, ESTIMATE, broken_by, tuple(lost))
+    return ComparedTexts.of(before, after).estimate(after, count)
 
 
-def _blocks(texts: Sequence[SentText]) -> tuple[list[Block], list[Offset]]:
-    """Return the blocks of texts, as a cache compares them, and the offset at which each ends."""
-    blocks, offsets = list[Block](), list[Offset]()
+def _model_of(file: PromptFile) -> str | None:
+    return dict(file.header).get("model")
+
+
+@attrs.define(slots=False)
+class ComparedTexts:
+    """The texts of two snapshots in the order of a cache, and how much of them is equal.
+
+    ``end`` is the offset of the first difference, ``None`` for equal prompts. ``facts`` are those
+    of the model of the second prompt.
+    """
+
+    before: list[SentText]
+    after: list[SentText]
+    facts: ModelFacts
+    end: Offset | None
+
+    @classmethod
+    def of(cls, before: PromptFile, after: PromptFile) -> "ComparedTexts":
+        """Compare two snapshots."""
+        # In the order of a cache: tools, answer, system, messages.
+        texts, new_texts = (
+            [text for entry in named(file) for text in _texts_of(entry)] for file in (before, after)
+        )
+        model, provider = target_of(after)
+        facts = ModelFacts()
+        # A snapshot may name an unknown provider.
+        with suppress(PromptError):
+            facts = render(Prompt(), model=model, provider=provider).facts
+        return cls(texts, new_texts, facts, _end_of_shared(texts, new_texts))
+
+    @cached_property
+    def blocks(self) -> "tuple[Blocks, Blocks]":
+        """The blocks of both prompts."""
+        return _blocks(self.before), _blocks(self.after)
+
+    @property
+    def broken_by(self) -> str:
+        """The location of the text that ends the shared prefix; empty if nothing ends it."""
+        if self.end is None:
+            return ""
+        return " > ".join(_breaking_location(self.before, self.after, self.end))
+
+    @property
+    def lost_marks(self) -> tuple[str, ...]:
+        """The locations of the cache marks of the first prompt that serve nothing any more."""
+        olds, news = self.blocks
+        equal = self.facts.cache_rule.equal_blocks(olds.blocks, news.blocks)
+        return tuple(
+            " > ".join(location)
+            for number, text in enumerate(self.before)
+            for location, offset in text.marks
+            if bisect_left(olds.ends, (number, offset)) >= equal
+        )
+
+    def estimate(self, after: PromptFile, count: Counting) -> SharedPrefix:
+        """Return the shared prefix with its tokens, counted by the texts."""
+        counts = [count(text.key) + count(text.text) for text in self.after]
+        counted_in_all = sum(counts)
+        total = total_of(after)
+        if total is None:
+            total = counted_in_all
+
+        def tokens(offset: Offset) -> int:
+            number, length = offset
+            counted = sum(counts[:number])
+            if length:
+                counted += count(self.after[number].text[:length])
+            # Tokens that are not text, such as a preface to tools, are mostly before the texts.
+            return max(total - max(counted_in_all - counted, 0), 0) if counted else 0
+
+        shared = total if self.end is None else tokens(self.end)
+        rule, cached = self.facts.cache_rule, shared
+        if rule.needs_marks:
+            olds, news = self.blocks
+            number = rule.served_blocks(olds.blocks, news.blocks)
+            cached = min(tokens(news.ends[number - 1]), shared) if number else 0
+        served = rule.served_tokens(cached)
+        label, behind = ESTIMATE, total - shared
+        return SharedPrefix(shared, behind, served, label, self.broken_by, self.lost_marks)
+
+
+class Blocks(NamedTuple):
+    """The blocks of texts, as a cache compares them, and the offset at which each ends."""
+
+    blocks: list[Block]
+    ends: list[Offset]
+
+
+def _blocks(texts: Sequence[SentText]) -> Blocks:
+    blocks = Blocks([], [])
     for number, text in enumerate(texts):
-        content, marks, start = text.text, {at for _, at in text.marks}, 0
+        content, marks, start = text.text, {offset for _, offset in text.marks}, 0
         for end in (*text.ends, len(content)):
-            blocks.append(((text.key, content[start:end]), end in marks))
-            offsets.append((number, end))
+            blocks.blocks.append(((text.key, content[start:end]), end in marks))
+            blocks.ends.append((number, end))
             start = end
-    return blocks, offsets
+    return blocks
 
 
 def _end_of_shared(before: Sequence[SentText], after: Sequence[SentText]) -> Offset | None:
     """Return the offset of the first difference between two prompts; ``None`` if they are equal."""
-    for number, (old, new) in enumerate(zip(before, after, strict=False)):
-        if old.key != new.key:
-            return number, 0
-        if old.text != new.text:
-            return number, equal_start(old.text, new.text)
-    least = min(len(before), len(after))
-    return None if len(before) == len(after) else (least, 0)
+    number = equal_start(*([(text.key, text.text) for text in side] for side in (before, after)))
+    if number == len(before) == len(after):
+        return None
+    if number in (len(before), len(after)) or before[number].key != after[number].key:
+        return number, 0
+    return number, equal_start(before[number].text, after[number].text)
 
 
 def _breaking_location(
@@ -305,8 +360,10 @@ def _breaking_location(
 ) -> Location:
     """Return the location where the shared prefix ends: of a removed text, or of the new text."""
     number, length = end
-    old, new = (
-        side[number].location_at(length) if number < len(side) else None for side in (before, after)
-    )
+    if number == len(before):
+        return after[number].location_at(length)
+    old = before[number].location_at(length)
     is_removed = not any(old == location for text in after for location, _ in text.pieces)
-    return (old if new is None or is_removed else None) or new or ()
+    if is_removed or number == len(after):
+        return old
+    return after[number].location_at(length)

@@ -4,12 +4,15 @@
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import takewhile
 from typing import Literal, NamedTuple, TypeAlias
 
 import attrs
 
 from promptdsl.foundation.frozen import FrozenDict
+from promptdsl.foundation.unicode import equal_start
+
+CACHED = 0.1
+"""The approximate cost of a token from a cache; a token that is not cached costs 1."""
 
 CacheBlock: TypeAlias = tuple[object, bool]
 """A block of a request: the value to compare it by, and whether a cache mark is at its end."""
@@ -53,8 +56,21 @@ class CacheRule(NamedTuple):
     @staticmethod
     def equal_blocks(before: Sequence[CacheBlock], after: Sequence[CacheBlock]) -> int:
         """Return how many blocks two requests have in common at their beginning."""
-        pairs = zip(before, after, strict=False)
-        return sum(1 for _ in takewhile(lambda pair: pair[0][0] == pair[1][0], pairs))
+        return equal_start([key for key, _ in before], [key for key, _ in after])
+
+    @staticmethod
+    def cost(served: int, total: int) -> float:
+        """Return the cost of a request in tokens that are not cached; ``served`` are cached."""
+        return served * CACHED + total - served
+
+    @staticmethod
+    def bill(served: int, total: int, more: str = "") -> str:
+        """Return in words how many tokens of a request a cache serves, and how many it does not.
+
+        ``more`` is said of the tokens that are served.
+        """
+        cached = f"{served:,} tokens" if served else "nothing"
+        return f"{cached}{more} from the cache, {total - served:,} billed in full"
 
 
 OPENAI_MARKS = CacheRule(needs_marks=True, minimum=1_024, ends_marked=True)

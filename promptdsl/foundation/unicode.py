@@ -1,7 +1,7 @@
 """Unicode in texts: exact strings, surrogates, control and invisible characters."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TypeVar, cast
 
 T = TypeVar("T")
@@ -170,8 +170,8 @@ def _code_points(characters: Iterable[str]) -> tuple[str, ...]:
     return tuple(f"U+{ord(character):04X}" for character in dict.fromkeys(characters))
 
 
-def equal_start(before: str, after: str) -> int:
-    """Return how many characters two texts have in common at their beginning."""
+def equal_start(before: Sequence[object], after: Sequence[object]) -> int:
+    """Return how many characters, or items, two sequences have in common at their beginning."""
     least = min(len(before), len(after))
     if before[:least] == after[:least]:
         return least

@@ -3,9 +3,9 @@
 ``Message`` is the public class. ``spoken`` and ``message`` make messages without checks, fast.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import attrs
 from attrs.exceptions import FrozenInstanceError
@@ -108,7 +108,7 @@ class Message:
         except DataError as error:
             end_traceback(error)
             raise
-        _set(self, "_plain", _only_text(blocks))
+        _set(self, "_plain", only_text(blocks))
         _set(self, "_blocks", blocks)
         _set(self, "_at", origins)
         _set(self, "_number", -1)
@@ -140,7 +140,7 @@ class Message:
         """The tool calls an assistant message makes, in order."""
         if self._plain is not None:
             return ()
-        return tuple(block for block in self.content if isinstance(block, ToolUseBlock))
+        return tuple([block for block in self.content if isinstance(block, ToolUseBlock)])
 
     @property
     def id(self) -> str | None:
@@ -343,7 +343,7 @@ def _texts(blocks: tuple[Block, ...]) -> Iterator[str]:
             yield from _texts(block.content)
 
 
-def _only_text(blocks: tuple[Block, ...]) -> str | None:
+def only_text(blocks: tuple[Block, ...]) -> str | None:
     """Return the text of content that is one text without a cache mark and unknown keys."""
     if len(blocks) == 1:
         block = blocks[0]
@@ -397,7 +397,7 @@ def message(
     draft = _Draft()
     draft.role = role
     draft.kind = kind
-    draft._plain = _only_text(content)
+    draft._plain = only_text(content)
     draft._details = details
     draft._blocks = content
     draft._at = at
@@ -424,16 +424,42 @@ def recalled(message: Message) -> object:
     return getattr(message, "_known", None)
 
 
-def open_calls(messages: Sequence[Message]) -> list[tuple[Message, ToolUseBlock]]:
-    """Return the calls of the last assistant turn that have no result, each with its message."""
+def results_in(message: Message) -> Sequence[ToolResultBlock]:
+    """Return the results in a message."""
+    if message._plain is not None:
+        return ()
+    return [block for block in message.content if isinstance(block, ToolResultBlock)]
+
+
+def answers_in(message: Message) -> tuple[str, ...]:
+    """Return the ids of the calls a message answers, in order."""
+    return tuple([result.tool_use_id for result in results_in(message)])
+
+
+class LastCalls(NamedTuple):
+    """The last assistant message, ``None`` for none, and its calls without a result after it."""
+
+    caller: Message | None
+    waiting: list[ToolUseBlock]
+
+
+def last_calls(backwards: Iterable[Message]) -> LastCalls:
+    """Return the calls of the last assistant message without a result, in order.
+
+    ``backwards`` are the messages from the last one to the first one.
+    """
     answered: set[str] = set()
-    for message in reversed(messages):
+    for message in backwards:
         if message.role == "assistant":
-            return [(message, call) for call in message.calls if call.id not in answered]
-        if message._plain is None:
-            results = (block for block in message.content if isinstance(block, ToolResultBlock))
-            answered.update(result.tool_use_id for result in results)
-    return []
+            waiting = [call for call in message.calls if call.id not in answered]
+            return LastCalls(message, waiting)
+        answered.update(answers_in(message))
+    return LastCalls(None, [])
+
+
+def open_calls(messages: Sequence[Message]) -> list[ToolUseBlock]:
+    """Return the calls at the end of a conversation that wait for a result."""
+    return last_calls(reversed(messages)).waiting
 
 
 def leading_systems(messages: Sequence[Message]) -> int:

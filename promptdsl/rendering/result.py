@@ -533,7 +533,7 @@ class Rendered:
         if self._is_waiting:
             from promptdsl.rendering.target_errors import unanswered
 
-            raise unanswered(open_calls(self.messages))
+            raise unanswered(self.messages)
         return self._written_payload
 
     @public_api

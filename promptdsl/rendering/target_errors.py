@@ -16,8 +16,7 @@ from promptdsl.foundation.errors import (
     nearest,
 )
 from promptdsl.foundation.source import author
-from promptdsl.messages import ToolUseBlock
-from promptdsl.messages.message import Message
+from promptdsl.messages.message import Message, last_calls
 
 
 def no_target(model: str | None) -> TargetError:
@@ -51,15 +50,16 @@ def other_target(target: str, facts: ModelFacts) -> TargetError:
     return TargetError(problem, fix=fix, at=(author(),))
 
 
-def unanswered(waiting: Sequence[tuple[Message, ToolUseBlock]]) -> PendingToolCalls:
+def unanswered(messages: Sequence[Message]) -> PendingToolCalls:
     """Return the error for a payload whose last calls have no results yet."""
-    message, call = waiting[0]
+    caller, waiting = last_calls(reversed(messages))
+    assert caller is not None
     # A message that was made of data has no line of an author.
-    source = message.sources[0].source if message._origins else None
-    names = ", ".join(repr(block.id) for _, block in waiting)
+    source = caller.sources[0].source if caller._origins else None
+    names = ", ".join(repr(block.id) for block in waiting)
     return PendingToolCalls(
         f"the last calls are not answered yet: {names}",
-        fix=f"answer them: ToolMessage({call.id!r}, ...)",
+        fix=f"answer them: ToolMessage({waiting[0].id!r}, ...)",
         at=(source,),
     )
 

@@ -13,7 +13,7 @@ from promptdsl.messages import (
 )
 from promptdsl.messages.description import default_text
 from promptdsl.messages.details import NO_DETAILS
-from promptdsl.messages.message import Message
+from promptdsl.messages.message import Message, results_in
 from promptdsl.tokens.attachments import (
     AttachedMedia,
     attachment_tokens,
@@ -99,6 +99,5 @@ def has_media(message: Message) -> bool:
     """Return whether a message has an attachment, also in the result of a tool."""
     if message._plain is not None:
         return False
-    results = [block for block in message.content if isinstance(block, ToolResultBlock)]
-    inner = (block for result in results for block in result.content)
+    inner = (block for result in results_in(message) for block in result.content)
     return any(isinstance(block, MediaBlock) for block in (*message.content, *inner))

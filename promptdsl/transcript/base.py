@@ -12,7 +12,7 @@ from promptdsl.foundation.frozen import frozen
 from promptdsl.foundation.json import ABSENT, Absent
 from promptdsl.foundation.source import public_api
 from promptdsl.messages import ToolUseBlock
-from promptdsl.messages.message import Message
+from promptdsl.messages.message import Message, last_calls
 from promptdsl.transcript import pairs
 from promptdsl.transcript.entries import TranscriptEntry, TranscriptTurn
 from promptdsl.transcript.files import TranscriptFile
@@ -121,7 +121,9 @@ class TranscriptLog(Sequence[Message]):
     def _open_calls(self) -> dict[str, ToolUseBlock]:
         """Return the calls without a result, by id."""
         if self._waiting_calls is None:
-            self._waiting_calls = pairs.open_calls(reversed(self._state.turns))
+            turns = reversed(self._state.turns)
+            messages = (turn.message for turn in turns if turn.message is not None)
+            self._waiting_calls = {call.id: call for call in last_calls(messages).waiting}
         return self._waiting_calls
 
     @property

@@ -7,56 +7,30 @@ from typing import NamedTuple
 from promptdsl.foundation.errors import TranscriptError
 from promptdsl.foundation.notice import INTERRUPTED
 from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
-from promptdsl.messages.message import Message
-from promptdsl.messages.roles import CONVERSATION
+from promptdsl.messages.message import Message, answers_in, last_calls, results_in
+from promptdsl.messages.pairing import closes_calls
 from promptdsl.transcript.entries import TranscriptTurn
-
-
-def results_in(message: Message) -> list[str]:
-    """Return the ids of the calls that a message answers, in order."""
-    if message._plain is not None:
-        return []
-    return [block.tool_use_id for block in message.content if isinstance(block, ToolResultBlock)]
-
-
-def closes_calls(message: Message) -> bool:
-    """Return whether after a message the open calls cannot be answered any more."""
-    asks = message.role == "user" and message.kind in CONVERSATION
-    return asks or message.role == "assistant"
-
-
-def open_calls(turns: Iterable[TranscriptTurn]) -> dict[str, ToolUseBlock]:
-    """Return the calls without a result, by id; ``turns`` come from the last one backwards."""
-    answered: set[str] = set()
-    for turn in turns:
-        message = turn.message
-        if message is None:
-            continue
-        if message.role == "assistant":
-            return {call.id: call for call in message.calls if call.id not in answered}
-        answered.update(results_in(message))
-    return {}
 
 
 def open_after(message: Message, waiting: Mapping[str, ToolUseBlock]) -> dict[str, ToolUseBlock]:
     """Return the calls without a result after a message, by id; ``waiting`` are those before it."""
     if message.role == "assistant":
         return {call.id: call for call in message.calls}
-    answered = results_in(message)
+    answered = answers_in(message)
     return {id: call for id, call in waiting.items() if id not in answered}
 
 
 def check_next(message: Message, waiting: Mapping[str, ToolUseBlock]) -> None:
     """Raise :class:`TranscriptError` for a message that cannot follow these open calls."""
-    results = results_in(message)
-    for id, count in Counter(results).items():
+    answers = answers_in(message)
+    for id, count in Counter(answers).items():
         if id not in waiting or count > 1:
             what = f"no tool call is waiting for the result {id!r}"
             raise TranscriptError(what, fix=no_call_fix(waiting, _text_of_result(message, id)))
-    still = [id for id in waiting if id not in results]
-    if still and closes_calls(message):
+    left = [id for id in waiting if id not in answers]
+    if left and closes_calls(message):
         fix = "answer it with transcript.answer(call, ...), or append with interrupt=True"
-        raise TranscriptError(f"the call {still[0]!r} has no result yet", fix=fix)
+        raise TranscriptError(f"the call {left[0]!r} has no result yet", fix=fix)
     check_calls(message)
 
 
@@ -69,9 +43,10 @@ def no_call_fix(waiting: Collection[str], text: object) -> str:
 
 def _text_of_result(message: Message, id: str) -> str | None:
     """Return the text of a result in a message, if it is a text alone."""
-    results = [block for block in message.content if isinstance(block, ToolResultBlock)]
-    content = next(block.content for block in results if block.tool_use_id == id)
-    return content[0].text if len(content) == 1 and isinstance(content[0], TextBlock) else None
+    content = next(block.content for block in results_in(message) if block.tool_use_id == id)
+    if len(content) == 1 and isinstance(content[0], TextBlock):
+        return content[0].text
+    return None
 
 
 def check_calls(message: Message) -> None:
@@ -99,7 +74,7 @@ class RemovedResults(NamedTuple):
 def without_results(following: Iterable[TranscriptTurn], gone: Iterable[str]) -> RemovedResults:
     """Return the results that are removed with the calls ``gone`` of the turn before."""
     ids, removed = {*gone}, RemovedResults([], {})
-    for turn in following if ids else ():
+    for turn in following:
         message = turn.message
         if message is None:
             continue
@@ -126,8 +101,8 @@ def replaced(following: Iterable[TranscriptTurn], old: Message, new: Message) ->
     if old.role != new.role:
         what = f"a turn of the role {old.role!r} cannot become one of {new.role!r}"
         raise TranscriptError(what, fix="remove it, and append the other one")
-    if sorted(results_in(old)) != sorted(results_in(new)):
-        fix = f"keep the ids: {', '.join(map(repr, results_in(old))) or 'none'}"
+    if sorted(answers_in(old)) != sorted(answers_in(new)):
+        fix = f"keep the ids: {', '.join(map(repr, answers_in(old))) or 'none'}"
         raise TranscriptError("a replaced turn must answer the same calls as before", fix=fix)
     check_calls(new)
     before, after = ({call.id for call in message.calls} for message in (old, new))
@@ -146,10 +121,7 @@ def first_kept(messages: Sequence[Message], keep: int) -> int:
     The index moves back to the start of a batch of calls.
     """
     index = max(len(messages) - keep, 0)
-    caller = next((i for i in range(index - 1, -1, -1) if messages[i].role == "assistant"), None)
-    if caller is None:
+    caller, waiting = last_calls(reversed(messages[:index]))
+    if not waiting:
         return index
-    waiting = {call.id for call in messages[caller].calls}
-    for message in messages[caller + 1 : index]:
-        waiting.difference_update(results_in(message))
-    return caller if waiting else index
+    return max(number for number in range(index) if messages[number] is caller)

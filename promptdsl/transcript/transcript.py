@@ -14,7 +14,8 @@ from promptdsl.foundation.frozen import is_mapping, plain
 from promptdsl.foundation.source import public_api
 from promptdsl.messages import Block, ToolUseBlock
 from promptdsl.messages.field_checks import ErrorType, kind_of
-from promptdsl.messages.message import Message
+from promptdsl.messages.message import Message, answers_in
+from promptdsl.messages.pairing import closes_calls
 from promptdsl.messages.provider_names import ProviderName
 from promptdsl.transcript import pairs
 from promptdsl.transcript.base import Clock, Ids, New, Target
@@ -126,8 +127,8 @@ class Transcript(StoredLog):
             cut_off: Iterable[object] = ()
             if message is not None:
                 waiting = self._open_calls()
-                if interrupt and pairs.closes_calls(message):
-                    left = waiting.keys() - set(pairs.results_in(message))
+                if interrupt and closes_calls(message):
+                    left = waiting.keys() - set(answers_in(message))
                     before = [_interrupted(call) for id, call in waiting.items() if id in left]
                     waiting = {id: call for id, call in waiting.items() if id not in left}
                 pairs.check_next(message, waiting)
@@ -239,7 +240,7 @@ class Transcript(StoredLog):
             removed = pairs.RemovedResults([], {})
             if turn is None or turn.message is not None:
                 _, old = self._target(number)
-                if pairs.results_in(old):
+                if answers_in(old):
                     fix = "remove the turn that makes the call, or replace the result"
                     raise TranscriptError("a result cannot be removed alone", fix=fix)
                 ids = [call.id for call in old.calls]

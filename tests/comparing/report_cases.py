@@ -428,8 +428,8 @@ def rows(near: float, far: float) -> object:
             far=far,
         )
         found[f"{one} {two}{change}"] = " ".join(
-            f"{'-' if it.before is None else it.before}{'-' if it.after is None else it.after}"
-            + ("m" if it.moved else "")
+            f"{getattr(it, 'before', '-')}{getattr(it, 'after', '-')}"
+            + ("m" if getattr(it, "moved", False) else "")
             for it in steps
         )
     return found

@@ -1,7 +1,7 @@
 """Read recorded Gemini contents, a payload or a response, as messages."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import count
+from itertools import count, islice
 from typing import NamedTuple, cast
 
 import attrs
@@ -12,6 +12,7 @@ from promptdsl.foundation.frozen import EMPTY
 from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.messages.details import NO_DETAILS, Details
 from promptdsl.messages.message import Message, message
+from promptdsl.messages.pairing import first_answers
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.read_blocks import contents
 from promptdsl.providers.gemini.read_parts import PARTS, UNNAMED, read_part, read_parts
@@ -205,12 +206,7 @@ def _paired(messages: Iterable[Message]) -> Iterator[Message]:
             calls = [block for block in blocks if isinstance(block, b.ToolUseBlock)]
             open_calls = calls or open_calls
             # The ids in the results up to the next answer.
-            named_ids = set()
-            for later in map(turns.__getitem__, range(index + 1, len(turns))):
-                if later.role == "assistant":
-                    break
-                results = (block for block in later.content if isinstance(block, b.ToolResultBlock))
-                named_ids |= {result.tool_use_id for result in results}
+            named_ids = {*first_answers(islice(turns, index + 1, None))}
         else:
             blocks = tuple(_with_call_id(open_calls, block, named_ids) for block in turn.content)
         same = blocks == turn.content

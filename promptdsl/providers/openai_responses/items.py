@@ -1,7 +1,6 @@
 """The items of a Responses request while it is written: their state, ids and types."""
 
 import re
-from collections import deque
 from collections.abc import Collection, Mapping
 from itertools import islice
 
@@ -11,6 +10,7 @@ from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import EMPTY, new_dict, new_list, new_set
 from promptdsl.foundation.json import JsonObject, JsonValue
 from promptdsl.messages import TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.messages.pairing import OpenCalls, new_calls
 from promptdsl.providers.shared.clean import json_copy
 from promptdsl.providers.shared.ids import fitting_id
 from promptdsl.providers.shared.openai_parts import ChatLike
@@ -48,21 +48,14 @@ class Items(ChatLike):
     """The ids of items that were sent."""
     customs: set[str] = attrs.field(factory=new_set)
     """The sent ids of calls whose tool takes free text: their results have another type."""
-    calls: dict[str, str] = attrs.field(factory=new_dict)
-    """The id that is sent, by the id of a call without a result."""
-    repeated_ids: dict[str, deque[str]] = attrs.field(factory=new_dict)
-    """The further ids that are sent, by an id that calls in a row use several times."""
+    calls: OpenCalls[str] = attrs.field(factory=new_calls)
+    """The calls without a result, each as the id that is sent."""
     called_at: dict[str, int] = attrs.field(factory=new_dict)
     """The index of the message of the last call, by the id of the call."""
     uses: dict[str, int] = attrs.field(factory=new_dict)
     """How often each id was used by calls, 0 for an id that was sent only."""
     callers: dict[str, JsonValue] = attrs.field(factory=new_dict)
     """The caller of a call, such as a program, by the sent id. Its result has it, too."""
-
-    def state(self) -> dict[str, object]:
-        """Return a copy of the results so far, without items, losses and marks."""
-        repeated_ids = {id: waiting.copy() for id, waiting in self.repeated_ids.items()}
-        return {**ChatLike.state(self), "repeated_ids": repeated_ids}
 
 
 @attrs.define(eq=False)
@@ -115,11 +108,11 @@ def call_id(request: Items, location: Location, id: str) -> str:
         sent = fitting_id(f"{id}_{count}", LONGEST_ID, shortest=1)
     request.uses[sent] = 0
     request.uses[id] = count
-    if id in request.calls and _is_in_one_answer(request, request.called_at[id], location.number):
-        request.repeated_ids.setdefault(id, deque()).append(sent)
-    else:
-        request.calls[id] = sent
-        request.repeated_ids.pop(id, None)
+    if id in request.calls and not _is_in_one_answer(
+        request, request.called_at[id], location.number
+    ):
+        del request.calls[id]
+    request.calls.add(id, sent)
     request.called_at[id] = location.number
     return sent
 
@@ -131,10 +124,7 @@ def _is_in_one_answer(request: Items, first: int, last: int) -> bool:
 
 def result_id(request: Items, id: str) -> str:
     """Return the id with which a result is sent: that of the first open call with this id."""
-    sent = request.calls.pop(id, None) or fitting_id(id, LONGEST_ID, shortest=1)
-    if waiting := request.repeated_ids.get(id):
-        request.calls[id] = waiting.popleft()
-    return sent
+    return request.calls.answer(id) or fitting_id(id, LONGEST_ID, shortest=1)
 
 
 def is_new_id(request: Items, kind: str, id: object) -> bool:

@@ -4,7 +4,6 @@
 """
 
 import re
-from collections import deque
 
 from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages.prompt import ToolDefinition
@@ -22,20 +21,14 @@ def call_id(request: Turns, id: str, name: str = "") -> str:
     else:
         request.uses[id] = 1
     request.called[sent] = name
-    if id in request.calls:
-        request.repeated_ids.setdefault(id, deque()).append(sent)
-    else:
-        request.calls[id] = sent
+    request.calls.add(id, sent)
     return sent
 
 
 def result_id(request: Turns, id: str) -> str:
     """Return the id with which a result is sent: that of the first open call with this id."""
     dialect = request.dialect
-    sent = request.calls.pop(id, None) or mended(id, dialect.longest_id, dialect.misfit)
-    if request.repeated_ids and (waiting := request.repeated_ids.get(id)):
-        request.calls[id] = waiting.popleft()
-    return sent
+    return request.calls.answer(id) or mended(id, dialect.longest_id, dialect.misfit)
 
 
 def _unique(request: Turns, id: str) -> str:

@@ -13,9 +13,10 @@ from promptdsl.foundation.errors import DataError
 from promptdsl.foundation.frozen import EMPTY, is_mapping
 from promptdsl.foundation.json import JsonObject
 from promptdsl.foundation.unicode import exact
-from promptdsl.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from promptdsl.messages import Block, TextBlock, ToolUseBlock
 from promptdsl.messages.details import JOINED, NO_DETAILS, Details
 from promptdsl.messages.message import Message, message
+from promptdsl.messages.pairing import first_answers
 from promptdsl.messages.prompt import Prompt
 from promptdsl.providers.shared.checks import located, located_items, mapping, required
 from promptdsl.providers.shared.other_providers import looks_like, owner_of_message
@@ -89,9 +90,7 @@ def _is_open(
     ids = [{call.id for call in answer.calls} for answer in run]
     own_calls = {call.id for call in turn.calls}
     rest = dropwhile(lambda message: message.role == "assistant", islice(messages, index, None))
-    later = takewhile(lambda message: message.role != "assistant", rest)
-    blocks = (block for message in later for block in message.content)
-    answered = {block.tool_use_id for block in blocks if isinstance(block, ToolResultBlock)}
+    answered = {*first_answers(rest)}
     return all(own_calls.isdisjoint(before) and not answered.isdisjoint(before) for before in ids)
 
 

@@ -19,6 +19,7 @@ from promptdsl.messages import (
 )
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message
+from promptdsl.messages.pairing import OpenCalls
 from promptdsl.messages.prompt import OutputSchema, Prompt, ToolDefinition
 from promptdsl.providers.shared.sent_locations import BlockNote, LocationNotes
 
@@ -55,6 +56,9 @@ OPENING = "."
 _WHY_FIRST = f"every API needs a user message first, so {OPENING!r} is sent before it"
 MODEL_FIRST = hint("inserted_text", "the model speaks first", _WHY_FIRST)
 """The hint about a conversation that begins with the model."""
+
+_COPIED = (list, dict, set, OpenCalls)
+"""The types of results that a request may change, so that another request gets a copy."""
 
 Subject: TypeAlias = Location | ToolDefinition | OutputSchema
 """The subject of a loss."""
@@ -138,7 +142,7 @@ class Request:
         kind: Any = type(self)  # Any: mypy takes an attrs class for unhashable
         for name in _result_fields(kind):
             value = getattr(self, name)
-            state[name] = value.copy() if type(value) in (list, dict, set) else value
+            state[name] = value.copy() if type(value) in _COPIED else value
         return state
 
     def final_count(self) -> int:

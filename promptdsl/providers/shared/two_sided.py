@@ -8,7 +8,6 @@ Read ``write_turns`` first; the functions that it calls follow in the order of t
 """
 
 import re
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
@@ -20,6 +19,7 @@ from promptdsl.config.wires import compacts
 from promptdsl.foundation.frozen import is_list, new_dict, new_list
 from promptdsl.messages.details import NO_DETAILS
 from promptdsl.messages.loss import Loss
+from promptdsl.messages.pairing import OpenCalls, new_calls
 from promptdsl.messages.prompt import Prompt
 from promptdsl.messages.roles import FLEETING, ROLES, SPOKEN_KINDS
 from promptdsl.providers.shared.blocks import BlockRules, block_params
@@ -96,10 +96,8 @@ class Turns(Request):
     number: int = -1
     content: list[Param] = attrs.field(factory=new_list)
     results: int = 0
-    calls: dict[str, str] = attrs.field(factory=new_dict)
-    """The id that is sent, by the id of a call without a result."""
-    repeated_ids: dict[str, deque[str]] = attrs.field(factory=new_dict)
-    """The further ids that are sent, by an id that one turn uses several times."""
+    calls: OpenCalls[str] = attrs.field(factory=new_calls)
+    """The calls without a result, each as the id that is sent."""
     uses: dict[str, int] = attrs.field(factory=new_dict)
     """How often each id was used, 0 for an id that was sent only."""
     stems: dict[str, int] = attrs.field(factory=new_dict)
@@ -124,11 +122,6 @@ class Turns(Request):
         """Return what the turns of the first ``stop`` messages depend on, except these messages."""
         indices = (min(self.head, stop), min(self.first_valid_reasoning, stop))
         return (*Request.depends(self, stop), self.dialect, *indices)
-
-    def state(self) -> dict[str, object]:
-        """Return a copy of the results so far, without turns, losses and marks."""
-        repeated_ids = {id: waiting.copy() for id, waiting in self.repeated_ids.items()}
-        return {**Request.state(self), "repeated_ids": repeated_ids}
 
     def final_count(self) -> int:
         """Return the number of first turns that no later message changes: all but the last two."""
@@ -178,11 +171,11 @@ def _write_message(
     location = Location(number, message, message.role, leads)
     if role == request.role != "" and _is_joined(request, number):
         request.hint(location, "joined_turns", *_JOINED)
-    calls = request.calls, request.repeated_ids
+    calls = request.calls
     begins_answer = role == "assistant" != request.role
     if begins_answer:
         # The calls before a new turn of the model get no result any more.
-        request.calls, request.repeated_ids = {}, {}
+        request.calls = new_calls()
     if text and message._details is NO_DETAILS and not text.isspace():
         params = [{**request.dialect.text, "text": text}]
         request.note_plain(number, params[0])
@@ -191,7 +184,7 @@ def _write_message(
     _add_message(request, location, params)
     if begins_answer and request.role != "assistant":
         # The message was empty, so there is no new turn.
-        request.calls, request.repeated_ids = calls
+        request.calls = calls
 
 
 _JOINED = ("a turn after one of the same role", "the target joins them into one turn")

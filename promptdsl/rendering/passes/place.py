@@ -11,12 +11,12 @@ from promptdsl.config.transformation import Resolved
 from promptdsl.foundation.errors import PlacementError
 from promptdsl.foundation.escaping import inline_line
 from promptdsl.foundation.labelled import labelled
-from promptdsl.messages import ToolResultBlock
-from promptdsl.messages.message import Message, leading_systems
+from promptdsl.messages.message import Message, answers_in, leading_systems, results_in
+from promptdsl.messages.pairing import calls_in
 from promptdsl.messages.roles import CONVERSATION
 from promptdsl.rendering.text.format import fence, line_in_fence
 from promptdsl.tree import masks
-from promptdsl.tree.calls import answers_in, answers_of, calls_in, calls_of
+from promptdsl.tree.calls import answers_of, calls_of
 from promptdsl.tree.node import Node, make
 from promptdsl.tree.part_nodes import VerbatimNode
 from promptdsl.tree.recorded import cut
@@ -146,18 +146,13 @@ def _last_user(messages: tuple[Message, ...]) -> int | None:
     """Return the index of the last message of a user: no summary, and not only tool results."""
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
-        if message.role == "user" and message.kind in _ASKING and _is_more_than_results(message):
+        asks = message.role == "user" and message.kind in _ASKING
+        if asks and len(results_in(message)) < len(message.content):
             return index
     return None
 
 
 _ASKING = frozenset(CONVERSATION) - {"summary"}
-
-
-def _is_more_than_results(message: Message) -> bool:
-    if message._plain is not None:
-        return True
-    return not all(isinstance(block, ToolResultBlock) for block in message.content)
 
 
 def _after_results(content: Iterable[Node]) -> list[Node]:

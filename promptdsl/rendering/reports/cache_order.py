@@ -146,14 +146,11 @@ def shared_by(before: CacheOrder, after: CacheOrder) -> Shared:
 
 def _alike(before: Sequence[WireValue], after: Sequence[WireValue]) -> int:
     """Return how many values are the same at the beginning of two lists, without cache marks."""
-    least = min(len(before), len(after))
-    for index in range(least):
-        old, new = before[index], after[index]
-        # Mappings that differ in the order of their keys are equal, but are not sent alike.
-        is_same = old is new or compact(old) == compact(new)
-        if not is_same and _entry_key(old) != _entry_key(new):
+    for index, (old, new) in enumerate(zip(before, after, strict=False)):
+        # Most values are the same JSON. Mappings in another order are equal, but not sent alike.
+        if compact(old) != compact(new) and _entry_key(old) != _entry_key(new):
             return index
-    return least
+    return min(len(before), len(after))
 
 
 # Blocks, as a cache with cache marks compares them.
@@ -183,13 +180,8 @@ def cache_blocks(payload: Payload, order: CacheOrder) -> list[LocatedBlock]:
     blocks: list[LocatedBlock] = []
 
     def add(location: str, part: WireValue, around: object, entry: Payload | None = None) -> None:
-        containers = [part, *_items(value_at(entry, "output"))]
-        is_marked = any(
-            mark in payload_part
-            for payload_part in containers
-            if isinstance(payload_part, Mapping)
-            for mark in MARKS
-        )
+        objects = filter(None, map(_mapping, [part, *_items(value_at(entry, "output"))]))
+        is_marked = any(not MARKS.isdisjoint(payload_part) for payload_part in objects)
         if blocks and part is not None and not _is_part(part):
             blocks[-1].is_marked = True
         else:
@@ -237,7 +229,7 @@ class ContentPiece(NamedTuple):
     """
 
     key: str
-    identity: WireValue
+    identity: "str | _Key"
     parts: tuple[WireValue, ...]
 
 
@@ -261,11 +253,12 @@ def _entry_key(entry: WireValue) -> object:
     return keys, _key(_header(mapping)), [piece[:2] for piece in _entry_pieces(mapping)]
 
 
+_NO_HEADER = frozenset({*CONTENT_KEYS, *MARKS})
+
+
 def _header(entry: Payload) -> Payload:
     """Return a message without its content and cache marks: its role, mostly."""
-    return {
-        key: value for key, value in entry.items() if key not in CONTENT_KEYS and key not in MARKS
-    }
+    return {key: value for key, value in entry.items() if key not in _NO_HEADER}
 
 
 def _entry_pieces(entry: Payload) -> list[ContentPiece]:
@@ -273,24 +266,22 @@ def _entry_pieces(entry: Payload) -> list[ContentPiece]:
 
 
 def _common_beginning(before: list[ContentPiece], after: list[ContentPiece]) -> _Beginning:
-    count = 0
-    while count < min(len(before), len(after)) and before[count][:2] == after[count][:2]:
-        count += 1
+    count = equal_start([piece[:2] for piece in before], [piece[:2] for piece in after])
     kept = [part for piece in after[:count] for part in piece.parts]
-    is_complete = count == len(before)
-    if not is_complete and count < len(after):
-        old, new = before[count].identity, after[count].identity
-        same_key = before[count].key == after[count].key
-        if same_key and isinstance(old, str) and isinstance(new, str):
-            # The payload parts of the second text, up to the last token that both begin with.
-            length, start = equal_start(old, new), 0
-            end = certain(old, new, length)
-            for text in map(_text_of, after[count].parts):
-                if text is not None and end > start:
-                    kept.append(text[: end - start])
-                start += len(text or "") + len(GAP)
-            is_complete = length == len(old) and count == len(before) - 1
-    return _Beginning(kept, count == len(before) == len(after), is_complete)
+    if count in (len(before), len(after)):
+        return _Beginning(kept, len(before) == len(after), count == len(before))
+    old, new = before[count].identity, after[count].identity
+    if before[count].key != after[count].key or isinstance(old, tuple) or isinstance(new, tuple):
+        return _Beginning(kept, is_same=False, is_complete=False)
+    # The payload parts of the second text, up to the last token that both begin with.
+    length, start = equal_start(old, new), 0
+    end = certain(old, new, length)
+    for text in map(_text_of, after[count].parts):
+        if text is not None and end > start:
+            kept.append(text[: end - start])
+        start += len(text or "") + len(GAP)
+    is_complete = length == len(old) and count == len(before) - 1
+    return _Beginning(kept, is_same=False, is_complete=is_complete)
 
 
 def _pieces(key: str, items: Sequence[WireValue]) -> list[ContentPiece]:
@@ -307,20 +298,28 @@ def _pieces(key: str, items: Sequence[WireValue]) -> list[ContentPiece]:
 
 def _is_part(item: WireValue) -> bool:
     mapping = _mapping(item)
-    return mapping is None or any(key not in MARKS for key in mapping)
+    return mapping is None or not mapping.keys() <= MARKS
 
 
 def _text_of(item: WireValue) -> str | None:
     """Return the text of a payload part, ``None`` if the part is more than a text."""
     if isinstance(item, str):
         return item
-    part = {key: value for key, value in (_mapping(item) or {}).items() if key not in MARKS}
+    part = _mapping(item)
+    if part is None or not part.keys() <= _TEXT_KEYS or part.get("type") not in _TYPES_OF_TEXT:
+        return None
     text = part.get("text")
-    only = part.keys() <= {"text", "type"} and part.get("type") in (None, *TEXT_TYPES)
-    return text if only and isinstance(text, str) else None
+    return text if isinstance(text, str) else None
 
 
-def _key(value: WireValue) -> tuple[str, tuple[str | bytes, ...]]:
+_TEXT_KEYS = frozenset({"text", "type", *MARKS})
+_TYPES_OF_TEXT = (None, *TEXT_TYPES)
+
+
+_Key: TypeAlias = tuple[str, tuple[str | bytes, ...]]
+
+
+def _key(value: WireValue) -> _Key:
     """Return the key to compare a value by: its JSON without cache marks, and the bytes in it."""
     without_marks, encoded = pruned(value, MARKS)
     return compact(without_marks), tuple(encoded)

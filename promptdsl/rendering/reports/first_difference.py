@@ -14,7 +14,7 @@ from promptdsl.foundation.source import Source
 from promptdsl.foundation.unicode import equal_start, on_one_line
 from promptdsl.messages import Block, TextBlock, ToolResultBlock
 from promptdsl.messages.message import Message
-from promptdsl.messages.prompt import ToolDefinition
+from promptdsl.messages.prompt import OutputSchema, ToolDefinition
 from promptdsl.messages.roles import FLEETING
 from promptdsl.rendering.reports.cache_order import GAP
 from promptdsl.rendering.reports.report_input import ReportInput
@@ -68,12 +68,9 @@ def first_difference(before: ReportInput, after: ReportInput) -> Difference | No
     tools = _tool_difference(old.tools, new.tools)
     if tools is not None:
         return tools
-    output, old_output = new.sent_output, old.sent_output
-    if output is None and old_output is not None:
-        return Difference("removed", "form of the answer", old_output.name, old_output.source)
-    if output is not None and exact(old_output) != exact(output):
-        how: How = "added" if old_output is None else "changed"
-        return Difference(how, "form of the answer", output.name, output.source)
+    output = _output_difference(old.sent_output, new.sent_output)
+    if output is not None:
+        return output
     # Names of speakers are compared last, because most providers have no names.
     change = _first_change(
         map(_content_without_marks, old.messages), map(_content_without_marks, new.messages)
@@ -84,10 +81,11 @@ def first_difference(before: ReportInput, after: ReportInput) -> Difference | No
 def _first_change(before: Iterable[object], after: Iterable[object]) -> tuple[How, int] | None:
     """Return the first change from some values to others, and its index."""
     olds, news = [*before], [*after]
-    least = min(len(olds), len(news))
-    index = next((index for index in range(least) if olds[index] != news[index]), least)
+    index = equal_start(olds, news)
+    if index == len(olds) == len(news):
+        return None
     if index == len(olds):
-        return None if index == len(news) else ("appended", index)
+        return "appended", index
     if index == len(news) or news[index] in olds[index + 1 :]:
         return "removed", index
     if olds[index] in news[index + 1 :]:
@@ -103,12 +101,28 @@ def _tool_difference(
     if change is None:
         return None
     how, index = change
-    tool = olds[index] if how == "removed" else news[index]
-    if how == "changed" and olds[index].name != tool.name:
-        is_in_both = all(any(tool.name == other.name for other in tools) for tools in (olds, news))
-        how = "moved" if is_in_both else how
-    how = "added" if how == "appended" else how
+    if how == "removed":
+        return _of_tool(how, olds[index])
+    if how == "appended":
+        return _of_tool("added", news[index])
+    others = {old.name for old in olds} - {olds[index].name}
+    if how == "changed" and news[index].name in others:
+        return _of_tool("moved", news[index])
+    return _of_tool(how, news[index])
+
+
+def _of_tool(how: How, tool: ToolDefinition) -> Difference:
     return Difference(how, f"tool {tool.name!r}", tool.name, tool.source)
+
+
+def _output_difference(old: OutputSchema | None, new: OutputSchema | None) -> Difference | None:
+    if exact(old) == exact(new):
+        return None
+    if new is None:
+        assert old is not None
+        return Difference("removed", "form of the answer", old.name, old.source)
+    how: How = "added" if old is None else "changed"
+    return Difference(how, "form of the answer", new.name, new.source)
 
 
 # Messages.
@@ -216,7 +230,8 @@ class MessageParts:
         if isinstance(node, RecordedNode):
             path = f"history[{node.start + self.number}]"
             return MessagePart(f"{self.message.role} message", path, node.source)
-        return MessagePart(name_of(node), turns[0].address if len(turns) == 1 else "", node.source)
+        path = turns[0].address if len(turns) == 1 else ""
+        return MessagePart(name_of(node), path, node.source)
 
     @cached_property
     def pieces(self) -> list[TextPiece]:
@@ -335,7 +350,9 @@ def _part_difference(before: MessageParts, after: MessageParts) -> Difference:
     if was_there and is_there:
         same = _same_start(after, before, news, length) or _same_start(before, after, olds, length)
         same = same or _continued(after, news, length) or _continued(before, olds, length)
-        return Difference("changed" if same else "moved", *(same or news[0]))
+        if same:
+            return Difference("changed", *same)
+        return Difference("moved", *news[0])
     if was_there:
         return Difference("removed", *_outermost(olds, new_keys))
     return Difference("added", *_outermost(news, old_keys))

@@ -5,6 +5,7 @@ from math import ceil
 import attrs
 
 from promptdsl.config.models import USUAL, facts_for
+from promptdsl.config.wire import CACHED, CacheRule
 from promptdsl.foundation.errors import TargetError
 from promptdsl.foundation.json import JsonDict
 from promptdsl.providers.registry import TARGETS
@@ -20,9 +21,6 @@ from promptdsl.rendering.reports.first_difference import Difference, first_diffe
 from promptdsl.rendering.reports.newly_dropped import newly_dropped
 from promptdsl.rendering.reports.report_input import ReportInput
 from promptdsl.rendering.reports.token_report import total_of
-
-CACHED = 0.1
-"""The approximate cost of a token from a cache; a token that is not cached costs 1."""
 
 
 @attrs.frozen(eq=False)
@@ -85,7 +83,7 @@ class PrefixReport:
     @property
     def cost(self) -> float:
         """The cost of the second request, in tokens that are not cached."""
-        return self.served * CACHED + self.after - self.served
+        return CacheRule.cost(self.served, self.after)
 
     def to_dict(self) -> JsonDict:
         """Return the report as JSON data; ``read_from_cache`` are the tokens that are served.
@@ -110,25 +108,28 @@ class PrefixReport:
         }
 
     def __str__(self) -> str:
-        share = self.shared / self.after if self.after else 1
-        head = f"{self.shared:,} of {self.after:,} tokens are shared ({share:.0%}): {self.label}"
-        what = "nothing before it changed: " if self.extends else "the shared prefix ends there: "
-        served = f"{self.served:,} tokens" if self.served else "nothing"
-        served += f" below {self.minimum:,} tokens" if self.shared < self.minimum else ""
-        saved = 1 - self.cost / self.after if self.after else 0
-        pays = f"  {self.dropped:,} tokens of the first are dropped: that pays from request"
-        return "\n".join(
-            [
-                head,
-                f"  {self.first}" if self.first else "  nothing differs but cache marks, if any",
-                f"  {what if self.first else ''}{served} from the cache, "
-                f"{self.after - self.served:,} billed in full",
-                f"  with a cached token at a tenth it costs {self.cost:,.0f} of {self.after:,} "
-                f"({saved:.0%} saved)",
-                *([f"{pays} {self.pays_from} on"] if self.pays_from else []),
-                *([f"  {self.advice}"] if self.advice else []),
-            ]
-        )
+        after, first, what = self.after, "nothing differs but cache marks, if any", ""
+        if self.first:
+            first, what = str(self.first), "the shared prefix ends there: "
+        if self.first and self.extends:
+            what = "nothing before it changed: "
+        below = f" below {self.minimum:,} tokens" if self.shared < self.minimum else ""
+        share, saved = 1.0, 0.0
+        if after:
+            share, saved = self.shared / after, 1 - self.cost / after
+        lines = [
+            f"{self.shared:,} of {after:,} tokens are shared ({share:.0%}): {self.label}",
+            f"  {first}",
+            f"  {what}{CacheRule.bill(self.served, after, below)}",
+            f"  with a cached token at a tenth it costs {self.cost:,.0f} of {after:,} "
+            f"({saved:.0%} saved)",
+        ]
+        if self.pays_from:
+            pays = f"{self.dropped:,} tokens of the first are dropped: that pays from request"
+            lines.append(f"  {pays} {self.pays_from} on")
+        if self.advice:
+            lines.append(f"  {self.advice}")
+        return "\n".join(lines)
 
 
 def compared(before: ReportInput, after: ReportInput) -> PrefixReport:
