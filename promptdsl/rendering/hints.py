@@ -260,6 +260,24 @@ def volatile_hints(messages: Sequence[Message], spans: Iterable[Span]) -> Iterat
             covered = []
 
 
+def grounding_volatile_hints(messages: Sequence[Message], spans: Iterable[Span]) -> Iterator[Loss]:
+    """Yield a hint for each :class:`Volatile` of a request-only turn that answers follow.
+
+    With each round of a loop there are more messages after it, and no cache has them: what is
+    before them has changed. A last message of the assistant is the beginning of the next answer.
+    """
+    answers = (n for n, message in enumerate(messages[:-1]) if message.role == "assistant")
+    last = max(answers, default=-1)
+    for span in spans:
+        if span.kind == "volatile" and span.role == "ephemeral" and span.message < last:
+            what = f"Volatile {span.label!r}"
+            why = (
+                f"when it changes, a cache has none of the {len(messages) - span.message - 1} "
+                'messages after it; write it with position="end"'
+            )
+            yield hint("volatile_grounding", what, why, span.address, source=span.source)
+
+
 # Values that are tags.
 
 _TAG = re.compile(r"\s*(?:</?[A-Za-z][\w.:-]*(?:\s[^<>]*)?/?>|[`~]{3,}[^`\n]*)\s*")
