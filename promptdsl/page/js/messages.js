@@ -172,7 +172,7 @@ export function showMessages(parent, request, { point, link }) {
         element("span", { class: "badge" }, "left out"),
         link(part.source ?? ""),
         element("span", { class: "count" }, `${tokens(part.tokens)} tokens to keep it`)),
-      element("p", {}, ...shownText(`${part.why ?? ""}${range}.`), fits ? ` ${fits}` : ""),
+      element("p", {}, ...shownText(`${part.why ?? ""}${range}${part.note ? `; ${part.note}` : ""}.`), fits ? ` ${fits}` : ""),
       part.text ? element("details", {}, element("summary", {}, "Its text"), element("p", { class: "text" }, element("bdi", {}, ...shownText(part.text)))) : null);
   }
 
