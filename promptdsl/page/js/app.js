@@ -3,7 +3,7 @@
 import { showCalls } from "./calls.js";
 import { counted, element, inSteps, shownText } from "./dom.js";
 import { showMessages } from "./messages.js";
-import { budgetLine, targetOf } from "./numbers.js";
+import { budgetLine, cacheWords, targetOf, tokens } from "./numbers.js";
 import { showInside } from "./payloads.js";
 import { isSamePoint, readAddress, state, writeAddress } from "./state.js";
 import { TABS, chosenTab, errorBox, priceLine, showTab } from "./tabs.js";
@@ -166,10 +166,10 @@ function showBudget() {
   const used = budget?.used ?? record?.tokens?.total ?? 0;
   const marks = (fits ?? []).map((/** @type {Json} */ fit) => element("span", {
     class: fit.budget === budget?.limit ? "fit current" : "fit", vars: { "--at": share(fit.budget) }, title: fitName(fit),
-  }));
+  }, element("small", { "aria-hidden": "true" }, tokens(fit.budget))));
   const price = priceLine(request, data);
   zones.budget.replaceChildren(
-    element("p", {}, element("b", {}, [targetOf(record), budgetLine(record)].filter(Boolean).join(": ")), price ? ` · ${price}` : ""),
+    element("p", {}, element("b", {}, [targetOf(record), budgetLine(record)].filter(Boolean).join(": "), cacheWords(request)), price ? ` · ${price}` : ""),
     element("div", { class: "budgetbar", "aria-hidden": "true" }, [["used", used], ["free", budget?.free ?? 0], ["reserve", budget?.reserve ?? 0]].map(
       ([name, count]) => element("i", { class: name, vars: { "--share": share(Number(count)) } }))));
   if (marks.length > 0) zones.budget.append(element("button", { type: "button", class: "fits", "aria-label": `${counted(marks.length, "budget")} that were tried: show them`, click: () => choose({ tab: "budgets" }) }, marks));

@@ -39,6 +39,9 @@ export function budgetLine(record) {
   return `${tokens(budget.used)} of ${tokens(budget.limit)} tokens${answer} · ${tokens(budget.free)} free`;
 }
 
+/** Return what a request has from the cache; "" without a request before it. @param {Json} request */
+export function cacheWords(request) { return request.prefix ? ` · ${tokens(cacheFigures(request).cached)} from the cache` : ""; }
+
 /** Return the address of a part; "" where its name says it. @param {Json} part @returns {string} */
 export function addressOf(part) { return ` ${part.what}`.endsWith(` ${part.path}`) ? "" : part.path ?? ""; }
 
