@@ -98,13 +98,14 @@ def _empty(node: Node) -> Loss:
     )
     if isinstance(node, RootNode):
         advice = "write its turns in it, such as System(...) and User(...)"
-    elif isinstance(node, ComponentNode) and node.content:
-        what = f"an empty block of {node.name}"
-    elif isinstance(node, ComponentNode) and node.name == "Lazy":
-        why = "its function wrote parts and returned none"
-        advice = "return the part, or a Fragment of them"
     elif isinstance(node, ComponentNode):
-        advice = "write Text(...) or include(part) in its function, or return a part"
+        if node.content:
+            what = f"an empty block of {node.name}"
+        elif node.name == "Lazy":
+            why = "its function wrote parts and returned none"
+            advice = "return the part, or a Fragment of them"
+        else:
+            advice = "write Text(...) or include(part) in its function, or return a part"
     elif node.options.id is not None:
         what += f" {node.options.id!r}"
     return hint("empty_block", what, f"{why}; {advice}", source=node.source)
@@ -200,8 +201,10 @@ def template_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
                 used[mapped] |= node.variables.keys()
                 continue
             names = node.compiled.names
-            used[mapped] |= node.variables.keys() if names is None else names
-            if names is not None:
+            if names is None:
+                used[mapped] |= node.variables.keys()
+            else:
+                used[mapped] |= names
                 nodes.append((node, mapped, names))
             if glued := _GLUED.search(_NO_TAGS.sub("", node.compiled.trimmed)):
                 why = "the tag above takes the line end (trim_blocks); end it with +%}"
@@ -241,8 +244,10 @@ def tool_hints(tree: RootNode) -> Iterator[Loss]:
     """Yield a hint for each tool that was written, not read, and has no description."""
     why = "a model chooses tools by their descriptions; write a docstring, or description=..."
     for node in tree.equipment:
-        tool = node.definition if isinstance(node, ToolNode) and node._offset >= 0 else None
-        if tool is not None and tool.description is None and tool.origin is None:
+        if not isinstance(node, ToolNode) or node._offset < 0:
+            continue
+        tool = node.definition
+        if tool.description is None and tool.origin is None:
             yield hint("undescribed_tool", "no description", why, tool.name, source=node.source)
 
 
