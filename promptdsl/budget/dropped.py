@@ -230,9 +230,7 @@ def _next_back(choice: Choice, free: int) -> Mapping[Unit, str]:
     if not choice.refused or any(choice.cuts.values()):
         return {}
     unit = max(choice.refused, key=choice.refused.__getitem__)
-    lacking = choice.saved - free - choice.refused[unit]
-    if lacking <= 0:
-        return {}
+    lacking = max(choice.saved - free - choice.refused[unit], 1)
     return {unit: f"probably the next to come back, with about {in_tokens(lacking)} more"}
 
 
