@@ -66,7 +66,8 @@ class Dropped:
     gone: tuple[object, ...] = attrs.field(default=(), eq=False, repr=False, kw_only=True)
     """The nodes and recorded messages that are not sent, or not completely: for a record."""
     note: str = attrs.field(default="", eq=False, kw_only=True)
-    """What the step of a cut costs this request, or with how many tokens more the part is back."""
+    """What the step of a cut costs this request; or that the part is probably the next to come
+    back in a larger budget, with the tokens that it lacks."""
     said = OldAttribute("Dropped.said")
 
     def __str__(self) -> str:

@@ -278,7 +278,7 @@ def grounding_volatile_hints(messages: Sequence[Message], spans: Iterable[Span])
             what = f"Volatile {span.label!r}"
             why = (
                 f"when it changes, a cache has none of the {len(messages) - span.message - 1} "
-                'messages after it; write it with position="end"'
+                'messages after it; send it last, with position="end"'
             )
             yield hint("volatile_grounding", what, why, span.address, source=span.source)
 

@@ -517,6 +517,15 @@ def test_the_next_to_come_back(order: list[int], priorities: tuple[int, ...], sh
     assert f": {part.note}\n" in f"{rendered.tokens}\n"
 
 
+def test_the_note_of_a_record_is_one_line() -> None:
+    """What a record says of a part is text of anybody: a terminal obeys nothing in it."""
+    data = in_budget([(50, 1), (99, 2)], 100).record().to_dict()
+    data["dropped"] = [{**row, "path": "a\x1b[2J\nb"} for row in data["dropped"]]
+    lines = PromptRecord.from_dict(data).token_tree().splitlines()
+    noted = [line for line in lines if "come back" in line]
+    assert [True] == ["a\\x1b[2J\\nb" in line for line in noted]
+
+
 def test_nothing_is_said_of_a_history_that_is_cut() -> None:
     """Its cut moves in steps, so it is not known what comes back first."""
     prompt = timeline_of(System("S", a(-1)), History(CHAT), Q)

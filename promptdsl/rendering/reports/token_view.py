@@ -59,7 +59,7 @@ class TokenView:
     budget: BudgetUse | None
     parts: Sequence[TokenPart]
     notes: Sequence[str] = ()
-    """What the steps of cuts cost."""
+    """What the step of a cut costs, or what a part lacks to come back, with the name of each."""
 
     def size(self) -> str:
         """Return the total in words, and that it is an estimate if it is one."""
@@ -98,7 +98,7 @@ class TokenView:
         dropped = [part.tokens for part in self.parts if part.dropped is not None]
         count = "1 part" if len(dropped) == 1 else f"{len(dropped):,} parts"
         last = [f"{sum(dropped):,} tokens were dropped in {count}"] if dropped else []
-        last += [*self.notes, *([self.savings] if self.savings else [])]
+        last += [*map(on_one_line, self.notes), *([self.savings] if self.savings else [])]
         return "\n".join([*lines, *([""] if last and rows else []), *last])
 
 
