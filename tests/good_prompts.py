@@ -18,7 +18,7 @@ CAREFUL = frozenset(
         "unknown_name",
         "repeated_system",
         *("other_provider", "empty_grounding", "unused_variable", "glued_item"),
-        *("undescribed_tool", "volatile_in_cache"),
+        *("undescribed_tool", "volatile_in_cache", "volatile_grounding"),
     }
 )
 """The names of the hints at what may be a mistake, though it can be sent."""

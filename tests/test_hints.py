@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -822,6 +823,53 @@ def test_a_volatile_value_under_a_mark_of_the_author(
     """It is told with any target and with none; automatic marks are not the author's."""
     names = [hint.name for hint in render(Timeline(*turns, User("q")), **request_).hints]
     assert count == names.count("volatile_in_cache")
+
+
+def in_round(number: int, turn: Node) -> Timeline:
+    """Return the prompt of a round of a loop: a question, calls and results, and another turn."""
+    messages: list[Any] = [Message("user", "How much rain fell?")]
+    for n in range(number):
+        messages.append(Message("assistant", [ToolUseBlock(f"c{n}", "run", {"file": n})]))
+        messages.append(Message("tool", [ToolResultBlock(f"c{n}", f"result {n}")]))
+    return Timeline(System("Be kind."), History(messages), turn)
+
+
+def clock(position: Any, number: int) -> Node:
+    """Return the time as a grounding."""
+    return Grounding("clock", Volatile(f"12:0{number}", "now"), position=position)
+
+
+@pytest.mark.parametrize("model", ["claude-sonnet-4-5", "gpt-5", "gemini-2.5-pro"])
+@pytest.mark.parametrize(
+    ("position", "is_reported"),
+    [("end", False), (None, True), ("start", True), ("after_system", True), ("before_user", True)],
+)
+def test_a_volatile_grounding_before_the_rounds(
+    model: str, position: str | None, is_reported: bool
+) -> None:
+    """With each round more is read anew behind it; at the end, as the hint says, nothing is."""
+    rounds = [
+        render(in_round(n, clock(position, n)), model=model, cache="auto") for n in range(1, 4)
+    ]
+    shared = [prefix_report(*pair).shared for pair in pairwise(rounds)]
+    hints = [hint for hint in rounds[-1].hints if hint.name == "volatile_grounding"]
+    assert is_reported == (shared[0] == shared[1])
+    assert is_reported == any('position="end"' in hint.why for hint in hints)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "options"),
+    [
+        (in_round(2, clock(None, 1)), {}),
+        (in_round(0, clock(None, 1)), {"cache": "auto"}),
+        (in_round(2, Grounding("plan", "Pro")), {"cache": "auto"}),
+        (in_round(2, Ephemeral(NOW)), {"cache": "auto"}),
+        (Timeline(clock(None, 1), User("q"), Assistant("{")), {"cache": "auto"}),
+    ],
+)
+def test_a_grounding_without_a_hint_on_the_cache(prompt: Node, options: Any) -> None:
+    """Without cache="auto", a Volatile or answers behind it there is none."""
+    assert not [hint for hint in render(prompt, **options).hints if "cache" in hint.why]
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,8 @@ class Choice:
     """By unit, the point of the cut."""
     live: dict[Slot, int] = attrs.field(factory=dict[Slot, int])
     """By container, the count of its parts left. Only containers that lost a part are in it."""
+    refused: dict[Unit, int] = attrs.field(factory=dict[Unit, int])
+    """By unit for which there is no room: the tokens that would stay saved if it came back."""
 
     def do(self, action: Action) -> None:
         """Do an action."""
@@ -211,4 +213,5 @@ def _put_back(choice: Choice, actions: Sequence[Action], need: int) -> None:
         else:
             choice.put_back(action)
             if choice.saved < need:
+                choice.refused[action.unit] = choice.saved
                 choice.do(action)

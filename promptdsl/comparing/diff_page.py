@@ -212,15 +212,20 @@ def _change(
 
 
 def _rows(change: Change) -> str:
-    """Return the lines of a change: on the left those before, on the right those after."""
+    """Return the lines of a change: on the left those before, on the right those after.
+
+    Empty lines at its end, which are the gap to the next part, are left out.
+    """
     if change.before == change.after:
         return ""
-    side = {(True, False): " class=added", (False, True): " class=removed"}.get(
-        (change.before is None, change.after is None), ""
-    )
-    rows = "".join(map(_row, rows_of(change)))
+    sides = change.before is None, change.after is None
+    kind = {(True, False): "added", (False, True): "removed"}.get(sides, "equal")
+    rows = [*rows_of(change)]
+    while len(rows) > 1 and rows[-1][:3] == (kind, "", ""):
+        rows.pop()
     head = "<thead><tr><th scope=col>Before</th><th scope=col>After</th></tr></thead>"
-    return f"<table{side}>{head}<tbody>{rows}</tbody></table>\n"
+    body = "".join(map(_row, rows))
+    return f"<table class={kind}>{head}<tbody>{body}</tbody></table>\n"
 
 
 def _row(row: Row) -> str:
@@ -230,9 +235,7 @@ def _row(row: Row) -> str:
     if row.words:
         before = "".join(_text(hunk.equal) + _tagged("del", hunk.removed) for hunk in row.words)
         after = "".join(_text(hunk.equal) + _tagged("ins", hunk.added) for hunk in row.words)
-    old = "<td></td>" if row.kind == "added" else f"<td>{before}</td>"
-    new = "<td></td>" if row.kind == "removed" else f"<td>{after}</td>"
-    return f"<tr class={row.kind}>{old}{new}</tr>"
+    return f"<tr class={row.kind}><td>{before}</td><td>{after}</td></tr>"
 
 
 def _tagged(tag: str, text: str) -> str:

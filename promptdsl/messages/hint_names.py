@@ -28,6 +28,7 @@ HINTS: Mapping[str, str] = {
     "glued_item": "An item of a list in a template is on the line of the text before it.",
     "undescribed_tool": "A tool has neither a description nor a docstring.",
     "volatile_in_cache": "A Volatile is before a cache mark of the author.",
+    "volatile_grounding": 'A Volatile of a grounding is before answers, with `cache="auto"`.',
     "white_space": "White space is left out: a text of it, or the end of the last answer.",
     "invisible_characters": "A value contains control characters or invisible ones.",
     "lone_surrogate": "A text contains half of a character (a lone surrogate): U+FFFD is sent.",

@@ -64,14 +64,14 @@ def without_content(row: JsonDict) -> JsonDict:
 def _bare(record: JsonDict) -> JsonDict:
     bare: JsonDict = PromptRecord.from_dict(record).without_content().to_dict()
     settings: Mapping[str, Any] = bare.get("settings") or {}
-    known = {key: settings[key] for key in settings if key in _setting_names()}
+    names = _setting_names()
     return {
         **_known({**bare, "settings": {}, "model": {}}),
         "format": "1.1",
         "digest": None,
         "libraries": [],
         "model": _model(bare.get("model") or {}),
-        "settings": {key: _setting(row) for key, row in known.items()},
+        "settings": {key: _setting(settings[key]) for key in settings if key in names},
     }
 
 

@@ -98,15 +98,17 @@ def page_of_rows(
     errors: list[str] = []
     for number, (prompt, rows) in enumerate(prompt_rows, 1):
         requests: list[JsonDict] = []
+        head: JsonDict = {"name": prompt.title, "inputs": prompt.inputs_name}
+        shown_of = _with_content
+        if not content:
+            head = {"name": f"prompt {number}", "inputs": None}
+            shown_of = without_content
         for row in rows:
             if row["error"]:
                 errors.append(f"{prompt.title}: {row['error']['what']}")
             shown_row = {key: row[key] for key in row if key not in ("figures", "side")}
-            parts = shared.parts(shown_row if content else without_content(shown_row))
-            requests.append({**parts, "figures": row["figures"]})
-        name = prompt.title if content else f"prompt {number}"
-        inputs = prompt.inputs_name if content else None
-        prompts.append({"name": name, "inputs": inputs, "requests": requests})
+            requests.append({**shared.parts(shown_of(shown_row)), "figures": row["figures"]})
+        prompts.append({**head, "requests": requests})
     data: JsonDict = {
         "format": FORMAT,
         "content": content,
@@ -115,6 +117,10 @@ def page_of_rows(
         "values": shared.values,
     }
     return data, errors
+
+
+def _with_content(row: JsonDict) -> JsonDict:
+    return row
 
 
 def _price(price: Sequence[float]) -> JsonDict:
@@ -148,31 +154,32 @@ def request_rows(
             record = request.record(prompt.inputs)
         except Exception as error:  # such as that of an author's counter
             request = FromError(error)
-        data = None if record is None else record.to_dict()
         row: JsonDict = {"key": str(number), "at": request.at, "id": request.id}
-        row |= {"error": request.error, "record": data, "prefix": None, "changes": None}
-        row["fits"] = [] if data is None else _fits(request, data.get("budget"))
-        row["targets"] = {} if data is None else _payloads(request, data, models)
+        row |= {"error": request.error, "record": None, "prefix": None, "changes": None}
+        row |= {"fits": [], "targets": {}}
+        if record is not None:
+            row["record"] = data = record.to_dict()
+            row["fits"] = _fits(request, data.get("budget"))
+            row["targets"] = _payloads(request, data, models)
         if before is not None:
             row |= _compared(before, request)
-        row["figures"] = _figures(data, row["prefix"])
+        row["figures"] = _figures(row["record"] or {}, row["prefix"])
         row["side"] = request.side
         yield row
         if request.rendered is not None:
             before = request
 
 
-def _figures(record: JsonDict | None, prefix: JsonDict | None) -> JsonDict:
+def _figures(record: JsonDict, prefix: JsonDict | None) -> JsonDict:
     """Return the tokens of a request by what a cache did with them, and those that were dropped."""
-    tokens, dropped = (record or {}).get("tokens"), (record or {}).get("dropped", ())
-    total = 0 if tokens is None else tokens["total"]
+    total = (record.get("tokens") or {"total": 0})["total"]
     report = prefix or {"read_from_cache": 0, "shared": 0, "before": None, "minimum": 0}
     cached = min(report["read_from_cache"], total)
     return {
         "total": total,
         "cached": cached,
         "same": min(max(report["shared"], cached), total) - cached,
-        "dropped": sum(part.get("tokens", 0) for part in dropped),
+        "dropped": sum(part.get("tokens", 0) for part in record.get("dropped", ())),
         "before": report["before"],
         "minimum": report["minimum"],
     }
@@ -275,13 +282,11 @@ def _payload(rendered: Rendered, record: JsonDict) -> JsonDict:
 def _api(rendered: Rendered) -> JsonDict:
     """Return what a payload is sent to, and the keys of its ``config`` where no SDK moves them."""
     wire, service = rendered.facts.wire, services().get(rendered.facts.wire.provider_format)
-    return {
-        "format": wire.provider_format,
-        "provider": wire.name,
-        "model": rendered.facts.model,
-        "lifted": [] if service is None else [*service.lifted],
-        "options": "" if service is None else service.options,
-    }
+    row: JsonDict = {"format": wire.provider_format, "provider": wire.name}
+    row |= {"model": rendered.facts.model, "lifted": [], "options": ""}
+    if service is not None:
+        row |= {"lifted": [*service.lifted], "options": service.options}
+    return row
 
 
 def _bytes_in(payload: JsonDict) -> Iterator[list[str | int]]:

@@ -134,14 +134,12 @@ class FromRendered(PageRequest):
 class FromRecord(PageRequest):
     """A request of the past, as its record has it."""
 
-    def __init__(self, record: PromptRecord, entry: LogEntry | None = None) -> None:
+    def __init__(self, record: PromptRecord) -> None:
         self._record = record
         if record.to_dict()["content"]:
             # Its target may not be known here, or a key is missing: the record is shown then, too.
             with suppress(Exception):
                 self.rendered = record_rendered(record)
-        if entry is not None:
-            self.at, self.id = entry.at, entry.id
 
     def record(self, inputs: Mapping[str, object] | None) -> PromptRecord | None:
         """Return the record."""
@@ -170,10 +168,8 @@ class FromSnapshot(PageRequest):
 class FromError(PageRequest):
     """A request that could not be made."""
 
-    def __init__(self, error: BaseException, entry: LogEntry | None = None) -> None:
+    def __init__(self, error: BaseException) -> None:
         self.error = error_data(error)
-        if entry is not None:
-            self.at, self.id = entry.at, entry.id
 
 
 def request_of(request: Shown, options: Mapping[str, Any]) -> PageRequest:  # Any: render options
@@ -189,10 +185,13 @@ def request_of(request: Shown, options: Mapping[str, Any]) -> PageRequest:  # An
         case PromptRecord():
             return FromRecord(request)
         case LogEntry():
+            logged: PageRequest
             try:
-                return FromRecord(PromptRecord.from_dict(request.record), request)
+                logged = FromRecord(PromptRecord.from_dict(request.record))
             except DataError as error:
-                return FromError(error, request)
+                logged = FromError(error)
+            logged.at, logged.id = request.at, request.id
+            return logged
         case BaseException():
             return FromError(request)
         case _:

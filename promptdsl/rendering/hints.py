@@ -98,13 +98,14 @@ def _empty(node: Node) -> Loss:
     )
     if isinstance(node, RootNode):
         advice = "write its turns in it, such as System(...) and User(...)"
-    elif isinstance(node, ComponentNode) and node.content:
-        what = f"an empty block of {node.name}"
-    elif isinstance(node, ComponentNode) and node.name == "Lazy":
-        why = "its function wrote parts and returned none"
-        advice = "return the part, or a Fragment of them"
     elif isinstance(node, ComponentNode):
-        advice = "write Text(...) or include(part) in its function, or return a part"
+        if node.content:
+            what = f"an empty block of {node.name}"
+        elif node.name == "Lazy":
+            why = "its function wrote parts and returned none"
+            advice = "return the part, or a Fragment of them"
+        else:
+            advice = "write Text(...) or include(part) in its function, or return a part"
     elif node.options.id is not None:
         what += f" {node.options.id!r}"
     return hint("empty_block", what, f"{why}; {advice}", source=node.source)
@@ -200,8 +201,10 @@ def template_hints(stages: Mapping[str, RootNode]) -> Iterator[Loss]:
                 used[mapped] |= node.variables.keys()
                 continue
             names = node.compiled.names
-            used[mapped] |= node.variables.keys() if names is None else names
-            if names is not None:
+            if names is None:
+                used[mapped] |= node.variables.keys()
+            else:
+                used[mapped] |= names
                 nodes.append((node, mapped, names))
             if glued := _GLUED.search(_NO_TAGS.sub("", node.compiled.trimmed)):
                 why = "the tag above takes the line end (trim_blocks); end it with +%}"
@@ -241,8 +244,10 @@ def tool_hints(tree: RootNode) -> Iterator[Loss]:
     """Yield a hint for each tool that was written, not read, and has no description."""
     why = "a model chooses tools by their descriptions; write a docstring, or description=..."
     for node in tree.equipment:
-        tool = node.definition if isinstance(node, ToolNode) and node._offset >= 0 else None
-        if tool is not None and tool.description is None and tool.origin is None:
+        if not isinstance(node, ToolNode) or node._offset < 0:
+            continue
+        tool = node.definition
+        if tool.description is None and tool.origin is None:
             yield hint("undescribed_tool", "no description", why, tool.name, source=node.source)
 
 
@@ -258,6 +263,24 @@ def volatile_hints(messages: Sequence[Message], spans: Iterable[Span]) -> Iterat
                 what = f"Volatile {volatile.label!r}"
                 yield hint("volatile_in_cache", what, why, volatile.address, source=volatile.source)
             covered = []
+
+
+def grounding_volatile_hints(messages: Sequence[Message], spans: Iterable[Span]) -> Iterator[Loss]:
+    """Yield a hint for each :class:`Volatile` of a request-only turn that answers follow.
+
+    With each round of a loop there are more messages after it, and no cache has them: what is
+    before them has changed. A last message of the assistant is the beginning of the next answer.
+    """
+    answers = (n for n, message in enumerate(messages[:-1]) if message.role == "assistant")
+    last = max(answers, default=-1)
+    for span in spans:
+        if span.kind == "volatile" and span.role == "ephemeral" and span.message < last:
+            what = f"Volatile {span.label!r}"
+            why = (
+                f"when it changes, a cache has none of the {len(messages) - span.message - 1} "
+                'messages after it; send it last, with position="end"'
+            )
+            yield hint("volatile_grounding", what, why, span.address, source=span.source)
 
 
 # Values that are tags.

@@ -242,6 +242,7 @@ def _for_target(
         wants_hints=request.hints,
         is_part=request.is_part,
         is_recorded=request.recorded is not None,
+        is_cached=request.cache is not None,
         layout=outgoing.layout,
         write_payload=partial(
             _written, tree=outgoing.stages[-1][1], request=_again_at_once(request)

@@ -25,7 +25,7 @@ from promptdsl.messages.prompt import OutputMode, OutputSchema, Prompt, ToolDefi
 from promptdsl.messages.provider_names import AdapterName, ProviderName
 from promptdsl.rendering.text.pieces import packed, unpacked
 from promptdsl.tree.group_nodes import ComponentNode
-from promptdsl.tree.masks import CACHE
+from promptdsl.tree.masks import CACHE, REQUEST, SHIFT
 from promptdsl.tree.node import Node, walk
 from promptdsl.tree.part_nodes import VolatileNode
 from promptdsl.tree.rewrite import is_compacted, opaque
@@ -127,6 +127,8 @@ class Rendered:
     """Whether the prompt was read from a payload, so that nothing in it is of an author."""
     _is_part: bool = attrs.field(alias="is_part")
     """Whether a part of a conversation was rendered, so that hints about its end do not apply."""
+    _is_cached: bool = attrs.field(alias="is_cached")
+    """Whether it was rendered with ``cache="auto"``."""
     _layout: "Layout" = attrs.field(alias="layout")
     """Which node of the last tree wrote which piece of the messages."""
     _write_payload: "Callable[[Prompt, ModelFacts], WrittenPayload]" = attrs.field(
@@ -168,6 +170,7 @@ class Rendered:
         from promptdsl.rendering.conversation_hints import end_hints, recording_hints
         from promptdsl.rendering.hints import (
             author_hints,
+            grounding_volatile_hints,
             has_tag_values,
             tag_hints,
             unread_hints,
@@ -188,6 +191,8 @@ class Rendered:
         # ``Volatile`` value be before one.
         if stages["written"]._mask & CACHE:
             hints += volatile_hints(self.messages, self.spans())
+        if self._is_cached and stages["written"]._mask & REQUEST << SHIFT:
+            hints += grounding_volatile_hints(self.messages, self.spans())
         if has_tag_values(stages["read"], self.messages):
             hints += tag_hints(self.spans())
         if self.facts.provider is not None and not self._is_part:

@@ -438,4 +438,4 @@ def test_what_a_step_costs(budget: int) -> None:
         assert match
         assert (str(budget - stepped.tokens.total), "100", str(more)) == match.groups()
         assert str(stepped.dropped[0]).endswith(f"({note})")
-        assert str(stepped.tokens).endswith(f"\n{note}")
+        assert str(stepped.tokens).endswith(f"\nhistory: {note}")

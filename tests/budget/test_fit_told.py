@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
 
 from promptdsl import *
 from tests.budget.cases import APART, Gone, gone, hundreds, loop, talk, too_big
@@ -465,8 +467,71 @@ def test_in_words() -> None:
     assert [
         f"{line}: system turn, 4 tokens: {NO_ROOM}",
         f"{line}: developer turn (developer[0]), 1,203 tokens: {NO_ROOM}",
-        f"{__file__}:{this_line() - 5}: section s (user[1]/s), 1 token: {NO_ROOM}",
+        f"{__file__}:{this_line() - 5}: section s (user[1]/s), 1 token: {NO_ROOM} "
+        "(probably the next to come back, with about 1 token more)",
     ] == [str(one) for one in found]
+
+
+# Which part is the next to come back.
+
+NEXT = re.compile(r"probably the next to come back, with about ([\d,]+) tokens? more")
+
+
+def in_budget(sizes: list[tuple[int, int]], budget: int) -> Rendered:
+    """Return a render of sections and groundings of so many words and with such priorities."""
+    sections = [
+        Section(f"s{n}", "word " * size, priority=priority)
+        for n, (size, priority) in enumerate(sizes[::2])
+    ]
+    groundings = [
+        Grounding(f"g{n}", "word " * size, priority=priority)
+        for n, (size, priority) in enumerate(sizes[1::2])
+    ]
+    prompt = timeline_of(System("Be kind.", *sections), *groundings, Q)
+    return render(prompt, budget=budget, counter=lambda text: len(text.split()))
+
+
+@given(
+    order=st.permutations([20, 50, 110, 230]),
+    priorities=st.tuples(*[st.integers(1, 3)] * 4),
+    share=st.floats(0, 1),
+)
+@example(order=[50, 20, 110, 230], priorities=(1, 3, 2, 3), share=0.8)  # for the first part
+def test_the_next_to_come_back(order: list[int], priorities: tuple[int, ...], share: float) -> None:
+    """With about the tokens that it lacks it is back, and with fewer nothing else is."""
+    sizes = [*zip(order, priorities, strict=True)]
+    budget = 60 + int(share * sum(size for size, _ in sizes))
+    rendered = in_budget(sizes, budget)
+    gone = {part.path for part in rendered.dropped}
+    noted = [part for part in rendered.dropped if part.note]
+    assume(noted)
+    ((part, match),) = [(part, NEXT.fullmatch(part.note)) for part in noted]
+    assert match
+    lacking = int(match[1].replace(",", ""))
+    fewer, *about = [
+        {part.path for part in in_budget(sizes, budget + more).dropped}
+        for more in range(max(lacking - 9, 0), lacking + 9)
+    ]
+    assert gone <= fewer
+    assert not all(part.path in paths for paths in about)
+    assert f": {part.note}\n" in f"{rendered.tokens}\n"
+
+
+def test_the_note_of_a_record_is_one_line() -> None:
+    """What a record says of a part is text of anybody: a terminal obeys nothing in it."""
+    data = in_budget([(50, 1), (99, 2)], 100).record().to_dict()
+    data["dropped"] = [{**row, "path": "a\x1b[2J\nb"} for row in data["dropped"]]
+    lines = PromptRecord.from_dict(data).token_tree().splitlines()
+    noted = [line for line in lines if "come back" in line]
+    assert [True] == ["a\\x1b[2J\\nb" in line for line in noted]
+
+
+def test_nothing_is_said_of_a_history_that_is_cut() -> None:
+    """Its cut moves in steps, so it is not known what comes back first."""
+    prompt = timeline_of(System("S", a(-1)), History(CHAT), Q)
+    dropped = render(prompt, budget=500, counter=hundreds).dropped
+    assert ["a", "history"] == [part.path for part in dropped]
+    assert not [part for part in dropped if "come back" in part.note]
 
 
 def test_without_a_line() -> None:

@@ -5,11 +5,13 @@ from base64 import b64encode
 from hashlib import sha256
 from html import unescape
 from html.parser import HTMLParser
+from typing import Any
 
+import pytest
 from hypothesis import given
 
 from promptdsl import Section, System, Timeline, User, diff, render
-from promptdsl.comparing import DiffReport, PromptComparison
+from promptdsl.comparing import Change, DiffReport, PromptComparison
 from tests.comparing.any_file import pairs
 from tests.comparing.reports import friday, hostile
 from tests.internals import PromptFile, all_visible, rows_of
@@ -51,12 +53,34 @@ def one(before: PromptFile, after: PromptFile) -> DiffReport:
 def written(report: DiffReport) -> list[str]:
     """Return what the cells of a page have to say."""
     changes = [group.change for group in report.groups]
-    rows = [row for it in changes if it.before != it.after for row in rows_of(it)]
+    rows = [row for it in changes if it.before != it.after for row in without_gap(it)]
     cells = [
         (f"… {row.size:,} equal lines",) if row.kind == "skipped" else (row.before, row.after)
         for row in rows
     ]
     return [all_visible(cell) for pair in cells for cell in pair]
+
+
+def without_gap(change: Change) -> list[Any]:
+    """Return the rows of a change without empty lines at its end, if neither side changed them."""
+    kinds = {change.before is None: "added", change.after is None: "removed"}
+    kind = kinds.get(True, "equal")
+    rows = [*rows_of(change)]
+    shown = [number for number, row in enumerate(rows) if row[:3] != (kind, "", "")]
+    return rows[: max(shown, default=0) + 1]
+
+
+@pytest.mark.parametrize("rule", ["No refunds.", "", "Refunds.\n\n\nAsk."])
+def test_no_empty_line_ends_a_changed_part(rule: str) -> None:
+    """The gap to the next section is no line of a section; empty lines inside of it are."""
+    before, after = (
+        render(System(Section("role", "Hi."), Section("rules", text), Section("end", "Bye.")))
+        for text in ("Be kind.\n\nBe short.", rule)
+    )
+    report = DiffReport((PromptComparison("a", "changed", diff(before, after)),))
+    cells = Seen(report.html).cells
+    assert "" in cells
+    assert not all(cell == "" for cell in cells[-2:])
 
 
 @examples(100)

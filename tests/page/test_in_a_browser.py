@@ -121,6 +121,7 @@ def test_a_prompt(page: Browser) -> None:
     cards = texts_of(page, "article h3")
     assert ["grounding"] == [card.split()[0] for card in cards[2:3]]
     assert ["grounding"] == texts_of(page, ".row.dropped s")
+    assert "probably the next to come back, with about 51 tokens more" in dropped
 
 
 def test_a_piece_is_marked_in_every_payload(page: Browser) -> None:
@@ -136,6 +137,43 @@ def test_a_piece_is_marked_in_every_payload(page: Browser) -> None:
         assert ["Ada"] == texts_of(page, "#tab mark")
     page.press("Escape")
     assert [] == texts_of(page, "#tab mark")
+
+
+def test_a_part_that_is_chosen_is_marked_in_the_messages(page: Browser) -> None:
+    """A row of the tree names its part and marks its text, also after a reload."""
+    parts = texts_of(page, ".row .part")
+    assert 'grounding "terms/billing.md"' in parts
+    page.run(f"document.querySelectorAll('.row .part')[{parts.index('section role')}].click()")
+    assert ["You are a support agent."] == texts_of(page, ".piece.pointed")
+    page.press("Escape")
+    assert [] == texts_of(page, ".piece.pointed")
+    row = parts.index('grounding "terms/billing.md"')
+    page.run(f"document.querySelectorAll('.row .part')[{row}].click()")
+    marked = "".join(texts_of(page, ".piece.pointed"))
+    assert marked.split() == ["<context>", *["x"] * 50, "</context>"]
+    page.run("new Promise(done => setTimeout(done, 100))")
+    page.open(page.run("location.href"))
+    assert marked == "".join(texts_of(page, ".piece.pointed"))
+
+
+def test_the_marks_of_the_bar_have_numbers(page: Browser) -> None:
+    """Each budget that was tried has its number, but for the one of the request."""
+    numbers = page.run(
+        "[...document.querySelectorAll('.fit')].map(mark => getComputedStyle(mark, '::after'))"
+        ".filter(style => style.display !== 'none').map(style => style.content)"
+    )
+    tried = page.run("document.querySelectorAll('.fit').length")
+    assert tried - 1 == len({*numbers})
+    assert '"230"' not in numbers
+
+
+def test_the_headline_has_what_comes_from_the_cache(calls: Browser) -> None:
+    """It is there for a request that follows another one."""
+    words = text_of(calls, "#budget b").rpartition(" · ")[2]
+    assert words.endswith(" from the cache")
+    assert f" tokens: {words}," in text_of(calls, "#calls")
+    calls.open(calls.run("location.href").replace("&r=3", ""))
+    assert "from the cache" not in text_of(calls, "#budget b")
 
 
 def test_a_picture_is_known_by_its_bytes(browser: Browser, tmp_path: Path) -> None:

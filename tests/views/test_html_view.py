@@ -250,7 +250,8 @@ Be kind.
 
 d
 
-─ dropped section a, 200 tokens: there is no room for it, its priority is 1
+─ dropped section a, 200 tokens: there is no room for it, its priority is 1 \
+(probably the next to come back, with about 143 tokens more)
 
 ── dropped grounding doc ───────────────────────────────────────────────
 ─ 388 tokens: there is no room for it, its priority is 2

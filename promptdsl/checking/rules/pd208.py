@@ -30,5 +30,5 @@ RULE = CheckRule(
     source="Anthropic, Prompt caching (2026).",
     wrong=f'{_NOW}prompt = Timeline(System("At ", now, cache=True), User("Hi."))\n',
     right=f'{_NOW}prompt = Timeline(System("Hi.", cache=True), Ephemeral(now))\n',
-    hints=("volatile_in_cache",),
+    hints=("volatile_in_cache", "volatile_grounding"),
 )

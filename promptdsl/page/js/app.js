@@ -3,9 +3,9 @@
 import { showCalls } from "./calls.js";
 import { counted, element, inSteps, shownText } from "./dom.js";
 import { showMessages } from "./messages.js";
-import { budgetLine, targetOf } from "./numbers.js";
+import { budgetLine, cacheWords, targetOf, tokens } from "./numbers.js";
 import { showInside } from "./payloads.js";
-import { isSamePoint, readAddress, state, writeAddress } from "./state.js";
+import { readAddress, state, writeAddress } from "./state.js";
 import { TABS, chosenTab, errorBox, priceLine, showTab } from "./tabs.js";
 import { showTree } from "./tree.js";
 import { jsonText, readData, without } from "./values.js";
@@ -96,6 +96,7 @@ function open(prompt, index, then = () => {}) {
   state.prompt = Math.min(Math.max(prompt, 0), data.prompts.length - 1);
   state.request = Math.min(Math.max(index, 0), data.prompts[state.prompt].requests.length - 1);
   state.point = null;
+  state.part = "";
   stop();
   stop = inSteps(opening(then));
 }
@@ -137,9 +138,9 @@ function* showing() {
   current = -1;
   if (request.record) {
     yield;
-    showTree(zones.tree, request, { go: goToMessage, link, folds });
+    showTree(zones.tree, request, { go: goToPart, link, folds });
     yield;
-    messages = showMessages(zones.messages, request, { point: at => { state.point = at; mark(); }, link });
+    messages = showMessages(zones.messages, request, { point: pointAt, link });
   } else {
     zones.tree.replaceChildren();
     zones.messages.replaceChildren(element("p", { class: "quiet" }, "There is no request to show."));
@@ -165,11 +166,11 @@ function showBudget() {
   const share = (/** @type {number} */ count) => `${(100 * count / largest).toFixed(2)}%`;
   const used = budget?.used ?? record?.tokens?.total ?? 0;
   const marks = (fits ?? []).map((/** @type {Json} */ fit) => element("span", {
-    class: fit.budget === budget?.limit ? "fit current" : "fit", vars: { "--at": share(fit.budget) }, title: fitName(fit),
+    class: fit.budget === budget?.limit ? "fit current" : "fit", vars: { "--at": share(fit.budget) }, title: fitName(fit), "data-budget": tokens(fit.budget),
   }));
   const price = priceLine(request, data);
   zones.budget.replaceChildren(
-    element("p", {}, element("b", {}, [targetOf(record), budgetLine(record)].filter(Boolean).join(": ")), price ? ` · ${price}` : ""),
+    element("p", {}, element("b", {}, [targetOf(record), budgetLine(record)].filter(Boolean).join(": "), cacheWords(request)), price ? ` · ${price}` : ""),
     element("div", { class: "budgetbar", "aria-hidden": "true" }, [["used", used], ["free", budget?.free ?? 0], ["reserve", budget?.reserve ?? 0]].map(
       ([name, count]) => element("i", { class: name, vars: { "--share": share(Number(count)) } }))));
   if (marks.length > 0) zones.budget.append(element("button", { type: "button", class: "fits", "aria-label": `${counted(marks.length, "budget")} that were tried: show them`, click: () => choose({ tab: "budgets" }) }, marks));
@@ -224,21 +225,23 @@ function showChosenTab() {
   tab?.close();
   const point = (/** @type {import("./state.js").Point|null} */ at) => {
     zones.status.textContent = at === null ? "This text is in no message of this page." : "";
-    state.point = at;
     if (at !== null) goToMessage(at.message);
-    mark();
+    pointAt(at);
   };
   tab = showTab(zones.tab, { data, request, go: goToMessage, point, link, choose });
   mark();
 }
 
-/** Mark the piece that the reader points at, in the messages and in the payload. */
+/** Point at a piece, or choose the part with a path. @param {import("./state.js").Point|null} point @param {string} part */
+function pointAt(point, part = "") {
+  state.point = point;
+  state.part = part;
+  mark();
+}
+
+/** Mark what the reader points at, in the messages and in the payload. */
 function mark() {
-  for (const piece of zones.messages.querySelectorAll(".piece")) {
-    const [message, block, inner, start, end] = (/** @type {HTMLElement} */ (piece).dataset.at ?? "").split(".");
-    const at = { message: +message, block: +block, inner: inner === "" ? undefined : +inner, start: +start, end: +end };
-    piece.classList.toggle("pointed", isSamePoint(state.point, at));
-  }
+  messages?.mark();
   tab?.mark();
   writeAddress();
 }
@@ -249,11 +252,24 @@ function goToMessage(index) {
   if (card) focusCard(card);
 }
 
+/** Show a message, and mark the text of a part in it. @param {number} index @param {string} path */
+function goToPart(index, path) {
+  pointAt(null, path);
+  goToMessage(index);
+  const piece = zones.messages.querySelector(".pointed");
+  if (piece) reveal(piece);
+}
+
 /** @param {HTMLElement} card */
 function focusCard(card) {
   card.focus({ preventScroll: true });
-  if (zones.messages.scrollHeight > zones.messages.clientHeight + 1) showInside(zones.messages, card);
-  else card.scrollIntoView({ block: "nearest" });
+  reveal(card);
+}
+
+/** Scroll the messages so that something in them is seen. @param {Element} inside */
+function reveal(inside) {
+  if (zones.messages.scrollHeight > zones.messages.clientHeight + 1) showInside(zones.messages, inside);
+  else inside.scrollIntoView({ block: "nearest" });
 }
 
 /** Go to the card after or before this one that a test holds for. @param {number} step @param {(kind: string) => boolean} isWanted */
@@ -362,7 +378,7 @@ function pressed(event) {
     "]": () => open(state.prompt, state.request + 1), "[": () => open(state.prompt, state.request - 1),
     t: () => nextTab(1), "/": () => search.focus(), "?": () => help.showModal(),
     ArrowRight: () => movePiece(1), ArrowLeft: () => movePiece(-1),
-    Escape: () => { state.point = null; mark(); (/** @type {HTMLElement|null} */ (document.activeElement))?.blur(); },
+    Escape: () => { pointAt(null); (/** @type {HTMLElement|null} */ (document.activeElement))?.blur(); },
   };
   const action = actions[event.key];
   if (action === undefined || help.open) return;
@@ -387,13 +403,12 @@ export function shownRequest() { return request; }
  * @param {Json} json @param {number} prompt @param {() => void} then
  */
 export function showData(json, prompt, then) {
-  const { point } = state;
+  const { point, part } = state;
   const restore = prompt === state.prompt ? placeKept() : () => {};
   data = readData(json);
   listPrompts();
   open(prompt, state.request, () => {
-    state.point = point;
-    mark();
+    pointAt(point, part);
     restore();
     then();
   });
@@ -472,10 +487,9 @@ function build() {
 readAddress(location.hash);
 build();
 if (data.prompts.length > 0) {
-  const { point } = state;
+  const { point, part } = state;
   open(state.prompt, state.request, () => {
-    state.point = point;
-    mark();
+    pointAt(point, part);
     if (point) goToMessage(point.message);
   });
 }

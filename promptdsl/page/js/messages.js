@@ -2,7 +2,7 @@
 
 import { copy, counted, element, longList, pushTo, shownText } from "./dom.js";
 import { addressOf, cacheFigures, fitsSentence, rolesOf, tokens } from "./numbers.js";
-import { isSamePoint, state } from "./state.js";
+import { isInPart, isSamePoint, state } from "./state.js";
 import { jsonText, slicer, without } from "./values.js";
 
 /** @typedef {import("./values.js").Json} Json */
@@ -69,6 +69,8 @@ export function showMessages(parent, request, { point, link }) {
   /** The spans of each message. @type {Json[][]} */
   const spans = [];
   record.spans.forEach((/** @type {Json} */ span) => (spans[span.message] ??= []).push(span));
+  /** What marks each piece, or marks it no longer. @type {WeakMap<Element, () => void>} */
+  const updates = new WeakMap();
   const list = longList(parent, items.length, index => itemOf(items[index]), 90);
 
   /** @param {Item} item */
@@ -142,11 +144,12 @@ export function showMessages(parent, request, { point, link }) {
     const size = span.tokens === undefined ? "" : ` · ${counted(span.tokens, "token")}`;
     const piece = element("span", {
       class: `piece ${span.kind}`, tabindex: "-1", title: origin + size, "data-tokens": span.tokens ?? 0,
-      "data-at": [at.message, at.block, at.inner ?? "", at.start, at.end].join("."),
       click: () => { if (getSelection()?.isCollapsed !== false) point(at); },
       focus: () => point(at),
     }, isData ? element("bdi", {}, ...shownText(text)) : shownText(text));
-    if (isSamePoint(state.point, at)) piece.classList.add("pointed");
+    const update = () => piece.classList.toggle("pointed", isSamePoint(state.point, at) || isInPart(span));
+    updates.set(piece, update);
+    update();
     return piece;
   }
 
@@ -172,7 +175,7 @@ export function showMessages(parent, request, { point, link }) {
         element("span", { class: "badge" }, "left out"),
         link(part.source ?? ""),
         element("span", { class: "count" }, `${tokens(part.tokens)} tokens to keep it`)),
-      element("p", {}, ...shownText(`${part.why ?? ""}${range}.`), fits ? ` ${fits}` : ""),
+      element("p", {}, ...shownText(`${part.why ?? ""}${range}${part.note ? `; ${part.note}` : ""}.`), fits ? ` ${fits}` : ""),
       part.text ? element("details", {}, element("summary", {}, "Its text"), element("p", { class: "text" }, element("bdi", {}, ...shownText(part.text)))) : null);
   }
 
@@ -198,6 +201,8 @@ export function showMessages(parent, request, { point, link }) {
   return {
     items,
     list,
+    /** Mark the pieces that the reader points at, or that are in the part that he chose. */
+    mark() { parent.querySelectorAll(".piece").forEach(piece => updates.get(piece)?.()); },
     /** Return the card of a message, or of what was left out before it. @param {number} index */
     at(index) {
       const place = items.findIndex(item => item.kind === "message" && item.index === index);

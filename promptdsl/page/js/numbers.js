@@ -39,8 +39,14 @@ export function budgetLine(record) {
   return `${tokens(budget.used)} of ${tokens(budget.limit)} tokens${answer} · ${tokens(budget.free)} free`;
 }
 
-/** Return the address of a part; "" where its name says it. @param {Json} part @returns {string} */
-export function addressOf(part) { return ` ${part.what}`.endsWith(` ${part.path}`) ? "" : part.path ?? ""; }
+/** Return what a request has from the cache; "" without a request before it. @param {Json} request */
+export function cacheWords(request) { return request.prefix ? ` · ${tokens(cacheFigures(request).cached)} from the cache` : ""; }
+
+/** Return the address of a part; "" where its name says it, or its last step. @param {Json} part @returns {string} */
+export function addressOf(part) {
+  const path = part.path ?? "";
+  return ` ${part.what}`.endsWith(` ${path.split("/").at(-1)}`) ? "" : path;
+}
 
 /** Return at which of the tried budgets a dropped part is there. @param {Json[]} fits @param {Json} part */
 function fitsOf(fits, part) {

@@ -19,6 +19,8 @@ export const state = {
   beside: "",
   /** @type {Point|null} */
   point: null,
+  /** The path of the part whose text is marked. */
+  part: "",
   isTreeOpen: true,
 };
 
@@ -31,6 +33,7 @@ export function readAddress(hash) {
   state.target = words.get("t") ?? "";
   state.query = words.get("q") ?? "";
   state.beside = words.get("b") ?? "";
+  state.part = words.get("part") ?? "";
   state.isTreeOpen = words.get("tree") !== "0";
   const [message, block, inner, start, end] = (words.get("at") ?? "").split(".");
   state.point = end === undefined ? null : {
@@ -53,16 +56,22 @@ export function writeAddress() {
 
 function addressWords() {
   const words = new URLSearchParams();
-  const { prompt, request, tab, target, query, beside, point, isTreeOpen } = state;
+  const { prompt, request, tab, target, query, beside, part, point, isTreeOpen } = state;
   if (prompt) words.set("p", String(prompt));
   if (request) words.set("r", String(request));
   if (tab) words.set("tab", tab);
   if (target) words.set("t", target);
   if (query) words.set("q", query);
   if (beside) words.set("b", beside);
+  if (part) words.set("part", part);
   if (!isTreeOpen) words.set("tree", "0");
   if (point) words.set("at", [point.message, point.block, point.inner ?? "", point.start, point.end].join("."));
   return words;
+}
+
+/** Return whether a piece is in the part that the reader chose. @param {import("./values.js").Json} span */
+export function isInPart({ turn, address }) {
+  return state.part !== "" && (turn === state.part || `${address}/`.startsWith(`${state.part}/`));
 }
 
 /** @param {Point|null} one @param {Point|null} other */

@@ -4,7 +4,7 @@ import { counted, element, longList, shownText } from "./dom.js";
 import { addressOf, fitsSentence } from "./numbers.js";
 
 /** @typedef {import("./values.js").Json} Json */
-/** @typedef {{part: Json, children: TreeNode[], depth: number, rest: TreeNode[], name: string}} TreeNode */
+/** @typedef {{part: Json, children: TreeNode[], depth: number, rest: TreeNode[], name: string, path: string}} TreeNode the path is "" if that of the part around it is the same */
 
 const SIBLINGS = 60;
 const LONG = 200;
@@ -16,7 +16,7 @@ const LONG = 200;
  * @returns {TreeNode[]}
  */
 function nested(parts) {
-  const root = node({ depth: -1 }, "");
+  const root = node({ depth: -1 }, "", "");
   const above = [root];
   /** How many parts have a name so far. @type {Map<string, number>} */
   const counts = new Map();
@@ -26,7 +26,7 @@ function nested(parts) {
     const path = `${parent.name}/${part.what}`;
     const count = counts.get(path) ?? 0;
     counts.set(path, count + 1);
-    const child = node(part, `${path} ${count}`);
+    const child = node(part, `${path} ${count}`, part.path === parent.part.path ? "" : part.path ?? "");
     parent.children.push(child);
     above.push(child);
   }
@@ -47,23 +47,23 @@ function sumLine(counts, roots) {
   return `${counted(counts.total, "token")}: the parts have ${sum.toLocaleString("en")}, the form of the target ${form > 0 ? "adds" : "saves"} ${Math.abs(form).toLocaleString("en")}. A part also has the frame around what is in it.`;
 }
 
-/** @param {Json} part @param {string} name what it keeps when the prompt changes @returns {TreeNode} */
-function node(part, name) { return { part, children: [], depth: part.depth, rest: [], name }; }
+/** @param {Json} part @param {string} name what it keeps when the prompt changes @param {string} path @returns {TreeNode} */
+function node(part, name, path) { return { part, children: [], depth: part.depth, rest: [], name, path }; }
 
 /** @param {TreeNode[]} rest @returns {TreeNode} */
 function restNode(rest) {
   const kept = rest.filter(({ part }) => part.dropped === undefined);
   const sum = kept.reduce((all, { part }) => all + part.tokens, 0);
   const what = `… ${rest.length.toLocaleString("en")} more`;
-  return { part: { what, tokens: sum }, children: [], depth: rest[0].depth, rest, name: "" };
+  return { part: { what, tokens: sum }, children: [], depth: rest[0].depth, rest, name: "", path: "" };
 }
 
 /**
- * Show the tree of a request; `go` shows a message, `link` makes the link of a source line. `folds`
- * keeps which parts the reader closed.
+ * Show the tree of a request; `go` shows a message and marks the part with a path, `link` makes the
+ * link of a source line. `folds` keeps which parts the reader closed.
  * @param {HTMLElement} parent
  * @param {Json} request
- * @param {{go: (message: number) => void, link: (source: string) => Node|null, folds: Map<string, boolean>}} actions
+ * @param {{go: (message: number, path: string) => void, link: (source: string) => Node|null, folds: Map<string, boolean>}} actions
  */
 export function showTree(parent, request, { go, link, folds }) {
   const record = request.record;
@@ -108,7 +108,7 @@ export function showTree(parent, request, { go, link, folds }) {
       foldButton(row),
       element("button", { type: "button", class: "part", title: titleOf(part), click: () => choose(row) },
         element(isDropped ? "s" : "span", {}, ...shownText(part.what)),
-        row.depth === 0 && addressOf(part) ? element("small", {}, " ", ...shownText(addressOf(part))) : null),
+        row.path ? element("small", {}, " ", ...shownText(addressOf(part))) : null),
       isDropped ? element("span", { class: "reason" }, "left out") : null,
       link(part.source ?? ""),
       element("span", { class: "count" }, part.tokens.toLocaleString("en")),
@@ -140,9 +140,9 @@ export function showTree(parent, request, { go, link, folds }) {
       draw();
     } else if (row.part.dropped !== undefined) {
       const dropped = record.dropped.find((/** @type {Json} */ other) => other.what === row.part.what && other.path === row.part.path);
-      go(dropped?.at ?? record.messages.length);
+      go(dropped?.at ?? record.messages.length, "");
     } else if (row.part.message) {
-      go(row.part.message[0]);
+      go(row.part.message[0], row.path);
     }
   }
 

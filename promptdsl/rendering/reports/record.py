@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import attrs
 
-from promptdsl.budget.dropped import Dropped
+from promptdsl.budget.dropped import Dropped, named
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.errors import DataError, OptionError, counted, shown
 from promptdsl.foundation.files import atomic_writer, checked_path
@@ -265,7 +265,8 @@ class PromptRecord:
             return None
         use = None if budget is None else BudgetUse(**_fields(budget, BudgetUse))
         counts = tokens["total"], tokens["label"], tokens["typical"], tokens.get("savings", "")
-        notes = [row["note"] for row in self._data["dropped"] if row.get("note")]
+        rows = [row for row in self._data["dropped"] if row.get("note")]
+        notes = [f"{named(row['what'], row.get('path', ''))}: {row['note']}" for row in rows]
         return TokenView(*counts, use, _token_parts(tokens["parts"]), notes)
 
     def _texts(self, *, width: int | None = None, paint: Paint | None = None) -> list[str]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from types import MappingProxyType
 
+from promptdsl.budget.dropped import named
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.foundation.old_names import OldAttribute
 from promptdsl.foundation.source import Source
@@ -133,7 +134,8 @@ class TokenReport:
     def view(self) -> TokenView:
         """What views of the tokens show."""
         budget = self._report_input.budget_use(self.total)
-        notes = [part.note for part in self._report_input.dropped() if part.note]
+        noted = (part for part in self._report_input.dropped() if part.note)
+        notes = [f"{named(part.what, part.path)}: {part.note}" for part in noted]
         return TokenView(
             self.total, self.label, self.typical, self.savings, budget, self.parts, notes
         )

@@ -60,7 +60,7 @@ class TokenView:
     budget: BudgetUse | None
     parts: Sequence[TokenPart]
     notes: Sequence[str] = ()
-    """What the steps of cuts cost."""
+    """What the step of a cut costs, or what a part lacks to come back, with the name of each."""
 
     def size(self) -> str:
         """Return the total in words, and that it is an estimate if it is one."""
@@ -99,7 +99,7 @@ class TokenView:
         dropped = [part.tokens for part in self.parts if part.dropped is not None]
         count = counted(len(dropped), "part", "parts")
         last = [f"{sum(dropped):,} tokens were dropped in {count}"] if dropped else []
-        last += [*self.notes, *([self.savings] if self.savings else [])]
+        last += [*map(on_one_line, self.notes), *([self.savings] if self.savings else [])]
         return "\n".join([*lines, *([""] if last and rows else []), *last])
 
 
