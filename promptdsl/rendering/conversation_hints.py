@@ -52,26 +52,31 @@ def end_hints(messages: Sequence[Message], facts: ModelFacts, written: RootNode)
         for index, message in enumerate(messages)
         if message.role in SPEAKERS and message.kind in CONVERSATION
     ]
-    unsent = _empty_question(written)
-    why_unsent = "this User has no text, so it is not sent"
     if not spoken:
-        name, what = "empty_conversation", "no conversation turn"
-        if unsent:
-            yield hint(name, what, why_unsent, source=unsent.source)
-        elif all(message.kind != "event" for message in messages):
-            yield hint(name, what, "nothing is asked; write User(...) in the Timeline")
+        yield from _empty_conversation(messages, written)
         return
     last = messages[spoken[-1]]
     # A message of merged answers has the reason in its sources.
-    parts = last.sources or (last,)
-    if last.role != "assistant" or parts[-1].finish_reason == "paused":
+    if last.role != "assistant" or (last.sources or (last,))[-1].finish_reason == "paused":
         return
     name, what = "ended_conversation", "the last message is the assistant's"
-    if unsent:
-        yield hint(name, what, why_unsent, source=unsent.source)
+    if unsent := _empty_question(written):
+        yield hint(name, what, _UNSENT, source=unsent.source)
     elif not facts.prefill and last is messages[-1]:
         why = "this model may not continue it; write User(...) after it"
         yield hint(name, what, why, at=(spoken[-1],))
+
+
+def _empty_conversation(messages: Sequence[Message], written: RootNode) -> Iterator[Loss]:
+    """Yield the hint about a request without a turn of the conversation."""
+    name, what = "empty_conversation", "no conversation turn"
+    if unsent := _empty_question(written):
+        yield hint(name, what, _UNSENT, source=unsent.source)
+    elif all(message.kind != "event" for message in messages):
+        yield hint(name, what, "nothing is asked; write User(...) in the Timeline")
+
+
+_UNSENT = "this User has no text, so it is not sent"
 
 
 def _empty_question(written: RootNode) -> TurnNode | None:

@@ -399,7 +399,10 @@ def _are_equal(left: Node, right: Node) -> bool:
             continue
         if first._node is not second._node or first.options != second.options:
             return False
-        if len(first.content) != len(second.content) or _fields(first) != _fields(second):
+        names = first._node._field_names
+        if any(getattr(first, name) != getattr(second, name) for name in names):
+            return False
+        if len(first.content) != len(second.content):
             return False
         pairs.extend(zip(first.content, second.content, strict=True))
     return True
