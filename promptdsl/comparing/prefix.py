@@ -347,7 +347,8 @@ def _blocks(texts: Sequence[SentText]) -> Blocks:
 
 def _end_of_shared(before: Sequence[SentText], after: Sequence[SentText]) -> Offset | None:
     """Return the offset of the first difference between two prompts; ``None`` if they are equal."""
-    number = equal_start(*([(text.key, text.text) for text in side] for side in (before, after)))
+    olds, news = ([(text.key, text.text) for text in side] for side in (before, after))
+    number = equal_start(olds, news)
     if number == len(before) == len(after):
         return None
     if number in (len(before), len(after)) or before[number].key != after[number].key:

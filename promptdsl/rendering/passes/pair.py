@@ -12,13 +12,13 @@ from promptdsl.foundation.errors import PairingError, nearest
 from promptdsl.foundation.frozen import new_dict, new_list
 from promptdsl.foundation.notice import INTERRUPTED
 from promptdsl.foundation.source import Source
-from promptdsl.messages import Block, ToolUseBlock, conversation_cache
+from promptdsl.messages import Block, ToolResultBlock, ToolUseBlock, conversation_cache
 from promptdsl.messages.message import Message, answers_in, only_text, results_in
 from promptdsl.messages.pairing import OpenCalls, Step, calls_in, closes_calls, new_calls, step_of
 from promptdsl.tree.calls import answers_of, calls_of
 from promptdsl.tree.masks import CALL, RECORDED, RESULT, SHIFT, SPOKEN, TEXT, TURN, bits
 from promptdsl.tree.node import Node, make, walk
-from promptdsl.tree.part_nodes import ToolUseNode
+from promptdsl.tree.part_nodes import ToolResultNode, ToolUseNode
 from promptdsl.tree.recorded import cut, first_of, remember
 from promptdsl.tree.rewrite import has_content, replace, rewrite, with_content
 from promptdsl.tree.turn_nodes import RecordedNode, RootNode, ToolTurnNode, TurnNode
@@ -320,14 +320,16 @@ def _interrupted(caller: Node, id: str) -> ToolTurnNode:
 
 def _call_id(part: Node | Block) -> str | None:
     """Return the id of a call, ``None`` for any other part."""
-    block = getattr(part, "block", part)
-    return block.id if isinstance(block, ToolUseBlock) else None
+    if isinstance(part, ToolUseNode):
+        return part.block.id
+    return part.id if isinstance(part, ToolUseBlock) else None
 
 
 def _result_id(part: Node | Block) -> str | None:
     """Return the id of the call that a result answers, ``None`` for any other part."""
-    id: str | None = getattr(part, "tool_use_id", None)
-    return id
+    if isinstance(part, ToolTurnNode | ToolResultNode | ToolResultBlock):
+        return part.tool_use_id
+    return None
 
 
 _Reduced: TypeAlias = tuple[Node | None, list[tuple[Node | Block, str]]]

@@ -180,8 +180,9 @@ def cache_blocks(payload: Payload, order: CacheOrder) -> list[LocatedBlock]:
     blocks: list[LocatedBlock] = []
 
     def add(location: str, part: WireValue, around: object, entry: Payload | None = None) -> None:
-        objects = filter(None, map(_mapping, [part, *_items(value_at(entry, "output"))]))
-        is_marked = any(not MARKS.isdisjoint(payload_part) for payload_part in objects)
+        parts = [part, *_items(value_at(entry, "output"))]
+        objects = [inner for inner in parts if isinstance(inner, Mapping)]
+        is_marked = any(not MARKS.isdisjoint(inner) for inner in objects)
         if blocks and part is not None and not _is_part(part):
             blocks[-1].is_marked = True
         else:
