@@ -133,6 +133,19 @@ class Choice:
         others = self.saved - unit.cuts.saved[self.cuts.get(unit, 0)]
         self.cut(unit, unit.cuts.point(need - others))
 
+    def next_back(self, free: int) -> tuple[Unit | None, int]:
+        """Return the unit that comes back first in a larger budget, and the tokens that it lacks.
+
+        ``free`` are the tokens of the budget that the request leaves free. Parts that came back
+        after the unit was refused may go for it. It is not certain: where neighbours merge, a
+        request has fewer tokens than its parts. ``None`` where a history is cut: a cut moves in
+        steps.
+        """
+        if not self.refused or any(self.cuts.values()):
+            return None, 0
+        unit = max(self.refused, key=self.refused.__getitem__)
+        return unit, max(self.saved - free - self.refused[unit], 1)
+
 
 class Order:
     """The actions that make room, in order, and the sums of the tokens they save."""

@@ -12,7 +12,7 @@ from promptdsl.budget.histories import CutPoints
 from promptdsl.budget.measure_protocol import Measure
 from promptdsl.budget.pairs import last_question, turns_in
 from promptdsl.budget.slots import Slot, first_alternatives
-from promptdsl.budget.units import ConversationUnit, Entry, Unit
+from promptdsl.budget.units import ConversationUnit, Entry
 from promptdsl.foundation.errors import counted
 from promptdsl.foundation.json import JsonDict
 from promptdsl.foundation.old_names import OldAttribute
@@ -198,7 +198,8 @@ def dropped_by(choice: Choice, entries: Sequence[Entry], free: int) -> tuple[Dro
 
 def _reports(choice: Choice, dropped: Container[Slot], free: int) -> Iterator[_Report]:
     """Yield what a choice did to each slot; ``dropped`` are the slots of dropped units."""
-    notes = _next_back(choice, free)
+    next_unit, lacking = choice.next_back(free)
+    notes = {next_unit: f"probably the next to come back, with about {in_tokens(lacking)} more"}
     for lead in choice.dropped:
         why = f"there is no room for it, its priority is {lead.priority}"
         yield _Report(lead.slot, lead.tokens, lead.priority, why, notes.get(lead, ""))
@@ -220,20 +221,6 @@ def _reports(choice: Choice, dropped: Container[Slot], free: int) -> Iterator[_R
         if point:
             why, note = _lost_by_cut(history.cuts, point), _step_cost(history.cuts, point, free)
             yield _Report(history.slot, history.cuts.saved[point], history.priority, why, note)
-
-
-def _next_back(choice: Choice, free: int) -> Mapping[Unit, str]:
-    """Return the unit that comes back first in a larger budget, with the tokens that it lacks.
-
-    Parts that came back after it was refused may go for it. It is not certain: where neighbours
-    merge, a request has fewer tokens than its parts. Nothing is known where a history is cut: a cut
-    moves in steps.
-    """
-    if not choice.refused or any(choice.cuts.values()):
-        return {}
-    unit = max(choice.refused, key=choice.refused.__getitem__)
-    lacking = max(choice.saved - free - choice.refused[unit], 1)
-    return {unit: f"probably the next to come back, with about {in_tokens(lacking)} more"}
 
 
 def _address_of(slot: Slot, addresses: Mapping[Slot, str]) -> str:
