@@ -278,8 +278,9 @@ class Trace:
 
     def line(self, part: WrittenNode | None, value: ValueNode | None = None) -> Source | None:
         """Return the line of a part, or of a value in it."""
-        node = value or (part.node if part else None)
-        return node.source if node else None
+        if value is not None:
+            return value.source
+        return part.node.source if part else None
 
 
 def joined(pieces: Sequence[WrittenPiece]) -> list[tuple[TextRun, WrittenNode | None]]:

@@ -224,8 +224,11 @@ def _write_by_format_block(state: TextState, node: CodeNode | JsonNode, around: 
 def _formatted_runs(node: CodeNode | JsonNode, length: int, kind: SpanKind) -> Sequence[TextRun]:
     """Return the one run of a text of ``format_block``: volatile if one of its values is."""
     parts = node.content if isinstance(node, CodeNode) else node.pieces
-    runs = [value_run(length, part) for part in parts]
-    return [run for run in runs if run.kind == "volatile"][:1] or [TextRun(length, kind)]
+    for part in parts:
+        run = value_run(length, part)
+        if run.kind == "volatile":
+            return [run]
+    return [TextRun(length, kind)]
 
 
 def _write_framed(

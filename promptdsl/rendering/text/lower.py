@@ -16,6 +16,7 @@ from promptdsl.foundation.unicode import is_valid_unicode
 from promptdsl.messages import Block, ToolResultBlock
 from promptdsl.messages.details import NO_DETAILS, Details, RawOrigin, named
 from promptdsl.messages.fast_path import text_block, tool_result_block
+from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.loss import Loss, hint
 from promptdsl.messages.message import Message, message, spoken
 from promptdsl.messages.prompt import Joints
@@ -244,10 +245,9 @@ class Lowering:
         blocks = way_of(turn, rules)(text, turn)
         if isinstance(turn, ToolTurnNode):
             blocks = answer_of(turn, blocks)
-        mark = mark_of(turn.options)
-        if mark and blocks and turn.role != "system":
+        if turn.options.cache and blocks and turn.role != "system":
             # The cache mark of a turn is put on its last block.
-            last = with_cache_mark(blocks[-1], mark)
+            last = with_cache_mark(blocks[-1], cast("Cache", mark_of(turn.options)))
             if not isinstance(last, MARKABLE):
                 reason = f"a {last.type} block takes no cache mark"
                 report(hint("cache_mark", "a cache mark", reason, source=turn.source))

@@ -1,7 +1,7 @@
 """The neighbours of a value: the author's text on its line, with which it could form a tag."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from promptdsl.foundation.readable import RAW, Neighbours
 
@@ -10,7 +10,6 @@ FARTHEST = 50
 _RAW = re.compile(rf"<(?:{'|'.join(RAW)})\b", re.IGNORECASE)
 _LINE_END = re.compile(r"[\n\r]")
 _FENCE = re.compile(r"(`{3,}(?=[^`]*\Z)|~{3,})")
-_CODE_FENCE = re.compile("```|~~~")
 _UNSURE = re.compile(r"\s*<|[\s>*+\-.)\d]+(?:```|~~~)")
 
 
@@ -76,7 +75,7 @@ def code_in(texts: Sequence[str | None]) -> tuple[frozenset[int], bool]:
     - a line with a tag, which may begin HTML;
     - a fence that is indented, or after a value, which may be empty.
     """
-    if not has_code_fence(texts):  # the usual case
+    if not any(text and ("```" in text or "~~~" in text) for text in texts):  # the usual case
         return frozenset(), False
     fence, number, inside = "", -1, set[int]()
     values = [index for index, text in enumerate(texts) if text is None]
@@ -98,11 +97,6 @@ def code_in(texts: Sequence[str | None]) -> tuple[frozenset[int], bool]:
                 return frozenset(inside), True
             fence = ""
     return frozenset(inside), bool(fence)
-
-
-def has_code_fence(texts: Iterable[str | None]) -> bool:
-    """Return whether one of the author's texts has what may be a code fence."""
-    return any(text and _CODE_FENCE.search(text) for text in texts)
 
 
 def _fence_of(line: str) -> str:

@@ -11,7 +11,7 @@ from promptdsl.foundation.guards import WrittenTags, fold, has_bracket, written_
 from promptdsl.rendering.text.encode import AuthorTags, author_text_of
 from promptdsl.rendering.text.format import FORMATS, TextFormat
 from promptdsl.rendering.text.leaves import LEAVES
-from promptdsl.rendering.text.neighbours import code_in, has_code_fence
+from promptdsl.rendering.text.neighbours import code_in
 from promptdsl.rendering.text.page import Framed
 from promptdsl.rendering.text.walk import CONTAINERS
 from promptdsl.tree.group_nodes import FormatNode, FragmentNode
@@ -72,7 +72,8 @@ class TurnTags:
                 if has_bracket(text):
                     self._add(written_tags(text))
             fenced = [node.text] if isinstance(node, VerbatimNode) else texts
-            if has_code_fence(fenced):
+            lines = "\n".join(fenced)
+            if "```" in lines or "~~~" in lines:
                 self.opens_code += code_in([*map(author_text_of, node.content)] or fenced)[1]
 
     def _add(self, tags: WrittenTags) -> None:

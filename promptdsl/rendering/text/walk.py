@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import cast
 
 import attrs
 
@@ -11,6 +12,7 @@ from promptdsl.foundation.escaping import attribute, decode, field
 from promptdsl.foundation.escaping import title as one_line
 from promptdsl.foundation.guards import fold, guard, guard_between, holds
 from promptdsl.messages import Block, ToolResultBlock
+from promptdsl.messages.field_checks import Cache
 from promptdsl.messages.loss import hint
 from promptdsl.rendering.text.encode import Fences, notice, written
 from promptdsl.rendering.text.format import FORMATS, TextFrame
@@ -151,7 +153,8 @@ def open_part(state: TextState, node: Node, around: OpenPart) -> None:
         page.open(frame.open, frame.kind, outer)
         part.tags = tuple(map(fold, frame.tags))
         state.fences.open(part.tags)
-        part.rules = part.rules.encoded_by(node.options.encoding)
+        if node.options.encoding:
+            part.rules = part.rules.encoded_by(node.options.encoding)
     elif isinstance(node, _CONTAINERS_OF_KEYS):
         if isinstance(node, FormatNode):
             part.text_format = FORMATS[node.format]
@@ -174,27 +177,27 @@ def open_item(state: TextState, child: Child, around: OpenPart, listing: OpenLis
 
 
 def close_part(state: TextState, part: OpenPart, around: OpenPart) -> None:
-    """Write the closing of a part; remove its opening if nothing was written in it."""
-    node, page = part.node, state.page
+    """Write the closing of a part whose children are written."""
+    node, page, options = part.node, state.page, part.node.options
+    if part.frame is not None:
+        _close_frame(state, part, part.frame, around.margin)
+    elif page.gap and options.separator is not None:
+        page.gap = around.margin.gap
+    if options.cache and (isinstance(node, SectionNode) or getattr(node, "role", "") == "system"):
+        page.cache(cast("Cache", mark_of(options)))
+
+
+def _close_frame(state: TextState, part: OpenPart, frame: TextFrame, outside: Margin) -> None:
+    """Write the closing of a container; remove its opening if nothing was written in it."""
+    page = state.page
     state.fences.close(part.tags)
-    if part.frame is None:
-        if page.gap and node.options.separator is not None:
-            page.gap = around.margin.gap
-    elif page.written > part.written:
-        _close_frame(page, part, part.frame, around.margin)
-    else:
-        page.close_empty(part.frame.open)
+    if page.written == part.written:
+        page.close_empty(frame.open)
         if part.listing is not None and page.gap:
             page.gap = part.listing.gap
         if part.titled:
-            state.note(node, hint("title_only", part.titled, ONLY_TITLED))
-    mark = mark_of(node.options)
-    if mark and (isinstance(node, SectionNode) or getattr(node, "role", "") == "system"):
-        page.cache(mark)
-
-
-def _close_frame(page: Page, part: OpenPart, frame: TextFrame, outside: Margin) -> None:
-    """Write the closing of a container in which something was written."""
+            state.note(part.node, hint("title_only", part.titled, ONLY_TITLED))
+        return
     page.close(frame.close, outside)
     if part.listing is not None:
         page.tail = part.listing.marker
