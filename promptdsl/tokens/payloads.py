@@ -39,9 +39,11 @@ class Tally:
 
 ENTRY_KEYS = of_all(lambda wire: (wire.entries,))
 """The keys that entries may have in a payload: messages, items or turns."""
-SYSTEM_PATHS = of_all(lambda wire: [wire.system] if wire.system else ())
+SYSTEM_PATHS = tuple(filter(None, of_all(lambda wire: (wire.system,))))
 TOOL_PATHS = of_all(lambda wire: (wire.tools,))
-_OUTPUT_PATHS = of_all(lambda wire: [(wire.output, wire.output_schema)] if wire.output else ())
+_OUTPUT_PATHS = tuple(
+    path for path in of_all(lambda wire: ((wire.output, wire.output_schema),)) if path[0]
+)
 """The paths that an output schema may have, each with the key of the schema itself."""
 TEXT_TYPES = ("text", "input_text", "output_text")
 """The types of parts that are only a text."""

@@ -192,8 +192,8 @@ def _result_param(request: Turns, location: Location, block: ToolResultBlock) ->
     # The marks that are noted from here on are in the result.
     first_mark = len(request.marks)
     # The result of a failed call has only texts, and at least one.
-    inside = location.inside("error result" if block.is_error else "result", id)
-    params = block_params(request, inside, block.content, _RULES)
+    role = "error result" if block.is_error else "result"
+    params = block_params(request, location.inside(role, id), block.content, _RULES)
     if block.is_error and not params:
         error = utf8((block.error_type or "").strip())
         params = [{"type": "text", "text": error or "error"}]
