@@ -85,7 +85,7 @@ def _advice_on_content(value: object) -> str:
         return "write str(value)"
     if isinstance(value, AnyBlock) or "type" in mapping_or_empty(value):
         return "put it in a list: [block]"
-    if mapping_or_empty(value).keys() == {"text"}:
+    if set(mapping_or_empty(value)) == {"text"}:
         return 'write its text, or [{"type": "text", "text": ...}]'
     if isinstance(value, BaseException):
         return "write str(error), and is_error=True in a result"

@@ -128,9 +128,11 @@ def _request_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.Mo
             blocks.append(block)
     if message.role == "user":
         match list(_user_contents(writer, blocks)):
+            case []:
+                pass
             case [str() as text]:
                 yield ai.UserPromptPart(text, timestamp=_TIME)
-            case [_, *_] as contents:
+            case contents:
                 yield ai.UserPromptPart(contents, timestamp=_TIME)
     else:
         for block in blocks:

@@ -95,7 +95,7 @@ def write(
         facts = attrs.evolve(facts, instructions=False)
     first_valid_reasoning = valid_reasoning_from(prompt) if facts.binds_reasoning else 0
     request = Converse(prompt, facts, dialect=_DIALECT, first_valid_reasoning=first_valid_reasoning)
-    tools = tools_of(request)
+    tools = tools_of(request) if prompt.tools else []
     write_turns(request, cached_write, _message_params, _separate_results)
     settings = settings_of(request, tools)
     if request.marks:

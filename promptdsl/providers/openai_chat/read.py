@@ -219,6 +219,8 @@ def _read_plain(fields: Any) -> Message | None:  # Any: JSON
                 return message("tool", (block,), kind="recorded")
         case {"role": "assistant", "content": None, "tool_calls": [call]} if len(fields) == 3:
             return _read_plain_call(call)
+        case _:
+            pass
     return None
 
 
@@ -233,6 +235,8 @@ def _read_plain_call(call: Any) -> Message | None:  # Any: JSON
             if len(call) == 3 and len(function) == 2 and id and name:
                 block = tool_use_block(id, name, arguments)
                 return message("assistant", (block,), kind="recorded")
+        case _:
+            pass
     return None
 
 

@@ -101,6 +101,8 @@ def _are_unpaired(messages: Sequence[Message]) -> bool:
                     other_calls.append(block.data.get("call_id"))
                 case ToolResultBlock():
                     results.append(block.tool_use_id)
+                case _:
+                    pass
     return any(id in other_calls for id in results)
 
 
