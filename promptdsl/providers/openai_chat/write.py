@@ -159,7 +159,7 @@ def _takes_plain_entries(request: ChatRequest) -> bool:
 def _plain_entry(request: ChatRequest, message: Message) -> Param | None:
     """Return the entry of a message that is one text, call or result, ``None`` for any other.
 
-    This is a shortcut: an agent of 100 steps is written 2 ms faster.
+    This is a shortcut: an agent of 100 steps is written 1 ms faster.
     """
     role, text = message.role, message._plain
     if message._details is not NO_DETAILS:
