@@ -302,8 +302,10 @@ class ModelFacts:
         {"role_mapping": {"event": "developer", "ephemeral": "developer"}})``. A layer that sets
         nothing is left out, so without a provider there are no layers.
         """
-        roles = ((name, {"role_mapping": dict(roles)}) for name, roles in self.role_layers)
-        return (*roles, *([self.transformation] if self.transformation else ()))
+        layers = [(name, {"role_mapping": dict(roles)}) for name, roles in self.role_layers]
+        if self.transformation:
+            layers.append(self.transformation)
+        return tuple(layers)
 
 
 FACT_NAMES = tuple(Facts.__annotations__)
@@ -338,11 +340,10 @@ _OPTIONAL = frozenset(
 
 def facts_in(table: Mapping[str, object]) -> Facts:
     """Return the facts of a table in a data file; lists become tuples."""
-    facts = {
-        name: tuple(cast("list[object]", value)) if isinstance(value, list) else value
-        for name, value in table.items()
-        if name in FACT_NAMES
-    }
+    facts = {name: value for name, value in table.items() if name in FACT_NAMES}
+    for name, value in facts.items():
+        if isinstance(value, list):
+            facts[name] = tuple(cast("list[object]", value))
     return cast("Facts", facts)
 
 

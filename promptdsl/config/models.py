@@ -73,43 +73,46 @@ def _look_up(
     model: str | None, provider: str | None, added: "_Added", _servers: Added
 ) -> ModelFacts:
     # The target: the provider that was named, else the provider of the model.
-    entries = _entries(model or "", added)
-    target = provider or _default_provider(model or "", entries)
+    name = model or ""
+    entries = _entries(name, added)
+    target = provider or _default_provider(name, entries)
+    if target is None and not model:
+        return _facts(Facts(), model=model)
     if target is None:
-        counting = _counting(model, entries, OPEN) if model else Facts()
-        return _facts(counting, model=model)
+        return _facts(_counting(name, entries, OPEN), model=model)
     # The layers: the facts of the provider, of the server, of model families, then of the model.
-    layers = [*_provider_layers(target, model or "")]
+    families = [*_provider_layers(target, name)]
+    models = [*_model_layers(target, entries)]
     stated, role_layers = Facts(), list[tuple[str, Roles]]()
-    for entry in entries:
-        facts = _facts_on(entry, target)
-        if facts is not None:
-            layers.append((f"model {entry.name}", facts))
-    for layer, facts in layers:
+    for layer, facts in (*families, *models):
         stated.update(facts)
         if settings := facts.get("transformation"):
             stated["transformation"] = (layer, settings)
-        roles: list[tuple[str, MappedRole]] = []
-        if "event_role" in facts:
-            roles.append(("event", facts["event_role"]))
-        if "ephemeral_role" in facts:
-            roles.append(("ephemeral", facts["ephemeral_role"]))
-        if roles:
-            role_layers.append((layer, tuple(roles)))
+        if roles := _roles_in(facts):
+            role_layers.append((layer, roles))
     # Tokens are counted by an encoding, or else by factors.
     stated["token_factors"] = None
     if stated.get("encoding") is None:
-        stated.update(_counting(model or "", entries, target))
-    known = any(layer.startswith("model ") for layer, _ in layers)
-    families = (facts for layer, facts in layers if layer.startswith("models "))
+        stated.update(_counting(name, entries, target))
+    has_media = any("media" in facts for layer, facts in families if layer.startswith("models "))
     return _facts(
         stated,
         provider=target,
         model=model,
-        known=known,
-        guesses_media=bool(model) and not (known or any("media" in facts for facts in families)),
+        known=bool(models),
+        guesses_media=bool(model) and not (models or has_media),
         role_layers=tuple(role_layers),
     )
+
+
+def _roles_in(facts: Facts) -> Roles:
+    """Return the roles of events and groundings in these facts."""
+    roles: list[tuple[str, MappedRole]] = []
+    if "event_role" in facts:
+        roles.append(("event", facts["event_role"]))
+    if "ephemeral_role" in facts:
+        roles.append(("ephemeral", facts["ephemeral_role"]))
+    return tuple(roles)
 
 
 def _provider_layers(target: str, model: str) -> Iterator[tuple[str, Facts]]:
@@ -120,30 +123,43 @@ def _provider_layers(target: str, model: str) -> Iterator[tuple[str, Facts]]:
     server = server_of(target)
     if server is None:
         check_provider(target)  # another thread may have ended a registration
-    adapter = target if server is None else server.adapter
-    yield f"provider {adapter}", facts_in(tables()["providers"][adapter])
-    for table in tables()["vendors"]:
-        if table["provider"] == adapter and _has_word(model, table["words"]):
-            yield f"models of {table['words'][0]}", facts_in(table)
-    if server is None:
+        yield from _adapter_layers(target, model)
         return
+    yield from _adapter_layers(server.adapter, model)
     yield f"provider {server.name}", facts_in(server.facts)
     for family in server.families:
         if _has_word(model, family.words):
             yield f"models of {family.words[0]} at {server.name}", facts_in(family.facts)
 
 
+def _adapter_layers(provider: str, model: str) -> Iterator[tuple[str, Facts]]:
+    """Yield the facts of a provider of the data file, and of families of models there."""
+    yield f"provider {provider}", facts_in(tables()["providers"][provider])
+    for table in tables()["vendors"]:
+        if table["provider"] == provider and _has_word(model, table["words"]):
+            yield f"models of {table['words'][0]}", facts_in(table)
+
+
+def _model_layers(target: str, entries: tuple[ModelEntry, ...]) -> Iterator[tuple[str, Facts]]:
+    """Yield the facts of a model that are true at a target, with their names."""
+    for entry in entries:
+        facts = _facts_on(entry, target)
+        if facts is not None:
+            yield f"model {entry.name}", facts
+
+
 def _default_provider(model: str, entries: tuple[ModelEntry, ...]) -> str | None:
     """Return the provider of a model if none is named: that of its facts, or of its family."""
     if not entries:
         return family_provider(model)
-    owner = entries[-1].provider
+    owner, facts = entries[-1].provider, Facts()
     if owner not in tables()["providers"] and server_of(owner) is None:
         return None  # the registration of this server ended
-    in_chat = next(
-        (entry.facts["chat"] for entry in reversed(entries) if "chat" in entry.facts), True
-    )
-    return owner if in_chat or owner != "openai" else "openai_responses"
+    for entry in entries:
+        facts.update(entry.facts)
+    if owner == "openai" and not facts.get("chat", True):
+        return "openai_responses"
+    return owner
 
 
 def _facts(stated: Facts, **target: object) -> ModelFacts:
@@ -184,7 +200,9 @@ def _counting(model: str, entries: tuple[ModelEntry, ...], target: str) -> Facts
     for facts in (*models, *by_word, tables()["providers"][wire_of(target).adapter]):
         if "token_factors" in facts:
             factors = facts["token_factors"]
-            return {"token_factors": None if factors is None else TokenFactors(*factors)}
+            if factors is not None:
+                factors = TokenFactors(*factors)
+            return {"token_factors": factors}
         # The encoding of a word is always true; that of an entry only where the model is known.
         if "words" in facts:
             return {"encoding": facts["encoding"]}
@@ -241,8 +259,10 @@ def _bare_name(model: str) -> str:
 def _entries(model: str, added: "_Added") -> tuple[ModelEntry, ...]:
     """Return the entries of the longest matching pattern: the built-in one, then the user's."""
     bare = _bare_name(model)
-    # OpenRouter writes ``anthropic/claude-sonnet-4.5``.
-    names = (model, bare, bare.replace(".", "-") if "/" in model else bare)
+    names = [model, bare]
+    if "/" in model:
+        # OpenRouter writes ``anthropic/claude-sonnet-4.5``.
+        names.append(bare.replace(".", "-"))
     for pattern in _patterns(added):
         if any(
             name.startswith(pattern) and _SUFFIX.fullmatch(name, len(pattern)) for name in names
@@ -297,7 +317,8 @@ def _advice(model: str, provider: str | None, added: "_Added", _servers: Added) 
     numbered = [pattern for pattern in known if _NO_DIGIT.sub("", pattern) == digits]
     alike = [(_likeness(name, pattern), pattern) for pattern in numbered]
     likeness, near = max(alike, default=(0, ""))
-    if likeness >= (0.9 if is_deployment else 0.8):
+    least = 0.9 if is_deployment else 0.8
+    if likeness >= least:
         return f"did you mean {near!r}?"
     if is_deployment or family_provider(model) is None:
         return None
@@ -399,11 +420,15 @@ def _change_entries(
 ) -> None:
     global _added  # noqa: PLW0603
     with _CHANGING:
-        entries = tuple(entry for entry in _registered.get(pattern, ()) if entry is not remove)
-        entries += () if add is None else (add,)
-        _registered[pattern] = entries
-        others = {name: entry for name, entry in _added.entries.items() if name != pattern}
-        _added = _Added({**others, pattern: entries[-1]} if entries else others)
+        entries = [entry for entry in _registered.get(pattern, ()) if entry is not remove]
+        if add is not None:
+            entries.append(add)
+        _registered[pattern] = tuple(entries)
+        in_force = dict(_added.entries)
+        in_force.pop(pattern, None)
+        if entries:
+            in_force[pattern] = entries[-1]
+        _added = _Added(in_force)
 
 
 def check_provider(provider: object) -> None:
@@ -411,16 +436,23 @@ def check_provider(provider: object) -> None:
     if isinstance(provider, str) and (provider in tables()["providers"] or server_of(provider)):
         return
     name = provider if isinstance(provider, str) else shown(provider)
+    raise TargetError(f"unknown provider {shown(provider)}", fix=_advice_about_provider(name))
+
+
+def _advice_about_provider(name: str) -> str:
+    """Return the advice about a name that no provider has."""
+    if _entries(name, _added):
+        return f"it is a model: write model={name!r}"
     called = name.lower().replace("-", "_")
-    names = {entry.name: entry.other_names for entry in servers()}
+    names = {server.name: server.other_names for server in servers()}
     names |= {wire.name: wire.other_names for wire in wires()}
-    meant = [known for known, others in names.items() if called in (known, *others)]
-    fix = f"did you mean {meant[0]!r}?" if meant else nearest(name, provider_names())
-    if not meant and not fix.startswith("did"):
-        fix = f"{fix}; register_provider() adds a server"
-    if isinstance(provider, str) and _entries(provider, _added):
-        fix = f"it is a model: write model={provider!r}"
-    raise TargetError(f"unknown provider {shown(provider)}", fix=fix)
+    for known, others in names.items():
+        if called in (known, *others):
+            return f"did you mean {known!r}?"
+    fix = nearest(name, provider_names())
+    if fix.startswith("did"):
+        return fix
+    return f"{fix}; register_provider() adds a server"
 
 
 def named_origin(origin: str | None, provider_format: str) -> str:

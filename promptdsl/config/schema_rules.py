@@ -105,7 +105,8 @@ def _rules(name: str, table: Mapping[str, Any], tables: Mapping[str, Any]) -> Sc
         values = tuple(row.get("sent_values", ()))
         patterns = (row.get("look_around", False), row.get("references", False))
         word_row = WordRow(row["is"], values, *patterns, row["source"])
-        (root if row.get("at_root") else words).update(dict.fromkeys(row["words"], word_row))
+        rows_by_word = root if row.get("at_root") else words
+        rows_by_word.update(dict.fromkeys(row["words"], word_row))
     return SchemaRules(
         name,
         merged["title"],

@@ -14,6 +14,7 @@ from promptdsl import (
     Block,
     DataError,
     Loss,
+    MediaSource,
     Message,
     ModelFacts,
     ProviderName,
@@ -104,9 +105,10 @@ _AS_AT_A_SERVER = (
 def _changes_for(model: ModelFacts) -> dict[str, Any]:  # Any: each fact has its own type
     """Return the facts of LiteLLM that depend on the model that it calls."""
     wire = model.wire
+    # Gemini's signatures are in ids (BerriAI/litellm#37849).
+    longest_id = 40 if model.provider in ("openai", "openai_responses") else None
     changes: dict[str, Any] = {
-        # Gemini's signatures are in ids (BerriAI/litellm#37849).
-        "longest_id": 40 if model.provider in ("openai", "openai_responses") else None,
+        "longest_id": longest_id,
         "names": True,
         "binds_reasoning": model.binds_reasoning,
         "later_system": True,
@@ -247,8 +249,12 @@ def _complete_message(
 
 def _answer_blocks(blocks: list[Block], item: JsonObject, origin: str | None) -> list[Block]:
     """Return the blocks of an answer: its reasoning with the other keys, then the other blocks."""
-    chat_thoughts = [block for block in blocks if isinstance(block, ReasoningBlock)]
-    others = [block for block in blocks if not isinstance(block, ReasoningBlock)]
+    chat_thoughts, others = list[ReasoningBlock](), list[Block]()
+    for block in blocks:
+        if isinstance(block, ReasoningBlock):
+            chat_thoughts.append(block)
+        else:
+            others.append(block)
     keys = _further_keys(chat_thoughts, item)
     fields = mapping_of(keys.get(_FIELDS))
     texts = [block for block in others if isinstance(block, TextBlock)]
@@ -309,26 +315,13 @@ def _marked_blocks(
     conversion: Conversion, blocks: tuple[Block, ...], item: JsonObject
 ) -> list[Block]:
     """Return the blocks of a message with the cache marks and the media types of its parts."""
-    result = blocks[0] if blocks and isinstance(blocks[0], ToolResultBlock) else None
-    marked: list[Block] = list(blocks if result is None else result.content)
-    # The marks of parts.
-    parts = map(mapping_of, list_of(item.get("content")))
-    for index, (block, part) in enumerate(zip(marked, parts, strict=False)):
-        mark = conversion.read_cache(part.get("cache_control"))
-        if "cache_control" in part and isinstance(block, CacheableBlock):
-            marked[index] = attrs.evolve(block, cache=mark)
-        media, kind = marked[index], "file" if "file" in part else "image_url"
-        media_type = mapping_of(part.get(kind)).get("format")
-        if not isinstance(media, MediaBlock):
-            continue
-        source = media.source
-        if isinstance(media_type, str):
-            source = attrs.evolve(source, media_type=source.media_type or media_type)
-        if source.kind == "file_id" and source.value.startswith(("http://", "https://")):
-            source = attrs.evolve(source, kind="url")
-        marked[index] = attrs.evolve(media, source=source)
-    if result is not None:
-        marked = [attrs.evolve(result, content=tuple(marked))]
+    parts = [mapping_of(part) for part in list_of(item.get("content"))]
+    match blocks:
+        case [ToolResultBlock() as result, *_]:
+            content = _marked_contents(conversion, result.content, parts)
+            marked: list[Block] = [attrs.evolve(result, content=tuple(content))]
+        case _:
+            marked = _marked_contents(conversion, blocks, parts)
     # The mark of the message: it belongs to the text if the content is one, else to the last block.
     mark = conversion.read_cache(item.get("cache_control"))
     texts = [index for index, block in enumerate(marked) if isinstance(block, TextBlock)]
@@ -341,6 +334,35 @@ def _marked_blocks(
     elif mark:
         conversion.hint("cache_mark", "a cache mark", "there is nothing before it")
     return marked
+
+
+def _marked_contents(
+    conversion: Conversion, blocks: tuple[Block, ...], parts: list[JsonObject]
+) -> list[Block]:
+    """Return the blocks of parts, each with the cache mark and the media type of its part."""
+    marked = [*blocks]
+    for index, (block, part) in enumerate(zip(blocks, parts, strict=False)):
+        mark = conversion.read_cache(part.get("cache_control"))
+        if "cache_control" in part and isinstance(block, CacheableBlock):
+            marked[index] = attrs.evolve(block, cache=mark)
+        media = marked[index]
+        if isinstance(media, MediaBlock):
+            fields = mapping_of(part.get("file", part.get("image_url")))
+            marked[index] = attrs.evolve(media, source=_source(media, fields.get("format")))
+    return marked
+
+
+def _source(block: MediaBlock, media_type: JsonValue) -> MediaSource:
+    """Return the source of an attachment, with the media type that LiteLLM has next to it.
+
+    LiteLLM takes a URL in the key of an id.
+    """
+    source = block.source
+    if isinstance(media_type, str):
+        source = attrs.evolve(source, media_type=source.media_type or media_type)
+    if source.kind == "file_id" and source.value.startswith(("http://", "https://")):
+        source = attrs.evolve(source, kind="url")
+    return source
 
 
 def _signed_call(

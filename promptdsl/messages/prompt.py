@@ -196,3 +196,9 @@ class Prompt:
     def sent_output(self) -> OutputSchema | None:
         """The output schema, where it is a setting of the request."""
         return None if self.prompts_output else self.output
+
+    @property
+    def has_choice_or_output(self) -> bool:
+        """Whether it has a choice of tools or an output schema."""
+        settings = (self.tool_choice, self.output, self.raw_choice, self.raw_output)
+        return any(setting is not None for setting in settings)

@@ -10,7 +10,17 @@ from typing import Any, cast
 import attrs
 
 from promptdsl.foundation.errors import DataError, misspelt, nearest, with_article
-from promptdsl.foundation.frozen import EMPTY, Around, is_list, is_mapping, json_leaf, plain
+from promptdsl.foundation.frozen import (
+    EMPTY,
+    Around,
+    is_list,
+    is_mapping,
+    json_leaf,
+    list_or_empty,
+    mapping_or_empty,
+    plain,
+    text_or_empty,
+)
 from promptdsl.foundation.json import ABSENT, LEVELS, JsonValue, canonical, read_json, write_json
 from promptdsl.foundation.source import public_api
 from promptdsl.foundation.unicode import exact
@@ -57,27 +67,31 @@ def contents(value: object, key: str = "") -> tuple[Block, ...]:
         text = exact(value)
         return (text_block(text),) if text else ()
     if not is_list(value):
-        from promptdsl.foundation.remedies import REPLY, is_reply
-
-        fix = "write json.dumps(value), or [JsonBlock(value)]"
-        if is_reply(value):
-            fix = REPLY
-        elif isinstance(value, int | float):
-            fix = "write str(value)"
-        elif isinstance(value, AnyBlock) or (is_mapping(value) and "type" in value):
-            fix = "put it in a list: [block]"
-        elif is_mapping(value) and set(value) == {"text"}:
-            fix = 'write its text, or [{"type": "text", "text": ...}]'
-        elif isinstance(value, BaseException):
-            fix = "write str(error), and is_error=True in a result"
-        elif type(value).__name__ == "Message":
-            fix = "it is a message already: use it as it is"
         subject = repr(key) if key else "a content"
         problem = f"{subject} is a string or a list of blocks, not {kind_of(value)}"
-        raise DataError(problem, fix=fix)
+        raise DataError(problem, fix=_advice_on_content(value))
     if type(value) is tuple and all(isinstance(item, AnyBlock) for item in value):
         return cast("tuple[Block, ...]", value)
     return tuple(_block(item, f"{key or 'content'}[{number}]") for number, item in enumerate(value))
+
+
+def _advice_on_content(value: object) -> str:
+    """Return what to write instead of a content that is no string and no list."""
+    from promptdsl.foundation.remedies import REPLY, is_reply
+
+    if is_reply(value):
+        return REPLY
+    if isinstance(value, int | float):
+        return "write str(value)"
+    if isinstance(value, AnyBlock) or "type" in mapping_or_empty(value):
+        return "put it in a list: [block]"
+    if set(mapping_or_empty(value)) == {"text"}:
+        return 'write its text, or [{"type": "text", "text": ...}]'
+    if isinstance(value, BaseException):
+        return "write str(error), and is_error=True in a result"
+    if type(value).__name__ == "Message":
+        return "it is a message already: use it as it is"
+    return "write json.dumps(value), or [JsonBlock(value)]"
 
 
 def attachments(value: object, key: str) -> tuple[Block, ...]:
@@ -90,7 +104,7 @@ def attachments(value: object, key: str) -> tuple[Block, ...]:
         where, data = f"{key}[{number}]", item
         if isinstance(item, str):
             is_url = "://" in item[:8] or item[:5].lower() == "data:"
-            data = {"url" if is_url else "path": item}
+            data = {"url": item} if is_url else {"path": item}
         block = _block(data, where)
         if block.type not in MEDIA_KINDS:
             fix = 'write {"path": "a.png"} or {"url": "https://..."}'
@@ -131,8 +145,9 @@ def _block(data: object, where: str) -> Block:
         return _known_block(CLASSES[kind], entries, where)
     if has_origin(entries):
         return UnknownBlock(entries["data"], entries["origin"])
-    wrapped = len(entries) == 2 and is_ambiguous(entries, CLASSES)
-    return UnknownBlock(entries["data"] if wrapped else entries)
+    if len(entries) == 2 and is_ambiguous(entries, CLASSES):
+        return UnknownBlock(entries["data"])
+    return UnknownBlock(entries)
 
 
 def _block_leaf(item: object, around: Around, key: object) -> object:
@@ -195,8 +210,8 @@ def _kind_of_media(entries: _Entries, where: str) -> MediaKind | None:
     declared = source.get("media_type") or (inside and inside.media_type)
     if declared is None and key in ("path", "url", "uri"):
         declared = type_by_extension(value)
-    media_type = plain_type(declared) if isinstance(declared, str) else None
-    if media_type is None or "/" not in media_type:
+    media_type = plain_type(text_or_empty(declared)) or ""
+    if "/" not in media_type:
         raise _error(
             where,
             f"the {key} {value[:60]!r} does not show whether it is an image or a document",
@@ -210,7 +225,9 @@ def _path(where: str, key: str) -> str:
 
 
 def _error(where: str, what: str, fix: str = "") -> DataError:
-    return DataError(f"{where}: {what}" if where else what, fix=fix)
+    if where:
+        what = f"{where}: {what}"
+    return DataError(what, fix=fix)
 
 
 def _missing(kind: str, key: str, entries: _Entries, where: str) -> DataError:
@@ -226,11 +243,12 @@ def _contradiction(first: str, second: str, where: str) -> DataError:
 
 def _arguments(entries: _Entries, where: str) -> str:
     """Return the JSON text of a call's input, which may be a mapping, a text, or both."""
-    value, arguments = entries.pop("input", ABSENT), entries.pop("arguments", ABSENT)
-    text = None if arguments is ABSENT else string(arguments, _path(where, "arguments"))
-    if value is ABSENT:
-        if text is None:
-            raise _missing("tool_use", "input", entries, where)
+    value, text = entries.pop("input", ABSENT), None
+    if "arguments" in entries:
+        text = string(entries.pop("arguments"), _path(where, "arguments"))
+    if value is ABSENT and text is None:
+        raise _missing("tool_use", "input", entries, where)
+    if value is ABSENT and text is not None:
         return text
     if isinstance(value, str):
         if text not in (None, value):
@@ -249,8 +267,8 @@ def _arguments(entries: _Entries, where: str) -> str:
 
 def _result_content(value: JsonValue, key: str) -> tuple[Block, ...]:
     """Return the blocks of a result, which must not contain another result."""
-    for item in value if isinstance(value, list) else ():
-        if isinstance(item, Mapping) and item.get("type") == "tool_result":
+    for item in map(mapping_or_empty, list_or_empty(value)):
+        if item.get("type") == "tool_result":
             raise DataError(f"{key!r} of a 'tool_result' block contains a 'tool_result' block")
     return contents(value, key)
 

@@ -1,4 +1,8 @@
-"""Read a reply: return the message in a response, an object of an SDK or a dictionary."""
+"""Read a reply: return the message in a response, an object of an SDK or a dictionary.
+
+After ``read_response`` come its structured output and ids, then the advice about what is no reply,
+and at the end how the provider of a reply or an event is recognised by its keys.
+"""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -10,7 +14,7 @@ from promptdsl.config.models import check_provider
 from promptdsl.config.wires import provider_formats, wire_of
 from promptdsl.foundation.answers import has_shape, read_answer
 from promptdsl.foundation.errors import DataError, OptionError, TargetError, shown, shown_name
-from promptdsl.foundation.frozen import is_list, is_mapping, plain
+from promptdsl.foundation.frozen import is_list, list_or_empty, mapping_or_empty, plain
 from promptdsl.foundation.json import Absent, JsonValue
 from promptdsl.foundation.source import author, public_api
 from promptdsl.messages.message import Message
@@ -84,13 +88,7 @@ def read_response(
         message = message if id is None else message.replace(id=id)
         if message.role != "assistant":
             raise DataError(f"a response is a message of the model, not a {message.role} message")
-        # Some SDKs parse the answer to a value.
-        choice = next(iter(getattr(reply, "choices", None) or ()), None)
-        containers = (getattr(choice, "message", None), reply)
-        names = ("parsed", "output_parsed", "parsed_output")
-        values = (getattr(container, name, None) for container in containers for name in names)
-        parsed = next((value for value in values if value is not None), None)
-        parsed = plain(_as_data(parsed), "structured_output")
+        parsed = plain(_as_data(_parsed(reply)), "structured_output")
     except DataError as error:
         fix = advice_about(reply) or error.fix or "give the object the client returned"
         raise DataError(error.what, fix=fix, at=(author(),)) from None
@@ -102,6 +100,17 @@ def read_response(
         return message.replace(structured_output=_answer_of(message, structured))
     except DataError as error:
         raise DataError(error.what, fix=error.fix, at=(author(),)) from None
+
+
+def _parsed(reply: object) -> object:
+    """Return the value to which an SDK parsed the answer of a reply, ``None`` if it did not."""
+    choice = next(iter(getattr(reply, "choices", None) or ()), None)
+    for container in (getattr(choice, "message", None), reply):
+        for name in ("parsed", "output_parsed", "parsed_output"):
+            value = getattr(container, name, None)
+            if value is not None:
+                return value
+    return None
 
 
 def _answer_of(message: Message, structured: OutputSchema | bool) -> JsonValue:
@@ -193,16 +202,19 @@ def advice_about(reply: object, reader: str = "read_response") -> str:
 
 def event_provider(event: Mapping[str, object]) -> str:
     """Return the provider that sends such an event, an empty string for an unknown one."""
-    lists = ((key, item) for key, value in event.items() if is_list(value) for item in value)
     signs = [f"{key}: {shown_name(event.get(key))}" for key in ("type", "object")]
-    signs += [f"key: {shown_name(key)}" for key in event]
-    keys = [(key, inner) for key, item in lists if is_mapping(item) for inner in item]
-    signs += [f"{shown_name(key)}[]: {shown_name(inner)}" for key, inner in keys]
+    for key, value in event.items():
+        name = shown_name(key)
+        signs.append(f"key: {name}")
+        for item in list_or_empty(value):
+            signs += [f"{name}[]: {shown_name(inner)}" for inner in mapping_or_empty(item)]
     for wire in provider_formats():
         if any(sign.startswith(wire.event) for sign in signs):
             return wire.name
     provider = provider_of(event)
-    return provider if provider and not wire_of(provider).event else ""
+    if provider is None or wire_of(provider).event:
+        return ""
+    return provider
 
 
 def provider_of(fields: Mapping[str, object]) -> str | None:

@@ -39,9 +39,11 @@ class Tally:
 
 ENTRY_KEYS = of_all(lambda wire: (wire.entries,))
 """The keys that entries may have in a payload: messages, items or turns."""
-SYSTEM_PATHS = of_all(lambda wire: [wire.system] if wire.system else ())
+SYSTEM_PATHS = tuple(filter(None, of_all(lambda wire: (wire.system,))))
 TOOL_PATHS = of_all(lambda wire: (wire.tools,))
-_OUTPUT_PATHS = of_all(lambda wire: [(wire.output, wire.output_schema)] if wire.output else ())
+_OUTPUT_PATHS = tuple(
+    path for path in of_all(lambda wire: ((wire.output, wire.output_schema),)) if path[0]
+)
 """The paths that an output schema may have, each with the key of the schema itself."""
 TEXT_TYPES = ("text", "input_text", "output_text")
 """The types of parts that are only a text."""
@@ -59,7 +61,9 @@ def entries_key(payload: WireObject) -> str | None:
 def value_at(value: WireValue, *keys: str) -> WireValue:
     """Return the value at a path of keys, ``None`` if a key is missing."""
     for key in keys:
-        value = value.get(key) if isinstance(value, Mapping) else None
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(key)
     return value
 
 
@@ -96,7 +100,8 @@ def entry_tokens(payload: WireObject, tokens: TextTokens, facts: ModelFacts) -> 
     estimated = tools_frame(facts) if tools else 0
     estimated += sum(definition_tokens(tool, tokens) for tool in tools)
     wire = facts.wire
-    for path, key in ((wire.output, wire.output_schema),) if wire.output else _OUTPUT_PATHS:
+    output_paths = ((wire.output, wire.output_schema),) if wire.output else _OUTPUT_PATHS
+    for path, key in output_paths:
         output_format = value_at(payload, *path)
         if isinstance(output_format, Mapping) and output_format.get(key) is not None:
             output_format = output_format if key == "schema" else {"schema": output_format[key]}

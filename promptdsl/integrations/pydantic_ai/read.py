@@ -119,16 +119,11 @@ def _request_blocks(conversion: Conversion, part: ai.ModelRequestPart) -> Sequen
             return _prompt_blocks(conversion, part)
         case ai.ToolReturnPart():
             blocks = tuple(_result_blocks(conversion, part))
-            is_known = part.outcome in ("success", "failed")
-            return [
-                ToolResultBlock(
-                    part.tool_call_id,
-                    blocks,
-                    part.tool_name,
-                    part.outcome in ai.ERROR_OUTCOMES,
-                    extra={} if is_known else {ITEM: {"outcome": part.outcome}},
-                )
-            ]
+            is_error = part.outcome in ai.ERROR_OUTCOMES
+            result = ToolResultBlock(part.tool_call_id, blocks, part.tool_name, is_error)
+            if part.outcome not in ("success", "failed"):
+                result = attrs.evolve(result, extra={ITEM: {"outcome": part.outcome}})
+            return [result]
         case ai.RetryFeedbackPart():
             return [TextBlock(part.model_response())]
         case _:
@@ -149,8 +144,10 @@ def _result_blocks(conversion: Conversion, part: ai.ToolReturnPart) -> Iterator[
     for text, value in zip(texts, values, strict=True):
         if not isinstance(text, str):
             yield read_media(conversion, text)
+        elif text and isinstance(value, str):
+            yield TextBlock(text)
         elif text:
-            yield TextBlock(text, extra={} if isinstance(value, str) else {JSON: True})
+            yield TextBlock(text, extra={JSON: True})
 
 
 def _prompt_blocks(conversion: Conversion, part: ai.UserPromptPart) -> Sequence[Block]:
@@ -173,7 +170,10 @@ def _prompt_blocks(conversion: Conversion, part: ai.UserPromptPart) -> Sequence[
         # If there are several marks after one block, the longest counts.
         if last.cache is not None:
             conversion.hint("cache_mark", "a cache point", "another one follows the same block")
-        blocks[-1] = attrs.evolve(last, cache="1h" if "1h" in (last.cache, content.ttl) else "5m")
+        if "1h" in (last.cache, content.ttl):
+            blocks[-1] = attrs.evolve(last, cache="1h")
+        else:
+            blocks[-1] = attrs.evolve(last, cache="5m")
     return blocks
 
 
@@ -194,9 +194,11 @@ def _read_response(conversion: Conversion, response: ai.ModelResponse) -> Messag
                 blocks.append(block)
             case ai.TextPart() | ai.ToolCallPart() | ai.FilePart():
                 extra = _item_of(part, thought)
-                _lose_details(conversion, part, SIGNATURE, *(ITEM_DETAILS if extra else ()))
+                known = ITEM_DETAILS if extra else ()
+                _lose_details(conversion, part, SIGNATURE, *known)
                 signature = _signature_in(part) if received is None else received
-                extra |= {SIGNATURE: signature} if isinstance(signature, str) else {}
+                if isinstance(signature, str):
+                    extra[SIGNATURE] = signature
                 blocks.append(_reply_block(conversion, part, extra))
             case _:
                 conversion.lose("content", f"a part of kind {part.part_kind!r}")

@@ -61,6 +61,10 @@ _OUTCOMES: Mapping[tuple[bool, str], _Outcome] = {
 """The outcomes other than success and failure, by the error flag and the recorded outcome."""
 
 
+_LIFETIMES: Mapping[str, Literal["5m", "1h"]] = {"default": "5m", "5m": "5m", "1h": "1h"}
+"""The time to live of a cache point, by that of the cache mark."""
+
+
 class PydanticAIWriter(Conversion):
     """A conversion to Pydantic AI.
 
@@ -123,11 +127,13 @@ def _request_parts(writer: PydanticAIWriter, message: Message) -> Iterator[ai.Mo
         else:
             blocks.append(block)
     if message.role == "user":
-        contents = list(_user_contents(writer, blocks))
-        first = contents[0] if len(contents) == 1 else None
-        if contents:
-            content = first if isinstance(first, str) else contents
-            yield ai.UserPromptPart(content, timestamp=_TIME)
+        match list(_user_contents(writer, blocks)):
+            case []:
+                pass
+            case [str() as text]:
+                yield ai.UserPromptPart(text, timestamp=_TIME)
+            case contents:
+                yield ai.UserPromptPart(contents, timestamp=_TIME)
     else:
         for block in blocks:
             if not isinstance(block, TextBlock):
@@ -148,8 +154,8 @@ def _user_contents(writer: PydanticAIWriter, blocks: list[Block]) -> Iterator[ai
         cache = getattr(block, "cache", None)
         if content is not None:
             yield content
-            if cache is not None:
-                yield ai.CachePoint(ttl="1h" if cache == "1h" else "5m")
+        if content is not None and cache is not None:
+            yield ai.CachePoint(ttl=_LIFETIMES[cache])
         elif cache:
             writer.hint("cache_mark", "a cache mark", "there is nothing before it", block=block)
 
@@ -170,8 +176,12 @@ def _return_part(writer: PydanticAIWriter, block: ToolResultBlock) -> ai.ToolRet
     recorded = block.error_type or item.get("outcome")
     default: _Outcome = "failed" if block.is_error else "success"
     outcome = _OUTCOMES.get((block.is_error, str(recorded)), default)
-    known = ("error_type",) if outcome == "interrupted" else ()
-    writer.lose_hints(block, *known, *((ITEM,) if outcome == item.get("outcome") else ()))
+    known: list[str] = []
+    if outcome == "interrupted":
+        known.append("error_type")
+    if outcome == item.get("outcome"):
+        known.append(ITEM)
+    writer.lose_hints(block, *known)
     contents = [(inner, _content_of(writer, inner)) for inner in block.content]
     if any(getattr(inner, "cache", None) for inner in block.content):
         reason = "Pydantic AI has no cache points in results"
@@ -196,10 +206,11 @@ def _result_content(
         return "\n\n".join(texts)
     values: list[object] = []
     for block, content in sent:
-        value: object = ABSENT
+        values.append(content)
         if isinstance(block, TextBlock) and block.extra.get(JSON) is True:
             value = read_json(writer.clean_json(block.text, "a text"))
-        values.append(content if value is ABSENT or isinstance(value, str) else value)
+            if value is not ABSENT and not isinstance(value, str):
+                values[-1] = value
     return values[0] if len(texts) == len(sent) else values
 
 
@@ -242,8 +253,10 @@ def _with_origin(
     without the other.
     """
     item = mapping_of(block.extra.get(ITEM))
-    is_known = item.keys() <= {"id", "status", "reasoning", *ITEM_DETAILS}
-    writer.lose_hints(block, SIGNATURE, *((ITEM,) if is_known else ()))
+    known = [SIGNATURE]
+    if item.keys() <= {"id", "status", "reasoning", *ITEM_DETAILS}:
+        known.append(ITEM)
+    writer.lose_hints(block, *known)
     signature = writer.clean_optional(signature_of(block), "a signature")
     if signature is not None:
         part.provider_name, part.provider_details = PROVIDERS["gemini"], {SIGNATURE: signature}
@@ -289,10 +302,11 @@ def _thinking_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator
         yield ai.ThinkingPart(text, provider_name=PROVIDERS["gemini"], provider_details=details)
         return
     is_redacted = block.encrypted is not None and block.origin == "anthropic"
+    id = REDACTED[0] if is_redacted else None
     provider = PROVIDERS.get(block.origin or "", block.origin)
     yield ai.ThinkingPart(
         text,
-        id=REDACTED[0] if is_redacted else None,
+        id=id,
         signature=writer.clean_optional(signature, "a signature"),
         provider_name=writer.clean_optional(provider, "a provider"),
     )
@@ -314,12 +328,13 @@ def _item_parts(writer: PydanticAIWriter, block: ReasoningBlock) -> Iterator[ai.
     raw = [writer.clean(text, "reasoning") for text in texts if isinstance(text, str)]
     if len(raw) < len(contents):
         writer.hint("unsent_key", "further keys of a block", block=block)
+    details = {"raw_content": raw} if raw else None
     yield ai.ThinkingPart(
         first,
         id=id,
         signature=writer.clean_optional(block.encrypted, "a signature"),
         provider_name="openai",
-        provider_details={"raw_content": raw} if raw else None,
+        provider_details=details,
     )
     for text in rest:
         yield ai.ThinkingPart(text, id=id, provider_name="openai")

@@ -65,6 +65,7 @@ from promptdsl.providers.shared.tools import write_tools
 from promptdsl.providers.shared.two_sided import (
     Dialect,
     Turns,
+    finish_no_turns,
     message_params,
     valid_reasoning_from,
     write_marks,
@@ -192,8 +193,8 @@ def _result_param(request: Turns, location: Location, block: ToolResultBlock) ->
     # The marks that are noted from here on are in the result.
     first_mark = len(request.marks)
     # The result of a failed call has only texts, and at least one.
-    inside = location.inside("error result" if block.is_error else "result", id)
-    params = block_params(request, inside, block.content, _RULES)
+    role = "error result" if block.is_error else "result"
+    params = block_params(request, location.inside(role, id), block.content, _RULES)
     if block.is_error and not params:
         error = utf8((block.error_type or "").strip())
         params = [{"type": "text", "text": error or "error"}]
@@ -308,11 +309,8 @@ def _finish_turns(request: Turns, stop: int) -> None:
     """Replace the content of each turn before the index ``stop`` by a string if it is one text.
 
     The first ``request.finished`` turns are left out: an earlier call did the same with them. A
-    text with a noted cache mark stays in its list. Nothing is replaced unless ``lone_text`` is
-    ``string``.
+    text with a noted cache mark stays in its list.
     """
-    if request.prompt.lone_text != "string":
-        return
     marked = {id(mark.param) for mark in request.marks}
     for index in range(request.finished, stop):
         turn = request.entries[index]
@@ -334,24 +332,25 @@ def write(
     # Some models refuse reasoning if the content before it has changed. With 0, all is valid.
     first_valid_reasoning = valid_reasoning_from(prompt) if facts.binds_reasoning else 0
     request = Turns(prompt, facts, dialect=_DIALECT, first_valid_reasoning=first_valid_reasoning)
-    tools = write_tools(request, "anthropic", tool_param)
+    tools = write_tools(request, "anthropic", tool_param) if prompt.tools else []
     for tool in prompt.tools:
         kind = str(mapping_or_empty(tool.raw).get("type"))
         if kind in NEEDED and tool.origin in request.facts.origins:
             request.hint(tool, "needed_key", f"tool {tool.name!r}", f"it needs {NEEDED[kind]}")
+    finish_turns = _finish_turns if prompt.lone_text == "string" else finish_no_turns
     # This goes through all messages and puts them into turns; ``message_params`` writes each
     # message that is more than a plain text.
-    write_turns(request, cached_write, partial(message_params, rules=_RULES), _finish_turns)
+    write_turns(request, cached_write, partial(message_params, rules=_RULES), finish_turns)
     if request.called and not tools:
         reason = "a conversation with calls needs its tools: add them with Tool(...)"
         request.losses.append(hint("no_tools", "there are no tools", reason))
-    settings = settings_of(request)
+    settings = settings_of(request) if prompt.has_choice_or_output else {}
     if request.marks:
         write_marks(request, tools, _with_mark)
         # All turns are looked at again, because a text whose mark was not chosen can now be a
         # string. The chosen marks are keys of their params by now, so none needs to be noted.
         request.marks, request.finished = [], 0
-        _finish_turns(request, len(request.entries))
+        finish_turns(request, len(request.entries))
     payload: Param = {"messages": request.entries}
     if request.system:
         payload = {"system": request.system, **payload}

@@ -95,7 +95,7 @@ def write(
         facts = attrs.evolve(facts, instructions=False)
     first_valid_reasoning = valid_reasoning_from(prompt) if facts.binds_reasoning else 0
     request = Converse(prompt, facts, dialect=_DIALECT, first_valid_reasoning=first_valid_reasoning)
-    tools = tools_of(request)
+    tools = tools_of(request) if prompt.tools else []
     write_turns(request, cached_write, _message_params, _separate_results)
     settings = settings_of(request, tools)
     if request.marks:
@@ -288,15 +288,21 @@ def _tool_call_param(request: Converse, location: Location, block: b.ToolUseBloc
 def _tool_result_param(request: Converse, location: Location, block: b.ToolResultBlock) -> Param:
     id, marks_before = result_id(request, block.tool_use_id), len(request.marks)
     request.calls_tools = True
-    role, status, missing = "result", {}, json_copy(dict(EMPTY_RESULT))
+    role, status = "result", dict[str, str]()
     if block.is_error:
         role, status = "error result", {"status": "error"}
-        missing = {"text": utf8((block.error_type or "").strip()) or "error"}
     params = block_params(request, location.inside(role, id), block.content, _RULES)
-    content = params or [missing]
+    content = params or [_missing_content(block)]
     param: Param = {"toolResult": {"toolUseId": id, "content": content, **status}}
     cache = longest_mark(request, marks_before, block.cache)
     return _with_extra(request, location, param, block, cache=cache)
+
+
+def _missing_content(block: b.ToolResultBlock) -> Param:
+    """Return what is sent for a result without content, which the service refuses."""
+    if block.is_error:
+        return {"text": utf8((block.error_type or "").strip()) or "error"}
+    return json_copy(dict(EMPTY_RESULT))
 
 
 def _unknown_param(request: Converse, location: Location, block: b.UnknownBlock) -> Param | None:

@@ -119,14 +119,15 @@ def write(
     Passes have given each message a role that the target takes.
     """
     request = Contents(prompt, facts, dialect=_DIALECT)
-    tools = tools_of(request)
+    tools = tools_of(request) if prompt.tools else []
     write_turns(request, cached_write, partial(message_params, rules=_RULES), _finish_turns)
     config: Param = {}
     if request.system:
         config["system_instruction"] = {"parts": request.system}
     if tools:
         config["tools"] = tools
-    config |= settings_of(request, tools)
+    if prompt.has_choice_or_output:
+        config |= settings_of(request, tools)
     payload = {"contents": request.entries, "config": config}
     return cast("GeminiPayload", payload), request.final_losses()
 

@@ -208,7 +208,7 @@ def _begins_another(known: Param, id: object, function: Param) -> bool:
 def _read_plain(fields: Any) -> Message | None:  # Any: JSON
     """Return a message that is one text, one result or one call, ``None`` for any other.
 
-    Most messages are like this: an agent of 40 steps is read 1 ms faster.
+    Most messages are like this: an agent of 100 steps is read 1 ms faster.
     """
     match fields:
         case {"role": "user" | "assistant" as role, "content": str() as text} if len(fields) == 2:
@@ -219,6 +219,8 @@ def _read_plain(fields: Any) -> Message | None:  # Any: JSON
                 return message("tool", (block,), kind="recorded")
         case {"role": "assistant", "content": None, "tool_calls": [call]} if len(fields) == 3:
             return _read_plain_call(call)
+        case _:
+            pass
     return None
 
 
@@ -233,6 +235,8 @@ def _read_plain_call(call: Any) -> Message | None:  # Any: JSON
             if len(call) == 3 and len(function) == 2 and id and name:
                 block = tool_use_block(id, name, arguments)
                 return message("assistant", (block,), kind="recorded")
+        case _:
+            pass
     return None
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.models import OPEN
-from promptdsl.foundation.frozen import EMPTY, is_list, is_mapping
+from promptdsl.foundation.frozen import EMPTY, is_list, is_mapping, mapping_or_empty, text_or_empty
 from promptdsl.foundation.json import JsonObject
 from promptdsl.messages import Block, ReasoningBlock, TextBlock, ToolUseBlock
 from promptdsl.messages.fast_path import text_block
@@ -63,7 +63,8 @@ def read_thoughts(answer: Param, facts: ModelFacts) -> list[Block]:
     """
     keys = dict.fromkeys((*TEXT_KEYS, facts.reasoning_key))
     texts = [answer.get(key) for key in keys if key not in (None, "content")]
-    read = dict.fromkeys(text for text in texts if text and isinstance(text, str))
+    read = dict.fromkeys(map(text_or_empty, texts))
+    read.pop("", None)
     state = {key: answer[key] for key in (*STATE_KEYS, *facts.kept_keys) if answer.get(key)}
     origin = facts.wire.unnamed
     thoughts: list[Block] = [ReasoningBlock(text, origin=origin) for text in read]
@@ -179,9 +180,11 @@ def send_thoughts(
             continue
         tags = _tags_of(block, facts)
         why = _why_left_out(request, location, block, has_key=bool(key or tags))
-        if why and not (kept and block.text in _text_in(kept)):
-            request.hint(location, "unsent_reasoning", "reasoning block", why)
-        if why or not (block.text or ITEM in block.extra):
+        if why:
+            if not kept or block.text not in _text_in(kept):
+                request.hint(location, "unsent_reasoning", "reasoning block", why)
+            continue
+        if not block.text and ITEM not in block.extra:
             continue
         param: Param = {"type": "text", "text": request.clean(location, block.text, "reasoning")}
         request.note(location, block, param)
@@ -204,7 +207,7 @@ def _text_in(value: object) -> str:
         return "".join(map(_text_in, value.values()))
     if is_list(value):
         return "".join(map(_text_in, value))
-    return value if isinstance(value, str) else ""
+    return text_or_empty(value)
 
 
 def _send_keys(request: ChatLike, location: Location, block: ReasoningBlock, entry: Param) -> Param:
@@ -277,8 +280,7 @@ def _hint_moved_reasoning(request: ChatRequest, location: Location, index: int) 
 
 
 def _item_of(block: ReasoningBlock) -> Mapping[str, object]:
-    item = block.extra.get(ITEM)
-    return item if is_mapping(item) else EMPTY
+    return mapping_or_empty(block.extra.get(ITEM))
 
 
 def _why_left_out(

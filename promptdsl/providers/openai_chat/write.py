@@ -112,7 +112,7 @@ def write(
     Passes have given each message a role that the target takes.
     """
     request = ChatRequest(prompt, facts)
-    tools = tools_of(request)
+    tools = tools_of(request) if prompt.tools else []
     before = len(request.losses)
     for start, stop in spans_to_write(request, cached_write):
         _write_messages(request, start, stop)
@@ -126,7 +126,8 @@ def write(
     payload: Param = {"messages": request.entries}
     if tools:
         payload["tools"] = tools
-    payload |= settings_of(request)
+    if prompt.has_choice_or_output:
+        payload |= settings_of(request)
     return cast("OpenAIPayload", payload), request.final_losses()
 
 
@@ -158,7 +159,7 @@ def _takes_plain_entries(request: ChatRequest) -> bool:
 def _plain_entry(request: ChatRequest, message: Message) -> Param | None:
     """Return the entry of a message that is one text, call or result, ``None`` for any other.
 
-    This is a shortcut: an agent of 100 steps is written 2 ms faster.
+    This is a shortcut: an agent of 100 steps is written 1 ms faster.
     """
     role, text = message.role, message._plain
     if message._details is not NO_DETAILS:
@@ -179,6 +180,8 @@ def _plain_entry(request: ChatRequest, message: Message) -> Param | None:
                 id = _sent_id(request, call.id)
                 call_param = {"id": id, "type": "function", "function": function}
                 return {"role": "assistant", "content": None, "tool_calls": [call_param]}
+        case _:
+            pass
     return None
 
 

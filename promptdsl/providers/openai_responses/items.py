@@ -102,7 +102,8 @@ def call_id(request: Items, location: Location, id: str) -> str:
     refuses a second result with the same id.
     """
     count = request.uses.get(id, 0) + 1
-    sent = fitting_id(id if count == 1 else f"{id}_{count}", LONGEST_ID, shortest=1)
+    numbered = id if count == 1 else f"{id}_{count}"
+    sent = fitting_id(numbered, LONGEST_ID, shortest=1)
     while sent in request.uses:
         count += 1
         sent = fitting_id(f"{id}_{count}", LONGEST_ID, shortest=1)
@@ -181,7 +182,8 @@ def is_of_responses(data: JsonObject, *, as_item: bool) -> bool:
         kind = "item_reference"
     if not isinstance(kind, str) or _READ.fullmatch(kind) or _owner(data):
         return False
-    return not (_PART if as_item else KNOWN_ITEMS).fullmatch(kind)
+    others = _PART if as_item else KNOWN_ITEMS
+    return not others.fullmatch(kind)
 
 
 def _owner(part: JsonObject) -> str | None:

@@ -56,8 +56,9 @@ def read(data: object) -> Prompt:
 
     ``instructions`` become a leading system message. Items of the model in a row are one message.
     """
-    is_payload = isinstance(data, Mapping)
-    payload = cast("JsonObject", data if is_payload else {"input": items(data, "input")})
+    if not isinstance(data, Mapping):
+        data = {"input": items(data, "input")}
+    payload = cast("JsonObject", data)
     for key, owner in (("messages", "openai"), ("contents", "gemini")):
         if key in payload and "input" not in payload:
             raise DataError("'input' is needed", fix=looks_like(owner))
@@ -100,6 +101,8 @@ def _are_unpaired(messages: Sequence[Message]) -> bool:
                     other_calls.append(block.data.get("call_id"))
                 case ToolResultBlock():
                     results.append(block.tool_use_id)
+                case _:
+                    pass
     return any(id in other_calls for id in results)
 
 

@@ -100,7 +100,7 @@ def write(
     Passes have given each message a role that the target takes.
     """
     request = Items(prompt, facts)
-    tools = tools_of(request)
+    tools = tools_of(request) if prompt.tools else []
     before = len(request.losses)
     for start, stop in spans_to_write(request, cached_write):
         for index, message in enumerate(request.messages[start:stop], start):
@@ -114,7 +114,7 @@ def write(
                 _write_message(request, Location(index, message, role))
         open_conversation(request, before)
     trim_answer(request)
-    settings = settings_of(request)
+    settings = settings_of(request) if prompt.has_choice_or_output else {}
     finish_marked_parts(request, [], lambda item: _MARKED_KEYS.get(item.get("type"), ()))
     if prompt.stored is not None and prompt.stored.instructions:
         settings |= _instructions(request)

@@ -223,6 +223,8 @@ class CachedWrite:
             before, final_count = self.write_cache, request.final_count()
             # Losses and marks belong to the messages that were written, not to equal messages.
             written = before.messages if before else ()
+            counted = [*before.counted] if before else []
+            shorter = ref(before) if before else None
             self.write_cache = WriteCache(
                 messages=(*written, *request.messages[len(written) : stop]),
                 anchor=ref(request.messages[stop], self.memory.forget),
@@ -233,8 +235,8 @@ class CachedWrite:
                 final_count=final_count,
                 losses=tuple(request.losses[losses:]),
                 marks=tuple(request.marks[marks:]),
-                counted=[*before.counted] if before else [],
-                before=ref(before) if before else None,
+                counted=counted,
+                before=shorter,
             )
             request.unshare(final_count)
             self.memory.keep(self.write_cache)

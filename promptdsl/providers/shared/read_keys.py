@@ -109,7 +109,8 @@ def _reads_all(value: Mapping[str, Any], inner: Inner) -> bool:
         if type(content) is str or key not in shape.inner or not content:
             continue
         deeper = shape.inner[key]
-        for item in content if is_list(content) else (content,):
+        contents = content if is_list(content) else (content,)
+        for item in contents:
             if type(item) is not str and not (is_mapping(item) and _reads_all(item, deeper)):
                 return False
     return True
@@ -171,8 +172,10 @@ def _steps(location: KeyLocation | None) -> Iterator[str | int]:
 
 def path_of(location: KeyLocation | None) -> str:
     """Return a location as a path such as ``messages[0].content``."""
-    steps = (f".{step}" if isinstance(step, str) else f"[{step}]" for step in _steps(location))
-    return "".join(steps).removeprefix(".")
+    path = ""
+    for step in _steps(location):
+        path += f".{step}" if isinstance(step, str) else f"[{step}]"
+    return path.removeprefix(".")
 
 
 # The keys of Chat and of chat templates.

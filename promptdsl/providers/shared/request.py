@@ -174,7 +174,9 @@ class Request:
 
         By default it is about the block that is being written.
         """
-        self.losses.append(about(subject, hint(name, what, why), at=self.at if at is None else at))
+        if at is None:
+            at = self.at
+        self.losses.append(about(subject, hint(name, what, why), at=at))
 
     def note(self, location: Location, block: Block, param: Param, *, fence: str = "") -> None:
         """Note the param of the block that is being written; ``fence`` is the tag around a text."""
@@ -195,9 +197,8 @@ class Request:
 
     def mark(self, location: Location, param: Param, cache: str) -> None:
         """Note a cache mark after a param of a message."""
-        self.marks.append(
-            Mark(param, cache, -1 if location.leads else location.number, location, self.at)
-        )
+        number = -1 if location.leads else location.number
+        self.marks.append(Mark(param, cache, number, location, self.at))
 
     def lose_mark(self, mark: Mark, why: str) -> None:
         """Record a cache mark that is not sent, or is sent with another time to live."""
@@ -241,10 +242,11 @@ class Request:
         """Return the losses, each with its message in this request."""
         if not self.recalled:
             return tuple(self.losses)
-        return tuple(
-            attrs.evolve(loss, message=self.messages[loss.at[0]]) if loss.at else loss
-            for loss in self.losses
-        )
+        losses = [*self.losses]
+        for index, loss in enumerate(losses):
+            if loss.at:
+                losses[index] = attrs.evolve(loss, message=self.messages[loss.at[0]])
+        return tuple(losses)
 
     def clean(self, location: Location, text: str, what: str) -> str:
         """Return a text with U+FFFD for lone surrogates; a hint if it had any."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from promptdsl.config.model_facts import ModelFacts
 from promptdsl.config.schema_rules import OTHERS, SchemaRules, WordRow, rules_of
-from promptdsl.foundation.frozen import is_list, is_mapping, thawed
+from promptdsl.foundation.frozen import is_list, mapping_or_empty, thawed
 from promptdsl.foundation.json import JsonDict, JsonObject, JsonValue
 from promptdsl.messages.prompt import OutputSchema
 from promptdsl.messages.schemas import (
@@ -103,7 +103,7 @@ _DESCRIBED = WordRow("described")
 
 def _changes_inside(schema: JsonValue, rules: SchemaRules) -> bool:
     """Return whether a schema in another one has a keyword that is not sent unchanged."""
-    for subschema in parts_of(thawed(schema)) if is_mapping(schema) else ():
+    for subschema in parts_of(thawed(mapping_or_empty(schema))):
         rows = ((_row_of(word, rules, is_root=False), value) for word, value in subschema.items())
         if any(row and row.treatment != "enum" and not _is_sent(row, value) for row, value in rows):
             return True

@@ -103,7 +103,7 @@ def is_object(schema: JsonObject) -> bool:
 
 
 def _may_change(request: Request, tool: ToolDefinition, encoded: str) -> bool:
-    """Return whether a schema may have to change; most have not, and are sent 2 ms faster."""
+    """Return whether a schema may have to change. Most need not: 20 are written 2 ms faster."""
     rules = rules_of(request.facts.tool_schemas)
     has_root_word = not tool.input_schema.keys().isdisjoint(rules.root)
     return has_root_word or not is_object(tool.input_schema) or rules.may_change(encoded)

@@ -25,7 +25,7 @@ from promptdsl.messages.roles import FLEETING, ROLES, SPOKEN_KINDS
 from promptdsl.providers.shared.blocks import BlockRules, block_params
 from promptdsl.providers.shared.cache_marks import choose_marks, ttl_of
 from promptdsl.providers.shared.clean import MISFIT, fenced
-from promptdsl.providers.shared.memory import CachedWrite, spans_to_write
+from promptdsl.providers.shared.memory import CachedWrite
 from promptdsl.providers.shared.request import (
     MODEL_FIRST,
     OPENING,
@@ -135,7 +135,7 @@ class Turns(Request):
             self.entries[index] = {**turn, "content": self.content}
 
 
-def _finish_no_turns(request: Turns, stop: int) -> None:
+def finish_no_turns(request: Turns, stop: int) -> None:
     """Leave the turns as they are: an adapter that has nothing to finish."""
 
 
@@ -143,13 +143,14 @@ def write_turns(
     request: T,
     cached_write: CachedWrite | None,
     write_message: Callable[[T, Location], list[Param]],
-    finish_turns: Callable[[T, int], None] = _finish_no_turns,
+    finish_turns: Callable[[T, int], None] = finish_no_turns,
 ) -> None:
     """Write all messages as turns. ``write_message`` returns the params of a message.
 
     ``finish_turns`` finishes the turns before an index: no later message adds to them.
     """
-    for start, stop in spans_to_write(request, cached_write):
+    spans = cached_write.spans(request) if cached_write else [(0, len(request.messages))]
+    for start, stop in spans:
         for number in range(start, stop):
             _write_message(request, number, write_message)
         finish_turns(request, request.final_count())
@@ -178,7 +179,8 @@ def _write_message(
         request.calls = new_calls()
     if text and message._details is NO_DETAILS and not text.isspace():
         params = [{**request.dialect.text, "text": text}]
-        request.note_plain(number, params[0])
+        if request.notes is not None:
+            request.note_plain(number, params[0])
     else:
         params = write_message(request, location)
     _add_message(request, location, params)
@@ -295,7 +297,8 @@ def _add_moved(request: Turns) -> None:
 
 def _finish(request: Turns) -> None:
     """Send the last instructions, and remove white space from a last turn of the model."""
-    _add_moved(request)
+    if request.moved:
+        _add_moved(request)
     _send_instructions(request, "")
     if request.role != "assistant" or request.calls:
         return
